@@ -1,0 +1,137 @@
+"""The Agent Client Protocol for Python: both sides of it, in every edition.
+
+Names are loaded when they are first used, so that `import accord` stays cheap. The types of an edition live in
+`accord.protocol.v1`, `accord.protocol.v2` and `accord.protocol.v2_june`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from accord.connection import Connection, Handlers, current_request
+    from accord.errors import (
+        AccordError,
+        AuthRequired,
+        BacklogExceeded,
+        CallTimeout,
+        ConnectFailed,
+        ConnectionLost,
+        ElicitationRequired,
+        FrameError,
+        InternalError,
+        InvalidParams,
+        InvalidRequest,
+        LocalProtocolError,
+        MethodNotFound,
+        NegotiationFailed,
+        ParseError,
+        PermissionDenied,
+        ProtocolError,
+        RateLimited,
+        RemoteProtocolError,
+        RequestCancelled,
+        RequestError,
+        ResourceNotFound,
+        StoreError,
+        TransportError,
+        UnsupportedVersion,
+    )
+    from accord.protocol.edition import V1, V2, V2_JUNE, Edition
+    from accord.protocol.model import UNSET, Unknown
+    from accord.transport import Transport, check_transport, memory_pair, open_stdio, spawn
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "accord.connection": ("Connection", "Handlers", "current_request"),
+    "accord.errors": (
+        "AccordError",
+        "AuthRequired",
+        "BacklogExceeded",
+        "CallTimeout",
+        "ConnectFailed",
+        "ConnectionLost",
+        "ElicitationRequired",
+        "FrameError",
+        "InternalError",
+        "InvalidParams",
+        "InvalidRequest",
+        "LocalProtocolError",
+        "MethodNotFound",
+        "NegotiationFailed",
+        "ParseError",
+        "PermissionDenied",
+        "ProtocolError",
+        "RateLimited",
+        "RemoteProtocolError",
+        "RequestCancelled",
+        "RequestError",
+        "ResourceNotFound",
+        "StoreError",
+        "TransportError",
+        "UnsupportedVersion",
+    ),
+    "accord.protocol.edition": ("V1", "V2", "V2_JUNE", "Edition"),
+    "accord.protocol.model": ("UNSET", "Unknown"),
+    "accord.transport": ("Transport", "check_transport", "memory_pair", "open_stdio", "spawn"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "UNSET",
+    "V1",
+    "V2",
+    "V2_JUNE",
+    "AccordError",
+    "AuthRequired",
+    "BacklogExceeded",
+    "CallTimeout",
+    "ConnectFailed",
+    "Connection",
+    "ConnectionLost",
+    "Edition",
+    "ElicitationRequired",
+    "FrameError",
+    "Handlers",
+    "InternalError",
+    "InvalidParams",
+    "InvalidRequest",
+    "LocalProtocolError",
+    "MethodNotFound",
+    "NegotiationFailed",
+    "ParseError",
+    "PermissionDenied",
+    "ProtocolError",
+    "RateLimited",
+    "RemoteProtocolError",
+    "RequestCancelled",
+    "RequestError",
+    "ResourceNotFound",
+    "StoreError",
+    "Transport",
+    "TransportError",
+    "Unknown",
+    "UnsupportedVersion",
+    "__version__",
+    "check_transport",
+    "current_request",
+    "memory_pair",
+    "open_stdio",
+    "spawn",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        message = f"module 'accord' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,361 @@
+"""Every exception of Accord in one tree: whose fault it was, and what can be done now.
+
+AccordError
+├── TransportError                the link
+│   ├── ConnectFailed             it never came up
+│   ├── ConnectionLost            it was up and is gone: exit status, stderr tail
+│   └── FrameError                bytes that are no text, or a text over the limit
+├── ProtocolError
+│   ├── LocalProtocolError        you: nothing was sent
+│   │   └── BacklogExceeded       a handler's own call could not be served within the memory budget
+│   └── RemoteProtocolError       the peer
+├── NegotiationFailed             no edition that both sides speak
+├── CallTimeout                   the peer did not answer in time (also a TimeoutError)
+├── StoreError                    a session could not be kept or found
+└── RequestError                  a JSON-RPC error object: raised to answer, caught when answered
+    ├── ParseError -32700         ├── AuthRequired -32000
+    ├── InvalidRequest -32600     ├── ResourceNotFound -32002
+    ├── MethodNotFound -32601     ├── PermissionDenied -32003
+    ├── InvalidParams -32602      ├── UnsupportedVersion -32022
+    ├── InternalError -32603      ├── RateLimited -32029
+    └── RequestCancelled -32800   └── ElicitationRequired -32042
+
+Facts are attributes; the text is for people. This room knows nothing of bytes, tasks or methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+__all__ = [
+    "AccordError",
+    "AuthRequired",
+    "BacklogExceeded",
+    "CallTimeout",
+    "ConnectFailed",
+    "ConnectionLost",
+    "ElicitationRequired",
+    "FrameError",
+    "InternalError",
+    "InvalidParams",
+    "InvalidRequest",
+    "LocalProtocolError",
+    "MethodNotFound",
+    "NegotiationFailed",
+    "ParseError",
+    "PermissionDenied",
+    "ProtocolError",
+    "RateLimited",
+    "RemoteProtocolError",
+    "RequestCancelled",
+    "RequestError",
+    "ResourceNotFound",
+    "StoreError",
+    "TransportError",
+    "UnsupportedVersion",
+    "request_error",
+]
+
+
+class AccordError(Exception):
+    """Whatever Accord raises on purpose."""
+
+
+class TransportError(AccordError):
+    """The link, not what was said over it."""
+
+
+class ConnectFailed(TransportError):
+    """The link never came up: no such program, no permission to run it, a closed port."""
+
+    def __init__(self, message: str, *, argv: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.argv = argv
+
+
+class ConnectionLost(TransportError):
+    """The link is gone.
+
+    `exit_status` is that of the agent process where there was one and it has ended (negative: the signal that
+    killed it). `stderr_tail` is the end of what it wrote to stderr. `clean` says that the stream ended between two texts
+    and nobody reported a failure: the peer closed, or we did.
+    """
+
+    def __init__(
+        self,
+        message: str = "the connection is closed",
+        *,
+        exit_status: int | None = None,
+        stderr_tail: str = "",
+        clean: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.exit_status = exit_status
+        self.stderr_tail = stderr_tail
+        self.clean = clean
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.exit_status is not None:
+            parts.append(f"exit status {self.exit_status}")
+        tail = self.stderr_tail.strip()
+        if tail:
+            parts.append(f"stderr ended with:\n{tail}")
+        return "; ".join(parts)
+
+
+class FrameError(TransportError):
+    """A frame that cannot be read any further: over the size limit, or a header without a length."""
+
+    def __init__(self, message: str, *, limit_bytes: int | None = None) -> None:
+        super().__init__(message)
+        self.limit_bytes = limit_bytes
+
+
+class ProtocolError(AccordError):
+    """A rule of the protocol was broken."""
+
+
+class LocalProtocolError(ProtocolError):
+    """This program broke it; nothing was sent."""
+
+    def __init__(self, message: str, *, field: str = "", expected: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+        self.expected = expected
+
+
+class BacklogExceeded(LocalProtocolError):
+    """A handler waits for an answer while its own connection's backlog is full.
+
+    The answer may stand behind more unhandled messages than the connection may hold (four times
+    `max_backlog_bytes`). Handle updates faster, make the call outside the handler, or raise the budget.
+    """
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer broke it: an answer that is no answer, a result of the wrong shape."""
+
+    def __init__(self, message: str, *, field: str = "", expected: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+        self.expected = expected
+
+
+class NegotiationFailed(AccordError):
+    """No edition that both sides speak.
+
+    `answered` is the version the peer offered instead, where it offered one.
+    """
+
+    def __init__(self, message: str, *, answered: int | None = None) -> None:
+        super().__init__(message)
+        self.answered = answered
+
+
+class CallTimeout(AccordError, TimeoutError):
+    """The peer did not answer a call in time. It was told to stop where the edition has a word for that."""
+
+    def __init__(self, method: str, timeout_seconds: float) -> None:
+        super().__init__(f"no answer to {method} within {timeout_seconds:g} s")
+        self.method = method
+        self.timeout_seconds = timeout_seconds
+
+
+class StoreError(AccordError):
+    """A session could not be kept, found or read back."""
+
+
+class RequestError(AccordError):
+    """A JSON-RPC error object.
+
+    Raise one in a handler to answer a request with exactly that code, message and data; catch one when a call was
+    answered so. `received` tells the two apart: an error that came from the peer and is not caught does not travel on.
+    """
+
+    code: int = -32603
+    default_message: ClassVar[str] = "The request failed"
+
+    def __init__(self, message: str = "", data: Any = None, *, code: int | None = None, received: bool = False) -> None:
+        self.message = message or self.default_message
+        self.data = data
+        self.received = received
+        if code is not None:
+            self.code = code
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        text = f"{self.message} ({self.code})"
+        return text if self.data is None else f"{text}: {self.data!r}"
+
+
+class ParseError(RequestError):
+    """-32700: what was received is not JSON."""
+
+    code = -32700
+    default_message = "Parse error"
+
+
+class InvalidRequest(RequestError):
+    """-32600: JSON, but no JSON-RPC message, or one that has no place here."""
+
+    code = -32600
+    default_message = "Invalid request"
+
+
+class MethodNotFound(RequestError):
+    """-32601: nobody serves this method; `method` says which."""
+
+    code = -32601
+    default_message = "Method not found"
+
+    @property
+    def method(self) -> str | None:
+        """The method that nobody serves, if the answer names it."""
+        return _text_of(self.data, "method")
+
+
+class InvalidParams(RequestError):
+    """-32602: `field` says where, `expected` what should have stood there."""
+
+    code = -32602
+    default_message = "Invalid params"
+
+    @property
+    def field(self) -> str | None:
+        """Where the parameters went wrong, as a dotted path."""
+        return _text_of(self.data, "field")
+
+    @property
+    def expected(self) -> str | None:
+        """What should have stood there."""
+        return _text_of(self.data, "expected")
+
+
+class InternalError(RequestError):
+    """-32603: the other side failed; `correlation_id` finds the reason in its log."""
+
+    code = -32603
+    default_message = "Internal error"
+
+    @property
+    def correlation_id(self) -> str | None:
+        """What to search for in the log of the side that failed."""
+        return _text_of(self.data, "correlationId")
+
+
+class RequestCancelled(RequestError):
+    """-32800: the request was cancelled before it was done."""
+
+    code = -32800
+    default_message = "Request cancelled"
+
+
+class AuthRequired(RequestError):
+    """-32000: log in first; `auth_methods` are the ways offered, as the wire had them."""
+
+    code = -32000
+    default_message = "Authentication required"
+
+    @property
+    def auth_methods(self) -> list[Any]:
+        """The offered ways to log in; empty if the answer named none."""
+        methods = self.data.get("authMethods") if isinstance(self.data, Mapping) else None
+        return list(methods) if isinstance(methods, list) else []
+
+
+class ResourceNotFound(RequestError):
+    """-32002: no such session, file or other thing."""
+
+    code = -32002
+    default_message = "Resource not found"
+
+
+class PermissionDenied(RequestError):
+    """-32003: not allowed; `scope` says what was."""
+
+    code = -32003
+    default_message = "Permission denied"
+
+    @property
+    def scope(self) -> str | None:
+        """What would have been needed."""
+        return _text_of(self.data, "scope")
+
+
+class UnsupportedVersion(RequestError):
+    """-32022: none of the versions the agent has fits the one that was asked for."""
+
+    code = -32022
+    default_message = "Unsupported protocol version"
+
+    @property
+    def supported(self) -> list[int]:
+        """The versions the agent has."""
+        versions = self.data.get("supported") if isinstance(self.data, Mapping) else None
+        return [v for v in versions if isinstance(v, int)] if isinstance(versions, list) else []
+
+
+class RateLimited(RequestError):
+    """-32029: too much, too fast; `retry_after` is in seconds."""
+
+    code = -32029
+    default_message = "Rate limited"
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds to wait before the next try, if the answer says so."""
+        seconds = self.data.get("retryAfter") if isinstance(self.data, Mapping) else None
+        return float(seconds) if isinstance(seconds, int | float) else None
+
+
+class ElicitationRequired(RequestError):
+    """-32042: the user must visit an address first. Only June's unstable text has it."""
+
+    code = -32042
+    default_message = "The user must act first"
+
+
+_BY_CODE: dict[int, type[RequestError]] = {
+    int(kind.code): kind
+    for kind in (
+        ParseError,
+        InvalidRequest,
+        MethodNotFound,
+        InvalidParams,
+        InternalError,
+        RequestCancelled,
+        AuthRequired,
+        ResourceNotFound,
+        PermissionDenied,
+        UnsupportedVersion,
+        RateLimited,
+        ElicitationRequired,
+    )
+}
+
+_BY_REASON: dict[str, type[RequestError]] = {
+    "auth_required": AuthRequired,
+    "rate_limited": RateLimited,
+    "permission_denied": PermissionDenied,
+}
+
+
+def request_error(code: int, message: str, data: Any = None) -> RequestError:
+    """The exception for a received error object.
+
+    `data.reason` decides first: servers put the same reason under different codes. Then the code. A code nobody knows
+    stays a plain `RequestError`.
+    """
+    reason = _text_of(data, "reason")
+    kind = _BY_REASON.get(reason) if reason is not None else None
+    if kind is None:
+        kind = _BY_CODE.get(code, RequestError)
+    return kind(message, data, code=code, received=True)
+
+
+def _text_of(data: Any, key: str) -> str | None:
+    value = data.get(key) if isinstance(data, Mapping) else None
+    return value if isinstance(value, str) else None

@@ -1,0 +1,88 @@
+"""The map of docs/architecture.md holds: layers, names, sizes, and what `import accord` may cost."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "accord"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+CUPBOARDS = {"utils", "util", "helpers", "helper", "common", "core", "base", "misc", "manager"}
+MAX_LINES = 450
+HEAVY = ("accord.protocol.v2", "subprocess", "http", "ssl", "logging.config")
+
+
+def name_of(module: Path) -> str:
+    return str(module.relative_to(ROOT))
+
+
+def test_imports_point_one_way(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The linter looks for the package from the working directory and keeps its cache there otherwise.
+    monkeypatch.chdir(ROOT)
+    status = lint_imports(config_filename="pyproject.toml", cache_dir=str(tmp_path), no_logo=True)
+    report = capsys.readouterr().out
+    assert status == 0, report
+
+
+def test_there_is_a_package_to_look_at() -> None:
+    assert PACKAGE / "errors.py" in MODULES
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_no_module_is_a_cupboard(module: Path) -> None:
+    parts = module.relative_to(PACKAGE).with_suffix("").parts
+    words = {word for part in parts for word in part.strip("_").split("_")}
+    assert not words & CUPBOARDS
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_a_module_says_what_it_knows(module: Path) -> None:
+    docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
+    assert docstring
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_a_module_is_small_enough_to_be_one_room(module: Path) -> None:
+    text = module.read_text(encoding="utf-8")
+    only_lists = all(isinstance(part, ast.Expr | ast.ImportFrom | ast.Assign) for part in ast.parse(text).body)
+    # The front door of an edition names everything behind it, one name a line.
+    assert len(text.splitlines()) <= MAX_LINES or (module.name == "__init__.py" and only_lists)
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The modules that a fresh interpreter has after `statement` and had not before."""
+    program = (
+        "import json, sys; before = set(sys.modules); "
+        f"exec({statement!r}); print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    finished = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return set(json.loads(finished.stdout))
+
+
+def test_importing_accord_loads_nothing_heavy() -> None:
+    loaded = loaded_by("import accord")
+    assert "accord" in loaded
+    assert {name for name in loaded for heavy in HEAVY if f"{name}.".startswith(f"{heavy}.")} == set()
+
+
+def test_importing_accord_loads_no_dependency_but_msgspec() -> None:
+    roots = {name.partition(".")[0] for name in loaded_by("import accord")}
+    assert roots - set(sys.stdlib_module_names) <= {"accord", "msgspec"}

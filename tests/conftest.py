@@ -1,0 +1,69 @@
+"""What every test gets: a bounded loop if it is async, the peers or a reason to skip, hypothesis settings."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).parent.parent
+ASYNC_TEST_SECONDS = 60.0
+
+# A loaded machine is no failed property: the number of examples bounds the time, not a deadline per example.
+settings.register_profile("accord", deadline=None, print_blob=True)
+settings.load_profile("accord")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs `async def` tests, each in a loop of its own, and not longer than it may take."""
+    function = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(function):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(function).parameters}
+    limit = pyfuncitem.get_closest_marker("timeout")
+    # A test that says how long it may take is bounded by that alone.
+    seconds = None if limit else ASYNC_TEST_SECONDS
+
+    async def bounded() -> None:
+        async with asyncio.timeout(seconds):
+            await function(**arguments)
+
+    asyncio.run(bounded())
+    return True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if (ROOT / "tests" / "interop") in item.path.parents:
+            item.add_marker("interop")
+
+
+@pytest.fixture(scope="session")
+def python_peer_v1() -> Path:
+    """The interpreter that has the official Python SDK for v1."""
+    return _present(ROOT / ".peers/py-v1/bin/python", "the official Python SDK for v1")
+
+
+@pytest.fixture(scope="session")
+def python_peer_v2() -> Path:
+    """The interpreter that has the official Python SDK for v2."""
+    return _present(ROOT / ".peers/py-v2/bin/python", "the official Python SDK for v2")
+
+
+@pytest.fixture(scope="session")
+def typescript_peer() -> Path:
+    """The folder whose `node_modules` have the official TypeScript SDK."""
+    if shutil.which("node") is None:
+        pytest.skip("node is missing: install it, then run scripts/peers")
+    return _present(ROOT / ".peers/ts/node_modules", "the official TypeScript SDK").parent
+
+
+def _present(path: Path, what: str) -> Path:
+    if not path.exists():
+        pytest.skip(f"{what} is missing: run scripts/peers")
+    return path
