@@ -1,0 +1,42 @@
+"""Knows where one text ends: NDJSON lines, `Content-Length` frames, server-sent events, with size limits.
+
+A text is one JSON document as bytes. This room never looks inside one, never waits and never raises on what
+a peer sent: what cannot be read becomes the reader's `fault`. Server-sent events live in `accord.wire.sse`
+and are not imported here: only HTTP needs them.
+"""
+
+from __future__ import annotations
+
+from accord.wire.auto import AutoReader
+from accord.wire.headers import HeaderReader, frame_headers
+from accord.wire.lines import LineReader, frame_line
+from accord.wire.reader import DEFAULT_MAX_BYTES, Framing, Reader
+
+__all__ = [
+    "DEFAULT_MAX_BYTES",
+    "AutoReader",
+    "Framing",
+    "HeaderReader",
+    "LineReader",
+    "Reader",
+    "frame",
+    "frame_headers",
+    "frame_line",
+    "reader_for",
+]
+
+
+def reader_for(framing: Framing, max_bytes: int = DEFAULT_MAX_BYTES) -> Reader:
+    """A fresh reader for one stream; it serves that stream only, from its first byte."""
+    if framing == "lines":
+        return LineReader(max_bytes)
+    return HeaderReader(max_bytes) if framing == "headers" else AutoReader(max_bytes)
+
+
+def frame(text: bytes, framing: Framing) -> bytes:
+    """The bytes that carry `text`; `auto` speaks lines until the peer was heard to speak otherwise.
+
+    Raises:
+        LocalProtocolError: Lines are spoken and the text holds a newline.
+    """
+    return frame_headers(text) if framing == "headers" else frame_line(text)

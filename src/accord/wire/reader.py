@@ -1,0 +1,50 @@
+"""Knows what every reader of texts can do, whichever framing it reads."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from accord.errors import FrameError
+
+__all__ = ["DEFAULT_MAX_BYTES", "Framing", "Reader", "is_blank", "over_limit"]
+
+Framing = Literal["lines", "headers", "auto"]
+
+DEFAULT_MAX_BYTES = 64 * 1024 * 1024
+
+
+class Reader(Protocol):
+    """Cuts one stream of bytes into texts. The pieces may be cut anywhere; the texts come out the same."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The texts that `data` completes, in order. Never raises; empty for ever after a fault."""
+        ...
+
+    def finish(self) -> list[bytes]:
+        """What is left when the stream ended, as a text of its own, so that nothing is lost in silence."""
+        ...
+
+    @property
+    def fault(self) -> FrameError | None:
+        """Why reading cannot go on. Texts that were complete before it have been delivered."""
+        ...
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much is held because its text is not complete yet; 0 between two texts and after a fault."""
+        ...
+
+    @property
+    def framing(self) -> Literal["lines", "headers"] | None:
+        """What the peer speaks; None while that is not known."""
+        ...
+
+
+def is_blank(text: bytes) -> bool:
+    """Whether nothing is said: no bytes, or white space only."""
+    return not text or text.isspace()
+
+
+def over_limit(max_bytes: int) -> FrameError:
+    """The fault of a text that is larger than `max_bytes`."""
+    return FrameError(f"a text is larger than the limit of {max_bytes} bytes", limit_bytes=max_bytes)
