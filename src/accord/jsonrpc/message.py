@@ -1,0 +1,88 @@
+"""What one text can be: a request, a notification, an answer, or something malformed that says how to answer it.
+
+`params`, `result` and `error.data` stay JSON: what they should look like is not known here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+__all__ = [
+    "ErrorObject",
+    "Failure",
+    "Malformed",
+    "Message",
+    "Notification",
+    "Request",
+    "RequestId",
+    "Result",
+    "Rules",
+]
+
+RequestId: TypeAlias = int | str | None
+"""Compared by type and value: `1` and `"1"` are two ids. Fractions and booleans are none."""
+
+Json: TypeAlias = bytes | msgspec.Raw
+
+
+class Rules(NamedTuple):
+    """What an edition allows beyond the common core."""
+
+    null_ids: bool = True
+    """Whether a request may have the id null; it is answered with that id."""
+    batches: bool = False
+    """Whether a JSON array is a batch. Otherwise it gets one error and nothing in it is done."""
+
+
+class Request(NamedTuple):
+    """Wants exactly one answer."""
+
+    id: RequestId
+    method: str
+    params: Json | None
+
+
+class Notification(NamedTuple):
+    """Wants none."""
+
+    method: str
+    params: Json | None
+
+
+class Result(NamedTuple):
+    """The answer to a call."""
+
+    id: RequestId
+    result: Json
+
+
+class ErrorObject(NamedTuple):
+    """Why a call failed, as the peer says."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+class Failure(NamedTuple):
+    """The other answer to a call; `id` is null where the peer could not tell which call it was."""
+
+    id: RequestId
+    error: ErrorObject
+
+
+class Malformed(NamedTuple):
+    """A text that is no message.
+
+    `error` is what to answer it with, under `id`; None where it must not be answered, because it looked like an answer.
+    In that case `id` is the call that it failed to answer, if it named one.
+    """
+
+    reason: str
+    error: ErrorObject | None = None
+    id: RequestId = None
+
+
+Message: TypeAlias = Request | Notification | Result | Failure | Malformed

@@ -1,0 +1,64 @@
+"""Messages to texts: heads that a body is appended to, so that a large one is never copied."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+import msgspec
+
+from accord.jsonrpc.message import ErrorObject, RequestId
+
+__all__ = ["TAIL", "array_text", "error_text", "notification_head", "request_head", "result_head", "serialize_id"]
+
+TAIL = b"}"
+"""What closes a text after its body."""
+
+
+def serialize_id(id_: RequestId) -> bytes:
+    """An id as JSON, a lone surrogate escaped."""
+    if type(id_) is int:
+        return b"%d" % id_
+    return json.dumps(id_).encode("ascii")
+
+
+@functools.cache
+def notification_head(method: str) -> bytes:
+    """All of a notification before its params."""
+    return b'{"jsonrpc":"2.0","method":%s,"params":' % json.dumps(method).encode("ascii")
+
+
+@functools.cache
+def _request_middle(method: str) -> bytes:
+    return b',"method":%s,"params":' % json.dumps(method).encode("ascii")
+
+
+def request_head(id_: int, method: str) -> bytes:
+    """All of a request before its params."""
+    return b'{"jsonrpc":"2.0","id":%d%s' % (id_, _request_middle(method))
+
+
+def result_head(id_: RequestId) -> bytes:
+    """All of an answer before its result."""
+    return b'{"jsonrpc":"2.0","id":%s,"result":' % serialize_id(id_)
+
+
+def error_text(id_: RequestId, error: ErrorObject) -> bytes:
+    """A whole error answer.
+
+    Raises:
+        TypeError, ValueError: `data` cannot be written as JSON.
+    """
+    body: dict[str, object] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        body["data"] = error.data
+    try:
+        encoded = msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        encoded = json.dumps(body, separators=(",", ":")).encode("ascii")
+    return b'{"jsonrpc":"2.0","id":%s,"error":%s}' % (serialize_id(id_), encoded)
+
+
+def array_text(texts: list[bytes]) -> bytes:
+    """The answers of a batch as one text."""
+    return b"[%s]" % b",".join(texts)
