@@ -1,0 +1,169 @@
+"""Typed values to JSON texts and back: fast when a message is clean, forgiving when it is not.
+
+Decoding tries msgspec first. Only when that refuses does the slow path (`json` and `salvage`) decide whether the value
+is tolerable. Encoding never tears: it gives a whole text or a `LocalProtocolError`, and what JSON cannot say (NaN, a
+cyclic value) is refused rather than sent as something else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+import msgspec
+
+from accord.errors import LocalProtocolError
+from accord.protocol.model import Unknown, Untagged, UntaggedLists
+from accord.protocol.salvage import Misfit, Salvage
+
+__all__ = ["Codec", "Misfit", "decoder_for", "encode", "encode_into"]
+
+
+def _write_unknown(value: Any) -> Any:
+    if isinstance(value, Unknown):
+        return value.payload
+    message = f"a {type(value).__name__} cannot be written as JSON"
+    raise TypeError(message)
+
+
+def _read_untagged(kind: Any, value: Any) -> Any:
+    if issubclass(kind, Untagged | UntaggedLists):
+        chosen = kind.choose(value)
+        if chosen is not None and chosen is not Unknown:
+            return msgspec.convert(value, chosen, dec_hook=_read_untagged)
+    message = "not a shape that the fast decode knows"
+    raise ValueError(message)
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)
+_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+
+def decoder_for(kind: Any) -> msgspec.json.Decoder[Any]:
+    """The fast decoder of a type; built at its first use, because building one costs more than using it."""
+    decoder = _DECODERS.get(kind)
+    if decoder is None:
+        decoder = _DECODERS[kind] = msgspec.json.Decoder(kind, dec_hook=_read_untagged)
+    return decoder
+
+
+def encode(value: Any) -> bytes:
+    """The JSON text of a value.
+
+    Raises:
+        LocalProtocolError: JSON has no words for it.
+    """
+    text = bytearray()
+    encode_into(value, text)
+    return bytes(text)
+
+
+def encode_into(value: Any, text: bytearray) -> None:
+    """Append the JSON text of a value; on failure `text` is as it was.
+
+    Raises:
+        LocalProtocolError: JSON has no words for it.
+    """
+    start = len(text)
+    try:
+        _ENCODER.encode_into(value, text, -1)
+    except UnicodeEncodeError:
+        # A lone surrogate, as JavaScript peers make when they cut an emoji between two chunks: escaped, it may go.
+        del text[start:]
+        text += _encode_escaped(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        del text[start:]
+        _refuse(error)
+    # msgspec writes NaN and the infinities as null without a word.
+    if text.find(b"null", start) >= 0 and _holds_no_number(_plain(value)):
+        del text[start:]
+        raise LocalProtocolError("NaN and infinity cannot be written as JSON", expected="a finite number")
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.to_builtins(value, enc_hook=_write_unknown)
+
+
+def _encode_escaped(value: Any) -> bytes:
+    try:
+        return json.dumps(_plain(value), separators=(",", ":")).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        _refuse(error)
+
+
+def _refuse(error: Exception) -> NoReturn:
+    raise LocalProtocolError(f"the value cannot be written as JSON: {type(error).__name__}") from error
+
+
+def _holds_no_number(value: Any) -> bool:
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, dict):
+        return any(map(_holds_no_number, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_holds_no_number, value))
+    return False
+
+
+def _no_constant(_: str) -> NoReturn:
+    message = "NaN and Infinity are not JSON"
+    raise ValueError(message)
+
+
+def parse_json(text: bytes | memoryview) -> Any:
+    """Read JSON as the slow path does: lone surrogates pass, NaN does not.
+
+    Raises:
+        ValueError: It is not JSON.
+        RecursionError: It is nested too deeply.
+    """
+    return json.loads(bytes(text), parse_constant=_no_constant)
+
+
+class Codec:
+    """Decodes for one connection and keeps its counts.
+
+    `dropped` counts what leniency gave up, `unknown` the variants and values that were kept unread.
+    """
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self.strict = strict
+        self.dropped = 0
+        self.unknown = 0
+
+    def decode(self, kind: Any, text: bytes | memoryview | msgspec.Raw) -> Any:
+        """The typed value of a JSON text.
+
+        Raises:
+            Misfit: The value does not fit, and no mark of the schema excuses it.
+        """
+        if not self.strict:
+            try:
+                return decoder_for(kind).decode(text)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                pass
+        return self._salvage(kind, bytes(memoryview(text)))
+
+    def convert(self, kind: Any, value: Any) -> Any:
+        """The typed value of what `json` has read already.
+
+        Raises:
+            Misfit: As in `decode`.
+        """
+        salvage = Salvage(strict=self.strict)
+        try:
+            return salvage.read(kind, value)
+        finally:
+            self.dropped += salvage.dropped
+            self.unknown += salvage.unknown
+
+    def _salvage(self, kind: Any, text: bytes) -> Any:
+        try:
+            value = parse_json(text)
+        except (ValueError, RecursionError):
+            raise Misfit("", "JSON that can be read") from None
+        try:
+            return self.convert(kind, value)
+        except RecursionError:
+            raise Misfit("", "a value that is nested less deeply") from None

@@ -1,0 +1,129 @@
+"""The three editions as objects: version, rules, and a method table that is imported at its first use.
+
+`V1`, `V2` and `V2_JUNE` are the editions; `edition.draft` is the same one with its unstable extras. Nobody above
+`session` compares editions: ask the table.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from accord.jsonrpc.message import Rules
+from accord.protocol.method import Method, NotificationMethod, RequestMethod, Side
+
+__all__ = ["EDITIONS", "V1", "V2", "V2_JUNE", "Edition"]
+
+
+class Edition:
+    """A version of the protocol.
+
+    `rules` is what its JSON-RPC allows. `cancels_requests` says whether it has `$/cancel_request`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: int,
+        methods: Callable[[], tuple[Method, ...]],
+        *,
+        rules: Rules,
+        cancels_requests: bool,
+        draft: Edition | None = None,
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.rules = rules
+        self.cancels_requests = cancels_requests
+        self.draft = draft or self
+        self._methods = methods
+
+    def __repr__(self) -> str:
+        return f"<edition {self.name}>"
+
+    @functools.cached_property
+    def methods(self) -> tuple[Method, ...]:
+        """Every method, in the order of the table."""
+        return self._methods()
+
+    @functools.cached_property
+    def _requests(self) -> dict[tuple[str, Side], RequestMethod[Any, Any]]:
+        return {key: m for m in self.methods if isinstance(m, RequestMethod) for key in _keys(m)}
+
+    @functools.cached_property
+    def _notifications(self) -> dict[tuple[str, Side], NotificationMethod[Any]]:
+        return {key: m for m in self.methods if isinstance(m, NotificationMethod) for key in _keys(m)}
+
+    def request(self, side: Side, name: str) -> RequestMethod[Any, Any] | None:
+        """The request that `side` serves under a name."""
+        return self._requests.get((name, side))
+
+    def notification(self, side: Side, name: str) -> NotificationMethod[Any] | None:
+        """The notification that `side` takes under a name."""
+        return self._notifications.get((name, side))
+
+    @property
+    def initialize(self) -> RequestMethod[Any, Any]:
+        """The handshake."""
+        return self._requests["initialize", "agent"]
+
+
+def _keys(method: Method) -> list[tuple[str, Side]]:
+    sides: list[Side] = ["agent", "client", "proxy"] if method.side == "both" else [method.side]
+    return [(method.name, side) for side in sides]
+
+
+def _v1() -> tuple[Method, ...]:
+    from accord.protocol.v1.methods import METHODS
+
+    return METHODS
+
+
+def _v1_draft() -> tuple[Method, ...]:
+    from accord.protocol.v1.draft.methods import METHODS
+
+    return METHODS
+
+
+def _v2() -> tuple[Method, ...]:
+    from accord.protocol.v2.methods import METHODS
+
+    return METHODS
+
+
+def _v2_draft() -> tuple[Method, ...]:
+    from accord.protocol.v2.draft.methods import METHODS
+
+    return METHODS
+
+
+def _v2_june() -> tuple[Method, ...]:
+    from accord.protocol.v2_june.methods import METHODS
+
+    return METHODS
+
+
+_V1_RULES = Rules(null_ids=True, batches=False)
+_V2_RULES = Rules(null_ids=False, batches=False)
+_JUNE_RULES = Rules(null_ids=True, batches=True)
+
+V1 = Edition(
+    "v1",
+    1,
+    _v1,
+    rules=_V1_RULES,
+    cancels_requests=True,
+    draft=Edition("v1", 1, _v1_draft, rules=_V1_RULES, cancels_requests=True),
+)
+V2 = Edition(
+    "v2",
+    2,
+    _v2,
+    rules=_V2_RULES,
+    cancels_requests=True,
+    draft=Edition("v2", 2, _v2_draft, rules=_V2_RULES, cancels_requests=True),
+)
+V2_JUNE = Edition("v2_june", 2, _v2_june, rules=_JUNE_RULES, cancels_requests=False)
+
+EDITIONS: tuple[Edition, ...] = (V1, V2, V2_JUNE)

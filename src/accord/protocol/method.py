@@ -1,0 +1,55 @@
+"""One row of an edition's method table: a name, who serves it, what it takes and gives, and its gate.
+
+Rows are also the handles of typed calls: `await connection.call(v1.SESSION_NEW, v1.NewSessionRequest(...))` gives a
+`NewSessionResponse`. This module knows no edition.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+__all__ = ["Method", "NotificationMethod", "RequestMethod", "Side"]
+
+Side: TypeAlias = Literal["agent", "client", "both", "proxy"]
+"""Who serves a method."""
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class RequestMethod(Generic[P, R]):
+    """A method that is answered.
+
+    `gate` is the path of the capability, inside those of the side that serves the method, without which it must not
+    be called; empty if it is always there.
+    """
+
+    __slots__ = ("gate", "name", "params", "result", "side")
+
+    def __init__(self, name: str, side: Side, params: type[P], result: type[R], *, gate: str = "") -> None:
+        self.name = name
+        self.side = side
+        self.params: Any = params
+        self.result: Any = result
+        self.gate = gate
+
+    def __repr__(self) -> str:
+        return f"<request {self.name}>"
+
+
+class NotificationMethod(Generic[P]):
+    """A method that is not answered; `gate` as in `RequestMethod`."""
+
+    __slots__ = ("gate", "name", "params", "side")
+
+    def __init__(self, name: str, side: Side, params: type[P], *, gate: str = "") -> None:
+        self.name = name
+        self.side = side
+        self.params: Any = params
+        self.gate = gate
+
+    def __repr__(self) -> str:
+        return f"<notification {self.name}>"
+
+
+Method: TypeAlias = RequestMethod[Any, Any] | NotificationMethod[Any]

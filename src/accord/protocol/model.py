@@ -1,0 +1,187 @@
+"""The vocabulary in which every edition's types are written: presence, leniency, open unions, bounds.
+
+A field has three states: absent (`UNSET`), `null` (`None`) and a value. `Maybe[T]` has all three, `Omittable[T]` may
+only be absent. Both are falsy when there is nothing, so `if update.title:` reads as it should.
+
+Leniency marks come from the schemas and are obeyed by `salvage` when the fast decode refused a message:
+`Lenient` (a bad value counts as absent), `Sieved` (bad items of a list are dropped), `NullIsEmpty` (null is the empty
+list). What carries no mark is an error when it is wrong.
+
+Enums and unions are read open: `Open[A | B]` may also hold an `Unknown` with the raw payload, which is sent on
+unchanged. `Closed` marks the enums to which an edition allows no further values; only strict connections refuse those.
+
+Nothing here knows a method or an edition.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, Union
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+__all__ = [
+    "UNSET",
+    "Closed",
+    "Extent",
+    "Int32",
+    "Int64",
+    "Lenient",
+    "LineNumber",
+    "Mark",
+    "Maybe",
+    "Metadata",
+    "NonEmpty",
+    "NullIsEmpty",
+    "Omittable",
+    "Open",
+    "Sieved",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "Unit",
+    "Unknown",
+    "Untagged",
+    "UnsetType",
+    "Wire",
+    "wire_name",
+]
+
+T = TypeVar("T")
+
+
+class Mark(enum.Enum):
+    """What the schema says beside a type; attached with `Annotated`, invisible to the fast decode."""
+
+    LENIENT = "a bad value counts as absent"
+    SIEVED = "bad items are dropped"
+    NULL_IS_EMPTY = "null is the empty list"
+    CLOSED = "no further values in this edition"
+    OPEN = "unknown variants are kept"
+
+
+class Unknown:
+    """A variant that this edition does not name, kept as it came.
+
+    `tag` is what stood in the tag field. `payload` is the whole object, the tag field included; it is sent on
+    unchanged.
+    """
+
+    __slots__ = ("payload", "tag")
+    __match_args__ = ("tag", "payload")
+
+    def __init__(self, tag: str, payload: dict[str, Any]) -> None:
+        self.tag = tag
+        self.payload = payload
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unknown) and (self.tag, self.payload) == (other.tag, other.payload)
+
+    __hash__ = None  # type: ignore[assignment]  # holds a dict
+
+    def __repr__(self) -> str:
+        return f"Unknown({self.tag!r}, {self.payload!r})"
+
+
+Maybe: TypeAlias = T | None | UnsetType
+Omittable: TypeAlias = T | UnsetType
+Lenient: TypeAlias = Annotated[T, Mark.LENIENT]
+Sieved: TypeAlias = Annotated[T, Mark.SIEVED]
+NullIsEmpty: TypeAlias = Annotated[T, Mark.NULL_IS_EMPTY]
+Closed: TypeAlias = Annotated[T, Mark.CLOSED]
+NonEmpty: TypeAlias = Annotated[T, Meta(min_length=1)]
+if TYPE_CHECKING:
+    Open: TypeAlias = Union[T, Unknown]  # noqa: UP007 - a generic alias needs the subscript form
+else:
+    # msgspec takes no custom class beside structs in a union; only the slow path puts an `Unknown` there.
+    Open = Annotated[T, Mark.OPEN]
+
+Metadata: TypeAlias = dict[str, Any]
+"""The `_meta` object: keys belong to whoever wrote them."""
+
+Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+UInt16: TypeAlias = Annotated[int, Meta(ge=0, le=2**16 - 1)]
+UInt32: TypeAlias = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+UInt64: TypeAlias = Annotated[int, Meta(ge=0)]
+"""Not bounded above: a count beyond 64 bits is a broken peer, and Python reads it anyway."""
+LineNumber: TypeAlias = Annotated[int, Meta(ge=1, le=2**32 - 1)]
+Extent: TypeAlias = Annotated[int, Meta(ge=1, le=2**16 - 1)]
+Unit: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
+
+
+def wire_name(name: str) -> str:
+    """The key of a field on the wire: camelCase, and `_meta` for `meta`."""
+    if name == "meta":
+        return "_meta"
+    head, *tail = name.split("_")
+    return head + "".join(word.capitalize() for word in tail)
+
+
+class Wire(msgspec.Struct, rename=wire_name, omit_defaults=True, repr_omit_defaults=True, gc=False):
+    """Whatever has a shape on the wire.
+
+    Not tracked by the garbage collector: a value that is made to contain itself is never freed.
+    """
+
+
+class _AnyInstance(type):
+    """Lets the decoder accept what an `Untagged` chose, which is never an instance of the chooser itself."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return True
+
+
+class Untagged(metaclass=_AnyInstance):
+    """A union whose members the wire does not (or not always) tag; `choose` tells them apart by their keys.
+
+    Used as a type in annotations only. The decoder hands it the plain object.
+    """
+
+    tag_field: ClassVar[str] = ""
+    tagged: ClassVar[dict[str, type[Wire]]] = {}
+    """By tag, and also the tags that other editions give to an untagged member."""
+    plain: ClassVar[tuple[type[Wire], ...]] = ()
+
+    @classmethod
+    def choose(cls, value: Any) -> Any:
+        """The type that `value` should be read as; `Unknown` for a tag that nobody knows, None where nothing fits."""
+        if not isinstance(value, dict):
+            return None
+        if cls.tag_field:
+            tag = value.get(cls.tag_field)
+            if tag is not None:
+                return cls.tagged.get(tag, Unknown) if isinstance(tag, str) else None
+        for kind in cls.plain:
+            if all(key in value for key in required_keys(kind)):
+                return kind
+        return None
+
+
+class UntaggedLists(metaclass=_AnyInstance):
+    """A list that holds items of one kind or of another, told apart by a key of its first item."""
+
+    by_key: ClassVar[dict[str, type[Wire]]] = {}
+
+    @classmethod
+    def choose(cls, value: Any) -> Any:
+        """The list type to read `value` as; None where it is no list."""
+        if not isinstance(value, list):
+            return None
+        first = value[0] if value else {}
+        for key, kind in cls.by_key.items():
+            if isinstance(first, dict) and key in first:
+                return list[kind]  # type: ignore[valid-type]
+        return list[next(iter(cls.by_key.values()))]  # type: ignore[misc]
+
+
+def required_keys(kind: type[Wire]) -> list[str]:
+    """The keys without which `kind` cannot be read."""
+    fields = msgspec.structs.fields(kind)
+    return [field.encode_name for field in fields if field.required]
+
+
+Choice: TypeAlias = type[Untagged] | type[UntaggedLists]
+Convert: TypeAlias = Callable[[Any, Any], Any]

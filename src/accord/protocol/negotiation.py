@@ -1,0 +1,153 @@
+"""Which edition an `initialize` selects, judged by the shape of what was said rather than by its number alone.
+
+Both v2 drafts announce version 2, and several agents answer 2 and then speak v1. As agent and as client the tests stand in
+tables below, tried in order. Tolerant is the default; strict refuses what an edition's letter refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from accord.errors import InvalidParams, NegotiationFailed, RequestError, UnsupportedVersion
+from accord.protocol.edition import V1, V2, V2_JUNE, Edition
+
+__all__ = ["NEWEST_VERSION", "Selection", "select_as_agent", "select_as_client"]
+
+NEWEST_VERSION = 2
+_UINT16 = range(2**16)
+
+
+class Selection(NamedTuple):
+    """The edition to speak, and the version to announce in the answer.
+
+    `exact` is False where the client asked for more than it gets: then its params are read leniently.
+    """
+
+    edition: Edition
+    version: int
+    exact: bool = True
+
+
+class _Asked(NamedTuple):
+    version: int
+    info: bool
+    client_info: bool
+    capabilities: bool
+    client_capabilities: bool
+    strict: bool
+
+
+# What a client asked for -> the edition it speaks. The first test that holds decides.
+_AS_AGENT: tuple[tuple[Callable[[_Asked], bool], Edition], ...] = (
+    (lambda a: a.version <= 1, V1),
+    (lambda a: a.client_capabilities and not a.capabilities, V1),
+    (lambda a: a.info, V2),
+    (lambda a: a.version == V2_JUNE.version, V2_JUNE),
+    (lambda a: a.client_info and not a.capabilities, V1),
+    (lambda _: True, V2),
+)
+
+
+def select_as_agent(params: Any, offered: Sequence[Edition], *, strict: bool = False) -> Selection | RequestError:
+    """What an agent that speaks `offered` answers to the raw params of an `initialize`.
+
+    An error is what to answer instead; the connection stays open for another try.
+    """
+    asked = _asked(params, strict=strict)
+    if asked is None:
+        data = {"field": "protocolVersion", "expected": "an integer of at least 0 and at most 65535"}
+        return InvalidParams(data=data)
+    if strict and asked.version == V2.version and not asked.info and not asked.client_info and V2_JUNE in _drafts(offered):
+        return InvalidParams(data={"field": "info", "expected": "a value: it is required"})
+    wanted = next(edition for test, edition in _AS_AGENT if test(asked))
+    found = _offered(wanted, offered)
+    if found is not None:
+        return Selection(found, found.version, exact=asked.version <= found.version)
+    return _next_best(asked, offered)
+
+
+def _next_best(asked: _Asked, offered: Sequence[Edition]) -> Selection | RequestError:
+    """The edition that the client speaks is not offered."""
+    fitting = [edition for edition in offered if edition.version <= asked.version]
+    if fitting:
+        best = max(fitting, key=lambda edition: edition.version)
+        return Selection(best, best.version, exact=asked.version <= best.version)
+    if V1 in _drafts(offered):
+        # Version 0 or a v1 client: v1's letter answers with the newest it has, never with an error.
+        found = _offered(V1, offered) or V1
+        return Selection(found, found.version)
+    data = {"requested": asked.version, "supported": sorted({edition.version for edition in offered})}
+    return UnsupportedVersion(data=data)
+
+
+def _asked(params: Any, *, strict: bool) -> _Asked | None:
+    if not isinstance(params, Mapping):
+        return None
+    version = params.get("protocolVersion")
+    if type(version) is not int or version not in _UINT16:
+        return None
+    return _Asked(
+        version,
+        isinstance(params.get("info"), Mapping),
+        isinstance(params.get("clientInfo"), Mapping),
+        isinstance(params.get("capabilities"), Mapping),
+        isinstance(params.get("clientCapabilities"), Mapping),
+        strict,
+    )
+
+
+class _Answered(NamedTuple):
+    version: int
+    info: bool
+    capabilities: bool
+    agent_capabilities: bool
+
+
+# What an agent answered -> the edition it speaks, whatever number it gives.
+_AS_CLIENT: tuple[tuple[Callable[[_Answered], bool], Edition], ...] = (
+    (lambda a: a.version <= 1, V1),
+    (lambda a: a.agent_capabilities and not a.info, V1),
+    (lambda a: a.info, V2),
+    (lambda a: a.capabilities, V2_JUNE),
+    (lambda _: True, V1),
+)
+
+
+def select_as_client(result: Any, spoken: Sequence[Edition], *, strict: bool = False) -> Edition:
+    """The edition that the raw result of an `initialize` selects, among those the client speaks.
+
+    Raises:
+        NegotiationFailed: The agent speaks none of them, or gave no version at all. A strict client also refuses a
+            number that does not fit the shape of the answer.
+    """
+    version = result.get("protocolVersion") if isinstance(result, Mapping) else None
+    if type(version) is not int or version not in _UINT16:
+        raise NegotiationFailed("the agent's answer to initialize names no protocol version")
+    answered = _Answered(
+        version,
+        isinstance(result.get("info"), Mapping),
+        isinstance(result.get("capabilities"), Mapping),
+        isinstance(result.get("agentCapabilities"), Mapping),
+    )
+    wanted = next(edition for test, edition in _AS_CLIENT if test(answered))
+    found = _offered(wanted, spoken)
+    if found is None:
+        names = ", ".join(edition.name for edition in spoken)
+        raise NegotiationFailed(
+            f"the agent speaks {wanted.name} (it answered version {version}), this client {names}", answered=version
+        )
+    if strict and found.version != version:
+        raise NegotiationFailed(f"the agent answered version {version} and speaks {found.name}", answered=version)
+    return found
+
+
+def _offered(wanted: Edition, offered: Sequence[Edition]) -> Edition | None:
+    """The wanted edition, or its draft where that is what is offered."""
+    return next((edition for edition in offered if edition.name == wanted.name), None)
+
+
+def _drafts(offered: Sequence[Edition]) -> list[Edition]:
+    """The offered editions without regard to drafts."""
+    stable = {edition.name: edition for edition in (V1, V2, V2_JUNE)}
+    return [stable[edition.name] for edition in offered if edition.name in stable]

@@ -1,0 +1,100 @@
+"""Options of a session that the user can change."""
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Omittable, Open, Sieved, UntaggedLists, Wire
+from accord.protocol.v1.ids import SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
+
+SessionConfigOptionCategory: TypeAlias = Literal["mode", "model", "model_config", "thought_level"] | str
+
+
+class SessionConfigSelectOption(Wire):
+    """One value to choose; name is shown, value is sent."""
+
+    value: SessionConfigValueId
+    name: str
+    description: Lenient[Maybe[str]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class SessionConfigSelectGroup(Wire):
+    """Heading over some values; for display, since values are chosen without naming it."""
+
+    group: SessionConfigGroupId
+    name: str
+    options: Lenient[Sieved[list[SessionConfigSelectOption]]]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+if TYPE_CHECKING:
+    SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectOption] | list[SessionConfigSelectGroup]
+else:
+
+    class SessionConfigSelectOptions(UntaggedLists):
+        """Either a flat list or groups, never a mix."""
+
+        by_key = {"value": SessionConfigSelectOption, "options": SessionConfigSelectGroup}
+
+
+class SessionConfigSelect(Wire, tag_field="type", tag="select"):
+    """Choice of exactly one value; currentValue holds the id of the one in force."""
+
+    id: SessionConfigId
+    name: str
+    current_value: SessionConfigValueId
+    options: SessionConfigSelectOptions
+    description: Lenient[Maybe[str]] = UNSET
+    category: Lenient[Maybe[SessionConfigOptionCategory]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class SessionConfigBoolean(Wire, tag_field="type", tag="boolean"):
+    """On or off setting; v1 agents offer it only if the client announced support."""
+
+    id: SessionConfigId
+    name: str
+    current_value: bool
+    description: Lenient[Maybe[str]] = UNSET
+    category: Lenient[Maybe[SessionConfigOptionCategory]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+SessionConfigOption: TypeAlias = Open[SessionConfigSelect | SessionConfigBoolean]
+
+
+class SetSessionConfigOptionResponse(Wire):
+    """The full list, as one change may alter other options too."""
+
+    config_options: Lenient[Sieved[list[SessionConfigOption]]]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class ConfigOptionUpdate(Wire, tag_field="sessionUpdate", tag="config_option_update"):
+    """The complete list from now on; options missing in it are gone."""
+
+    config_options: Lenient[Sieved[list[SessionConfigOption]]]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class SetSessionConfigOptionRequest(Wire):
+    """Changes one setting; others may change with it, as the answer shows."""
+
+    session_id: SessionId
+    config_id: SessionConfigId
+    value: SessionConfigValueId | bool
+    type: Omittable[Literal["boolean"] | str] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+    def __post_init__(self) -> None:
+        check_value(self.type, self.value)
+
+
+def check_value(kind: object, value: object) -> None:
+    """A boolean says so in `type`; anything else is the id of a value.
+
+    Raises:
+        ValueError: The value does not fit the type.
+    """
+    if isinstance(value, bool) != (kind == "boolean"):
+        message = "a boolean with type boolean, or the id of a value"
+        raise ValueError(message)

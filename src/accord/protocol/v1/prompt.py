@@ -1,0 +1,31 @@
+"""One prompt, and stopping it."""
+
+from typing import Literal, TypeAlias
+
+from accord.protocol.model import UNSET, Closed, Lenient, Maybe, Metadata, Wire
+from accord.protocol.v1.content import ContentBlock
+from accord.protocol.v1.ids import SessionId
+
+StopReason: TypeAlias = Closed[Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"] | str]
+
+
+class PromptResponse(Wire):
+    """v1 and June: the turn is over; current v2: the message has its place, work may go on."""
+
+    stop_reason: StopReason
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class PromptRequest(Wire):
+    """User input; holds only blocks the agent takes, commands are written as /name text."""
+
+    session_id: SessionId
+    prompt: list[ContentBlock]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class CancelNotification(Wire):
+    """Stops the running turn; its prompt must still be answered, with cancelled."""
+
+    session_id: SessionId
+    meta: Lenient[Maybe[Metadata]] = UNSET

@@ -1,0 +1,74 @@
+"""Options of a session that the user can change."""
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Open, Sieved, UntaggedLists, Wire
+from accord.protocol.v2_june.ids import SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
+
+SessionConfigOptionCategory: TypeAlias = Literal["mode", "model", "thought_level"] | str
+
+
+class SessionConfigSelectOption(Wire):
+    """One value to choose; name is shown, value is sent."""
+
+    value: SessionConfigValueId
+    name: str
+    description: Maybe[str] = UNSET
+    meta: Maybe[Metadata] = UNSET
+
+
+class SessionConfigSelectGroup(Wire):
+    """Heading over some values; for display, since values are chosen without naming it."""
+
+    group: SessionConfigGroupId
+    name: str
+    options: list[SessionConfigSelectOption]
+    meta: Maybe[Metadata] = UNSET
+
+
+if TYPE_CHECKING:
+    SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectOption] | list[SessionConfigSelectGroup]
+else:
+
+    class SessionConfigSelectOptions(UntaggedLists):
+        """Either a flat list or groups, never a mix."""
+
+        by_key = {"value": SessionConfigSelectOption, "options": SessionConfigSelectGroup}
+
+
+class SessionConfigSelect(Wire, tag_field="type", tag="select"):
+    """Choice of exactly one value; currentValue holds the id of the one in force."""
+
+    id: SessionConfigId
+    name: str
+    current_value: SessionConfigValueId
+    options: SessionConfigSelectOptions
+    description: Maybe[str] = UNSET
+    category: Lenient[Maybe[SessionConfigOptionCategory]] = UNSET
+    meta: Maybe[Metadata] = UNSET
+
+
+SessionConfigOption: TypeAlias = Open[SessionConfigSelect]
+
+
+class SetSessionConfigOptionResponse(Wire):
+    """The full list, as one change may alter other options too."""
+
+    config_options: Lenient[Sieved[list[SessionConfigOption]]]
+    meta: Maybe[Metadata] = UNSET
+
+
+class ConfigOptionUpdate(Wire, tag_field="sessionUpdate", tag="config_option_update"):
+    """The complete list from now on; options missing in it are gone."""
+
+    config_options: Lenient[Sieved[list[SessionConfigOption]]]
+    meta: Maybe[Metadata] = UNSET
+
+
+class SetSessionConfigOptionRequest(Wire):
+    """Changes one setting; others may change with it, as the answer shows."""
+
+    session_id: SessionId
+    config_id: SessionConfigId
+    value: SessionConfigValueId
+    meta: Maybe[Metadata] = UNSET
