@@ -1,0 +1,200 @@
+"""Our calls: sent, waited for, answered, given up; each ends exactly once, with a typed result or an exception."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from typing import Any
+
+from accord.connection.backlog import Backlog
+from accord.connection.fault import raised
+from accord.connection.lane import INSIDE, Lanes
+from accord.connection.outbox import Outbox
+from accord.errors import AccordError, BacklogExceeded, CallTimeout, RemoteProtocolError
+from accord.jsonrpc.message import ErrorObject, Json, RequestId
+from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.serialize import TAIL, notification_head, request_head
+from accord.protocol.codec import Codec, encode, encode_into
+from accord.protocol.model import Wire
+from accord.protocol.salvage import Misfit
+
+__all__ = ["Call", "Calls"]
+
+
+class Call:
+    """A request of ours that waits for its answer."""
+
+    __slots__ = ("future", "inside", "method", "result", "session")
+
+    def __init__(self, method: str, result: Any, session: str | None, *, inside: bool) -> None:
+        self.method = method
+        self.result = result
+        self.session = session
+        self.inside = inside
+        """Whether a handler of the same connection made it: then its answer waits for no lane."""
+        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def settle(self, outcome: Any) -> None:
+        """End it with a result or an exception; nothing happens if nobody waits any more."""
+        if self.future.done():
+            return
+        if isinstance(outcome, BaseException):
+            self.future.set_exception(outcome)
+        else:
+            self.future.set_result(outcome)
+
+
+class Calls:
+    """All calls of one connection; `cancels` says whether the edition can withdraw one."""
+
+    def __init__(self, peer: Peer[Call, Any], outbox: Outbox, lanes: Lanes, backlog: Backlog, codec: Codec) -> None:
+        self._peer = peer
+        self._outbox = outbox
+        self._lanes = lanes
+        self._backlog = backlog
+        self._codec = codec
+        self._inside: set[Call] = set()
+        self._owner: object = None
+        self.cancels = False
+        self.strays = 0
+
+    def own(self, owner: object) -> None:
+        """Say whose handlers count as inside."""
+        self._owner = owner
+
+    async def call(
+        self, method: str, params: Any, result: Any, session: str | None, timeout_seconds: float | None
+    ) -> Any:
+        """Send a request and wait for its answer, both within the timeout.
+
+        Raises:
+            RequestError: The peer answered with an error.
+            RemoteProtocolError: The peer's answer is none.
+            CallTimeout: It took too long; the peer is told where the edition has words for it.
+            ConnectionLost: The link was lost meanwhile.
+            BacklogExceeded: A handler made the call, and its answer is out of reach.
+        """
+        id_ = self._peer.next_id()
+        text = bytearray(request_head(id_, method))
+        encode_into(params, text)
+        text += TAIL
+        call = Call(method, result, session, inside=INSIDE.get() is self._owner)
+        self._peer.wait(id_, call)
+        try:
+            async with asyncio.timeout(timeout_seconds) as deadline:
+                if call.inside:
+                    self._enter(call)
+                await self._outbox.send(text)
+                del text  # a large one is not kept for as long as its answer takes
+                return await call.future
+        except TimeoutError:
+            self._give_up(id_)
+            if not deadline.expired():
+                raise  # a peer's or a handler's own
+            raise CallTimeout(method, timeout_seconds or 0) from None
+        except BaseException:
+            self._give_up(id_)
+            raise
+        finally:
+            self._leave(call)
+
+    def _enter(self, call: Call) -> None:
+        self._inside.add(call)
+        self._backlog.calls_inside += 1
+        self._backlog.wake()
+
+    def _leave(self, call: Call) -> None:
+        if call in self._inside:
+            self._inside.discard(call)
+            self._backlog.calls_inside -= 1
+
+    def _give_up(self, id_: int) -> None:
+        """Nobody waits any more; a call that was answered is not withdrawn."""
+        if isinstance(self._peer.settle(id_), Call) and self.cancels:
+            self._outbox.post(notification_head("$/cancel_request") + encode({"requestId": id_}) + TAIL)
+
+    # --- what comes back
+
+    def waiting(self, id_: RequestId) -> Call | None:
+        """The call that waits for an answer under an id."""
+        return self._peer.waiting(id_)
+
+    def succeed(self, id_: RequestId, result: Json) -> None:
+        """A result came."""
+        call = self._settled(id_)
+        if call is not None:
+            self.deliver(call, self._typed(call, result))
+
+    def deliver_typed(self, id_: RequestId, value: Any) -> None:
+        """A result came and was decoded already."""
+        call = self._settled(id_)
+        if call is not None:
+            self.deliver(call, value)
+
+    def fail(self, id_: RequestId, error: ErrorObject) -> None:
+        """An error object came."""
+        call = self._settled(id_)
+        if call is not None:
+            self.deliver(call, raised(error))
+
+    def spoil(self, id_: RequestId, reason: str) -> None:
+        """Something came that should have been the answer; the caller must not wait for another."""
+        call = self._settled(id_)
+        if call is not None:
+            self.deliver(call, RemoteProtocolError(f"the peer answered {call.method} with {reason}"))
+
+    def deliver(self, call: Call, outcome: Any) -> None:
+        """Hand an answer to its caller, behind the earlier notifications of the session that the call named."""
+        lane = None if call.inside or call.session is None else self._lanes.get(call.session)
+        if lane is None:
+            call.settle(outcome)
+        else:
+            lane.items.append((call.settle, outcome, 0))
+
+    def _settled(self, id_: RequestId) -> Call | None:
+        call = self._peer.settle(id_)
+        if isinstance(call, Call):
+            return call
+        self.strays += 1
+        return None
+
+    def _typed(self, call: Call, result: Json) -> Any:
+        kind = call.result
+        if bytes(memoryview(result)[:5]) == b"null":
+            value = _empty(kind)
+            if value is not None:
+                return value
+        try:
+            return self._codec.decode(kind, result)
+        except Misfit as misfit:
+            return RemoteProtocolError(
+                f"the result of {call.method} does not fit: {misfit}", field=misfit.field, expected=misfit.expected
+            )
+
+    # --- ends
+
+    def fail_inside(self) -> None:
+        """The stretched budget is spent: calls that handlers wait for cannot be answered any more."""
+        for call in list(self._inside):
+            call.settle(
+                BacklogExceeded(
+                    f"{call.method} was called inside a handler, and its answer stands behind more unhandled messages"
+                    " than max_backlog_bytes allows: handle them faster, or make the call outside the handler"
+                )
+            )
+            self._leave(call)
+
+    def fail_all(self, error: AccordError) -> None:
+        """The link is gone."""
+        for call in self._peer.settle_all():
+            call.settle(copy.copy(error))  # each caller gets its own, with its own traceback
+
+
+def _empty(kind: Any) -> Any:
+    """A result without fields, where the peer said null for `{}`."""
+    if isinstance(kind, type) and issubclass(kind, Wire):
+        try:
+            return kind()
+        except TypeError:
+            return None
+    return None

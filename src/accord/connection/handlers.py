@@ -1,0 +1,75 @@
+"""Who handles what: handlers by method row, extensions by name, and hooks that run when a text is read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
+
+from accord.errors import LocalProtocolError
+from accord.protocol.method import Method, NotificationMethod, RequestMethod
+
+__all__ = ["Arrival", "Handler", "Handlers"]
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+RequestHandler: TypeAlias = Callable[[P], Awaitable[R] | R]
+NotificationHandler: TypeAlias = Callable[[P], Awaitable[None] | None]
+Arrival: TypeAlias = Callable[[P], None]
+AnyHandler: TypeAlias = Callable[[Any], Any]
+
+
+class Handler(NamedTuple):
+    """A callable, and whether calling it may suspend."""
+
+    call: AnyHandler
+    suspends: bool
+
+
+def _handler(call: AnyHandler) -> Handler:
+    return Handler(call, inspect.iscoroutinefunction(call))
+
+
+class Handlers:
+    """Handlers of one side, for as many editions as there are rows registered; may serve many connections.
+
+    A request handler's return value is the answer. A notification handler that is a plain function runs at once while
+    the text is read; one that is a coroutine function runs in its session's lane. An extension handler gets and gives
+    plain JSON values.
+    """
+
+    def __init__(self) -> None:
+        self.by_method: dict[Method, Handler] = {}
+        self.arrivals: dict[Method, Arrival[Any]] = {}
+        self.extension_requests: dict[str, Handler] = {}
+        self.extension_notifications: dict[str, Handler] = {}
+
+    @overload
+    def on(self, method: RequestMethod[P, R], handler: RequestHandler[P, R]) -> None: ...
+    @overload
+    def on(self, method: NotificationMethod[P], handler: NotificationHandler[P]) -> None: ...
+    def on(self, method: Method, handler: AnyHandler) -> None:
+        """Handle a method from now on; the last registration counts."""
+        self.by_method[method] = _handler(handler)
+
+    def on_arrival(self, method: RequestMethod[P, Any] | NotificationMethod[P], hook: Arrival[P]) -> None:
+        """Call `hook` when a message is read, before and regardless of what its session's lane still holds.
+
+        For what must not wait behind a handler: a cancel, the arrival of a prompt. The hook must not block.
+        """
+        self.arrivals[method] = hook
+
+    def on_extension_request(self, name: str, handler: AnyHandler) -> None:
+        """Answer an extension request: params as plain JSON in, result as plain JSON out."""
+        self.extension_requests[_extension(name)] = _handler(handler)
+
+    def on_extension_notification(self, name: str, handler: AnyHandler) -> None:
+        """Take an extension notification: params as plain JSON."""
+        self.extension_notifications[_extension(name)] = _handler(handler)
+
+
+def _extension(name: str) -> str:
+    if not name.startswith("_"):
+        raise LocalProtocolError("the name of an extension method starts with an underscore", field=name)
+    return name

@@ -1,0 +1,84 @@
+"""The agent's side of `initialize`: which edition it selects, and when it may come again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from accord.connection.fault import refused
+from accord.connection.handlers import Handler, Handlers
+from accord.errors import RequestError
+from accord.jsonrpc.message import ErrorObject
+from accord.protocol.edition import V2, Edition
+from accord.protocol.negotiation import Selection, select_as_agent
+
+__all__ = ["Handshake", "announcing", "complete"]
+
+_NOBODY = {"name": "unknown", "version": "unknown"}
+
+
+class Handshake:
+    """Remembers what was agreed.
+
+    `held` are the texts that arrived while an `initialize` is being handled: they wait for its outcome, so that a
+    client may send its first requests without waiting for the answer.
+    """
+
+    def __init__(self, editions: Sequence[Edition], handlers: Handlers, *, strict: bool) -> None:
+        self._editions = editions
+        self._handlers = handlers
+        self._strict = strict
+        self.edition: Edition | None = None
+        self.held: list[bytes] | None = None
+        self._used = False
+
+    @property
+    def offered(self) -> list[Edition]:
+        """The editions whose `initialize` somebody handles."""
+        return [edition for edition in self._editions if edition.initialize in self._handlers.by_method]
+
+    def use(self) -> None:
+        """A request other than `initialize` came."""
+        self._used = True
+
+    def select(self, params: Any) -> Selection | ErrorObject:
+        """What the raw params of an `initialize` select, or the error to answer; `edition` is not changed yet."""
+        selection = select_as_agent(params, self.offered, strict=self._strict)
+        if isinstance(selection, RequestError):
+            return ErrorObject(selection.code, selection.message, selection.data)
+        if self.edition is not None:
+            again = self._again(selection)
+            if again is not None:
+                return again
+        return selection
+
+    def _again(self, selection: Selection) -> ErrorObject | None:
+        # v2 rule 15: repeatable until the first other request, and never downwards. The other editions are silent;
+        # there a repetition is welcome as long as it does not change the edition under running sessions.
+        edition = self.edition
+        if edition is None or (not self._used and selection.version >= edition.version):
+            return None
+        if edition.name == V2.name or selection.edition is not edition:
+            return refused("This connection is initialized already")
+        return None
+
+
+def complete(params: Any, selection: Selection) -> Any:
+    """The params as the selected edition reads them: who asks for a newer version may lack what this one requires."""
+    if selection.exact or selection.edition.name != V2.name or "info" in params:
+        return params
+    return {**params, "info": _NOBODY}
+
+
+def announcing(handler: Handler, version: int) -> Handler:
+    """The handler, its answer naming the version that will be spoken: one who echoes the client's is corrected."""
+
+    async def initialize(params: Any) -> Any:
+        result = handler.call(params)
+        if handler.suspends or hasattr(result, "__await__"):
+            result = await result
+        if hasattr(result, "protocol_version"):
+            result.protocol_version = version
+        return result
+
+    return Handler(initialize, suspends=True)

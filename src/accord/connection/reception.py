@@ -1,0 +1,439 @@
+"""What arrives: each text to the lane, the call or the handler it belongs to, the moment it is read.
+
+Streams of `session/update` are the hot path: when one such text has been read, later ones that begin with the same
+bytes are decoded in one typed pass. Large texts take one pass as well, by a look at their first bytes. Everything else
+takes two: the envelope, then the params. None of these shortcuts changes what a text means.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from accord.connection.answers import Answers, Inbound
+from accord.connection.backlog import OVERHEAD_BYTES, Backlog
+from accord.connection.calls import Calls
+from accord.connection.fault import invalid_params, not_found, refused
+from accord.connection.handlers import Handler, Handlers
+from accord.connection.handshake import Handshake, announcing, complete
+from accord.connection.lane import Lanes
+from accord.jsonrpc.batch import BatchAnswer
+from accord.jsonrpc.message import (
+    ErrorObject,
+    Failure,
+    Json,
+    Malformed,
+    Message,
+    Notification,
+    Request,
+    Result,
+    Rules,
+)
+from accord.jsonrpc.parse import parse
+from accord.protocol.codec import Codec, decoder_for, parse_json
+from accord.protocol.edition import Edition
+from accord.protocol.method import Method, NotificationMethod
+from accord.protocol.salvage import Misfit
+
+__all__ = ["Counts", "Reception"]
+
+log = logging.getLogger("accord.connection")
+
+HOT = "session/update"
+LARGE_BYTES = 8192
+_HEAD_BYTES = 128
+# Any id and method of a text whose keys come in the order in which everybody writes them.
+_RESULT_HEAD = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d{1,18}),"result":')
+_REQUEST_HEAD = re.compile(rb'\{"jsonrpc":"2\.0","id":(?:\d{1,18}|"[^"\\]{0,64}"),"method":"([a-z_/$]+)","params":')
+_REFUSED_BY_FAST_DECODE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_BEFORE = Rules(null_ids=True, batches=False)
+
+
+class Counts:
+    """What was tolerated so far: nothing of it was answered with more than an error, and none of it ended the link."""
+
+    def __init__(self) -> None:
+        self.malformed = 0
+        """Texts that are no message."""
+        self.unknown_notifications = 0
+        """Notifications that nobody handles."""
+        self.bad_notifications = 0
+        """Notifications whose params do not fit."""
+        self.failed_handlers = 0
+        """Notification handlers that raised; the log has the exceptions."""
+
+
+@functools.cache
+def _typed_request(params: Any) -> msgspec.json.Decoder[Any]:
+    """Envelopes whose params are typed, for one pass over the whole text."""
+    fields: list[Any] = [
+        ("jsonrpc", str),
+        ("method", str),
+        ("params", params),
+        ("id", int | str | None | UnsetType, UNSET),
+        ("result", msgspec.Raw | UnsetType, UNSET),
+        ("error", msgspec.Raw | UnsetType, UNSET),
+    ]
+    return decoder_for(msgspec.defstruct("Typed", fields, gc=False))
+
+
+@functools.cache
+def _typed_result(result: Any) -> msgspec.json.Decoder[Any]:
+    fields: list[Any] = [("jsonrpc", str), ("id", int), ("result", result), ("error", msgspec.Raw | UnsetType, UNSET)]
+    return decoder_for(msgspec.defstruct("Typed", fields, gc=False))
+
+
+class _Stream:
+    """A notification whose texts all began with the same bytes so far."""
+
+    __slots__ = ("arrival", "call", "decode", "head", "method", "suspends")
+
+    def __init__(
+        self, head: bytes, method: NotificationMethod[Any], handler: Handler, arrival: Callable[[Any], None] | None
+    ) -> None:
+        self.head = head
+        self.method = method
+        self.call = handler.call
+        self.suspends = handler.suspends
+        self.arrival = arrival
+        self.decode = _typed_request(method.params).decode
+
+
+class Reception:
+    """The reading half of a connection."""
+
+    def __init__(
+        self,
+        side: Literal["agent", "client"],
+        handlers: Handlers,
+        handshake: Handshake,
+        calls: Calls,
+        answers: Answers,
+        lanes: Lanes,
+        backlog: Backlog,
+        codec: Codec,
+    ) -> None:
+        self._side: Literal["agent", "client"] = side
+        self._handlers = handlers
+        self._handshake = handshake
+        self._calls = calls
+        self._answers = answers
+        self._lanes = lanes
+        self._backlog = backlog
+        self._codec = codec
+        self._edition: Edition | None = None
+        self._rules = _BEFORE
+        self._stream: _Stream | None = None
+        self.counts = Counts()
+
+    @property
+    def edition(self) -> Edition | None:
+        """The edition that was agreed on."""
+        return self._edition
+
+    @edition.setter
+    def edition(self, edition: Edition) -> None:
+        self._edition = edition
+        self._rules = edition.rules
+        self._stream = None
+        self._calls.cancels = edition.cancels_requests
+
+    # --- texts
+
+    def take(self, text: bytes) -> None:
+        """One text was read. Never raises on input and never waits."""
+        stream = self._stream
+        if stream is not None and text.startswith(stream.head) and self._take_streamed(stream, text):
+            return
+        if len(text) > LARGE_BYTES and not self._codec.strict and self._take_large(text):
+            return
+        message = parse(text, self._rules)
+        if self._handshake.held is not None and isinstance(message, list | Request | Notification):
+            self._backlog.add(len(text) + OVERHEAD_BYTES)
+            self._handshake.held.append(text)
+        elif isinstance(message, list):
+            self._take_batch(message)
+        else:
+            self._take_message(message, text, None)
+
+    def _take_streamed(self, stream: _Stream, text: bytes) -> bool:
+        try:
+            envelope = stream.decode(text)
+        except _REFUSED_BY_FAST_DECODE:
+            return False
+        if envelope.id is not UNSET or envelope.method != HOT or envelope.jsonrpc != "2.0":
+            return False
+        params = envelope.params
+        if stream.arrival is not None:
+            self._hook(stream.arrival, params)
+        session = params.session_id
+        if stream.suspends or self._lanes.get(session) is not None:
+            weight = len(text) + OVERHEAD_BYTES
+            self._backlog.bytes += weight
+            self._lanes.add(session, (stream.call, params, weight))
+        else:
+            self._run_at_once(stream.call, params, session)
+        return True
+
+    def _take_large(self, text: bytes) -> bool:
+        head = text[:_HEAD_BYTES]
+        match = _RESULT_HEAD.match(head)
+        if match is not None:
+            return self._take_large_result(int(match[1]), text)
+        match = _REQUEST_HEAD.match(head)
+        if match is None or self._edition is None or self._handshake.held is not None:
+            return False
+        method = self._edition.request(self._side, match[1].decode())
+        if method is None or method.name == "initialize" or method not in self._handlers.by_method:
+            return False
+        try:
+            envelope = _typed_request(method.params).decode(text)
+        except _REFUSED_BY_FAST_DECODE:
+            return False
+        whole = envelope.result is UNSET and envelope.error is UNSET and envelope.jsonrpc == "2.0"
+        if not whole or envelope.method != method.name or envelope.id is None or envelope.id is UNSET:
+            return False
+        inbound = Inbound(
+            envelope.id, method.name, self._handlers.by_method[method], envelope.params, method.result, None
+        )
+        self._accept(inbound, method, _session_of(envelope.params), len(text))
+        return True
+
+    def _take_large_result(self, id_: int, text: bytes) -> bool:
+        call = self._calls.waiting(id_)
+        if call is None or call.result is Any:
+            return False
+        try:
+            envelope = _typed_result(call.result).decode(text)
+        except _REFUSED_BY_FAST_DECODE:
+            return False
+        if envelope.id != id_ or envelope.error is not UNSET:
+            return False
+        self._calls.deliver_typed(id_, envelope.result)
+        return True
+
+    def _take_batch(self, messages: list[Message]) -> None:
+        wanted = sum(
+            isinstance(message, Request) or (isinstance(message, Malformed) and message.error is not None)
+            for message in messages
+        )
+        batch = BatchAnswer(wanted)
+        for message in messages:
+            self._take_message(message, b"", batch)
+
+    # --- messages
+
+    def _take_message(self, message: Message, text: bytes, batch: BatchAnswer | None) -> None:
+        match message:
+            case Result(id=id_, result=result):
+                self._calls.succeed(id_, result)
+            case Failure(id=id_, error=error):
+                self._calls.fail(id_, error)
+            case Malformed():
+                self._take_malformed(message, text, batch)
+            case Request(method="initialize") if self._side == "agent":
+                self._initialize(message, batch)
+            case Request():
+                self._take_request(message, len(text), batch)
+            case Notification():
+                self._take_notification(message, text)
+
+    def _take_malformed(self, message: Malformed, text: bytes, batch: BatchAnswer | None) -> None:
+        self.counts.malformed += 1
+        if message.error is None:
+            self._calls.spoil(message.id, message.reason)
+            return
+        # A client hears stray prints of its agent: they were not meant for it and are not answered.
+        if self._side == "agent" or batch is not None or text.lstrip()[:1] in (b"{", b"["):
+            self._answers.refuse(message.id, message.error, "a malformed message", batch)
+
+    def _take_request(self, request: Request, size: int, batch: BatchAnswer | None) -> None:
+        self._handshake.use()
+        if self._edition is None:
+            error = refused("The first request must be initialize")
+            self._answers.refuse(request.id, error, request.method, batch)
+            return
+        method = self._edition.request(self._side, request.method)
+        if method is None:
+            self._take_extension_request(request, size, batch)
+            return
+        handler = self._handlers.by_method.get(method)
+        if handler is None:
+            self._answers.refuse(request.id, not_found(request.method), request.method, batch)
+            return
+        try:
+            params = self._codec.decode(method.params, _given(request.params))
+        except Misfit as misfit:
+            self._answers.refuse(request.id, invalid_params(misfit), request.method, batch)
+            return
+        inbound = Inbound(request.id, request.method, handler, params, method.result, batch)
+        self._accept(inbound, method, _session_of(params), size)
+
+    def _take_extension_request(self, request: Request, size: int, batch: BatchAnswer | None) -> None:
+        handler = self._handlers.extension_requests.get(request.method)
+        if handler is None:
+            self._answers.refuse(request.id, not_found(request.method), request.method, batch)
+            return
+        params = _plain(request.params)
+        inbound = Inbound(request.id, request.method, handler, params, Any, batch)
+        self._accept(inbound, None, _session_in(params), size)
+
+    def _accept(self, inbound: Inbound, method: Method | None, session: str | None, size: int) -> None:
+        """Start a request when the earlier notifications of its session were handled."""
+        if not self._answers.open(inbound):
+            return
+        self._handshake.use()
+        if method is not None and method in self._handlers.arrivals:
+            self._hook(self._handlers.arrivals[method], inbound.params)
+        if self._lanes.get(session) is None:
+            self._answers.start(inbound)
+            return
+        weight = size + OVERHEAD_BYTES
+        self._backlog.add(weight)
+        self._lanes.add(session, (self._answers.start, inbound, weight))
+
+    def _take_notification(self, notification: Notification, text: bytes) -> None:
+        if notification.method == "$/cancel_request":
+            self._take_cancel(notification.params)
+            return
+        method = None if self._edition is None else self._edition.notification(self._side, notification.method)
+        if method is None:
+            self._take_extension_notification(notification, len(text))
+            return
+        handler, arrival = self._handlers.by_method.get(method), self._handlers.arrivals.get(method)
+        if handler is None and arrival is None:
+            self.counts.unknown_notifications += 1
+            return
+        try:
+            params = self._codec.decode(method.params, _given(notification.params))
+        except Misfit as misfit:
+            self.counts.bad_notifications += 1
+            log.warning("a %s notification was dropped: %s", method.name, misfit)
+            return
+        if arrival is not None:
+            self._hook(arrival, params)
+        if handler is not None:
+            if method.name == HOT and not self._codec.strict:
+                self._learn(text, method, handler, arrival)
+            self._queue(handler, params, _session_of(params), len(text))
+
+    def _learn(
+        self, text: bytes, method: NotificationMethod[Any], handler: Handler, arrival: Callable[[Any], None] | None
+    ) -> None:
+        """Remember how this peer's updates begin, if the method stands before everything that varies."""
+        if self._stream is not None:
+            return
+        name = b'"%s"' % HOT.encode()
+        end = text.find(name) + len(name)
+        head = text[:end]
+        if len(name) <= end <= _HEAD_BYTES and b'"params"' not in head and b'"id"' not in head:
+            self._stream = _Stream(head, method, handler, arrival)
+
+    def _take_extension_notification(self, notification: Notification, size: int) -> None:
+        handler = self._handlers.extension_notifications.get(notification.method)
+        if handler is None:
+            self.counts.unknown_notifications += 1
+            return
+        params = _plain(notification.params)
+        self._queue(handler, params, _session_in(params), size)
+
+    def _take_cancel(self, params: Json | None) -> None:
+        value = _plain(params)
+        id_ = value.get("requestId") if isinstance(value, dict) else None
+        if type(id_) in (int, str):
+            self._answers.cancel(id_)
+
+    # --- running
+
+    def _queue(self, handler: Handler, params: Any, session: str | None, size: int) -> None:
+        if handler.suspends or self._lanes.get(session) is not None:
+            weight = size + OVERHEAD_BYTES
+            self._backlog.add(weight)
+            self._lanes.add(session, (handler.call, params, weight))
+        else:
+            self._run_at_once(handler.call, params, session)
+
+    def _run_at_once(self, call: Callable[[Any], Any], params: Any, session: str | None) -> None:
+        """A plain function whose lane is empty needs no task."""
+        try:
+            result = call(params)
+        except Exception as error:  # noqa: BLE001 - whatever a handler does, the next text is read
+            self.failed(error)
+            return
+        if result is not None and hasattr(result, "__await__"):
+            self._lanes.add(session, (lambda _: result, None, 0))
+
+    def _hook(self, hook: Callable[[Any], None], params: Any) -> None:
+        try:
+            hook(params)
+        except Exception as error:  # noqa: BLE001 - a failing hook must not stop the reader
+            self.failed(error)
+
+    def failed(self, error: Exception) -> None:
+        """A notification handler raised: nobody can be answered, so the log is told."""
+        self.counts.failed_handlers += 1
+        log.error("a notification handler failed", exc_info=error)
+
+    # --- the handshake
+
+    def _initialize(self, request: Request, batch: BatchAnswer | None) -> None:
+        params = _plain(request.params)
+        selection = self._handshake.select(params)
+        if isinstance(selection, ErrorObject):
+            self._answers.refuse(request.id, selection, request.method, batch)
+            return
+        method = selection.edition.initialize
+        try:
+            typed = self._codec.convert(method.params, complete(params, selection))
+        except Misfit as misfit:
+            self._answers.refuse(request.id, invalid_params(misfit), request.method, batch)
+            return
+        handler = announcing(self._handlers.by_method[method], selection.version)
+        inbound = Inbound(request.id, request.method, handler, typed, method.result, batch)
+        if self._answers.open(inbound):
+            inbound.finish = functools.partial(self._initialized, selection.edition)
+            self._handshake.held = []
+            self._answers.start(inbound)
+
+    def _initialized(self, edition: Edition, result: Any) -> None:
+        """The handler is done: on success speak the edition from now on, and in any case read what was held."""
+        if result is not None:
+            self._handshake.edition = edition
+            self.edition = edition
+        held, self._handshake.held = self._handshake.held or [], None
+        for text in held:
+            self._backlog.free(len(text) + OVERHEAD_BYTES)
+            self.take(text)
+
+
+def _given(params: Json | None) -> Json:
+    # Absent and null params count as an empty object.
+    if params is None or bytes(memoryview(params)[:4]) == b"null":
+        return b"{}"
+    return params
+
+
+def _plain(params: Json | None) -> Any:
+    """Params as plain JSON values; what cannot be read is None, as if there were none."""
+    if params is None:
+        return None
+    try:
+        return parse_json(memoryview(params))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _session_of(params: Any) -> str | None:
+    session = getattr(params, "session_id", None)
+    return session if isinstance(session, str) else None
+
+
+def _session_in(params: Any) -> str | None:
+    session = params.get("sessionId") if isinstance(params, dict) else None
+    return session if isinstance(session, str) else None
