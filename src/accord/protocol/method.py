@@ -14,10 +14,10 @@ Side: TypeAlias = Literal["agent", "client", "both", "proxy"]
 """Who serves a method."""
 
 P = TypeVar("P")
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 
-class RequestMethod(Generic[P, R]):
+class RequestMethod(Generic[P, R_co]):
     """A method that is answered.
 
     `gate` is the path of the capability, inside those of the side that serves the method, without which it must not
@@ -26,7 +26,7 @@ class RequestMethod(Generic[P, R]):
 
     __slots__ = ("gate", "name", "params", "result", "side")
 
-    def __init__(self, name: str, side: Side, params: type[P], result: type[R], *, gate: str = "") -> None:
+    def __init__(self, name: str, side: Side, params: type[P], result: type[R_co], *, gate: str = "") -> None:
         self.name = name
         self.side = side
         self.params: Any = params
