@@ -21,7 +21,8 @@ class Backlog:
         self.max_bytes = max_bytes
         self.bytes = 0
         self.calls_inside = 0
-        self._waiter: asyncio.Future[None] | None = None
+        self.waiter: asyncio.Future[None] | None = None
+        """The reader, while it waits for room."""
 
     def add(self, count: int) -> None:
         """So much more waits."""
@@ -30,7 +31,12 @@ class Backlog:
     def free(self, count: int) -> None:
         """So much is done; wakes the reader when half the budget is free again."""
         self.bytes -= count
-        if self._waiter is not None and self.bytes <= self.max_bytes // 2:
+        if self.waiter is not None:
+            self.look()
+
+    def look(self) -> None:
+        """Wake the reader if half the budget is free again."""
+        if self.bytes <= self.max_bytes // 2:
             self.wake()
 
     @property
@@ -48,14 +54,14 @@ class Backlog:
         while self.full:
             if self.calls_inside:
                 return not self.spent
-            self._waiter = asyncio.get_running_loop().create_future()
+            self.waiter = asyncio.get_running_loop().create_future()
             try:
-                await self._waiter
+                await self.waiter
             finally:
-                self._waiter = None
+                self.waiter = None
         return True
 
     def wake(self) -> None:
         """Let the reader look again: bytes were freed, or a handler has made a call."""
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_result(None)

@@ -80,9 +80,11 @@ class Connection:
         self._grace_seconds = grace_seconds
         peer: Peer[Call, Inbound] = Peer()
         self._outbox = Outbox(transport)
+        self._send = transport.send
+        self._sayable: set[Method] = set()
         self._backlog = Backlog(max_backlog_bytes)
         self._codec = Codec(strict=strict)
-        self._lanes = Lanes(self, self._backlog.free, self._handler_failed)
+        self._lanes = Lanes(self, self._backlog, self._handler_failed)
         self._calls = Calls(peer, self._outbox, self._lanes, self._backlog, self._codec)
         self._calls.own(self)
         self._answers = Answers(peer, self._outbox, self._backlog, self._codec)
@@ -199,8 +201,10 @@ class Connection:
                 raise LocalProtocolError("this connection does not speak the edition of that initialize")
             answer: R = await self.initialize(params, (edition,), timeout_seconds=timeout_seconds)
             return answer
-        self._check_method(method)
-        self._check_params(method, params)
+        if method not in self._sayable:
+            self._check_method(method)
+        if self.strict:
+            self._check_params(method, params)
         session = getattr(params, "session_id", None)
         session = session if isinstance(session, str) else None
         result: R = await self._call(method.name, params, method.result, session, timeout_seconds)
@@ -225,6 +229,7 @@ class Connection:
                 f"the answer to initialize does not fit: {misfit}", field=misfit.field, expected=misfit.expected
             ) from None
         self._reception.edition = edition
+        self._sayable.clear()
         return result
 
     async def notify(self, method: NotificationMethod[P], params: P) -> None:
@@ -234,14 +239,18 @@ class Connection:
             LocalProtocolError: This edition or side has no such notification; nothing was sent.
             ConnectionLost: The link is gone.
         """
-        self._check_open()
-        self._check_method(method)
+        if self._lost is not None or method not in self._sayable:
+            self._check_open()
+            self._check_method(method)
         if self.strict:
             self._check_params(method, params)
-        text = bytearray(notification_head(method.name))
+        text = bytearray(method.head)
         encode_into(params, text)
         text += TAIL
-        await self._outbox.send(text)
+        if self._outbox.observers:
+            await self._outbox.send(text)
+        else:
+            await self._send(text)
 
     async def call_extension(self, name: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
         """Call a method outside the specification; params and result are plain JSON values."""
@@ -278,10 +287,9 @@ class Connection:
             known = edition.notification(theirs, method.name)
         if known is not method:
             raise LocalProtocolError(f"{method!r} is not what {theirs}s serve in {edition.name}", field=method.name)
+        self._sayable.add(method)
 
     def _check_params(self, method: Method, params: Any) -> None:
-        if not self.strict:
-            return
         text = bytearray()
         encode_into(params, text)
         try:

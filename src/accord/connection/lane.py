@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
+from accord.connection.backlog import Backlog
+
 __all__ = ["INSIDE", "Lane", "Lanes"]
 
 Item: TypeAlias = tuple[Callable[[Any], Any], Any, int]
@@ -34,18 +36,16 @@ class Lane:
 class Lanes:
     """All lanes of one connection; `owner` is the mark that code inside a handler can be told by.
 
-    `freed` is called with the weight of each thing that is done, `failed` with what a handler raised.
+    `failed` is called with what a notification handler raised. `get` gives the lane of a session if anything of it
+    still waits or is being handled.
     """
 
-    def __init__(self, owner: object, freed: Callable[[int], None], failed: Callable[[Exception], None]) -> None:
+    def __init__(self, owner: object, backlog: Backlog, failed: Callable[[Exception], None]) -> None:
         self._owner = owner
-        self._freed = freed
+        self._backlog = backlog
         self._failed = failed
         self._lanes: dict[str | None, Lane] = {}
-
-    def get(self, key: str | None) -> Lane | None:
-        """The lane of a session if anything of it still waits or is being handled."""
-        return self._lanes.get(key)
+        self.get = self._lanes.get
 
     def add(self, key: str | None, item: Item) -> None:
         """Queue a thing behind everything of its session that came before."""
@@ -61,7 +61,7 @@ class Lanes:
 
     async def _run(self, key: str | None, lane: Lane) -> None:
         INSIDE.set(self._owner)
-        items = lane.items
+        items, backlog = lane.items, self._backlog
         try:
             while items:
                 call, argument, weight = items.popleft()
@@ -77,7 +77,9 @@ class Lanes:
                 except Exception as error:  # noqa: BLE001 - whatever a handler does, the next message is handled
                     self._failed(error)
                 finally:
-                    self._freed(weight)
+                    backlog.bytes -= weight
+                    if backlog.waiter is not None:
+                        backlog.look()
         finally:
             # Not `del`: a cancelled lane may have been replaced already.
             if self._lanes.get(key) is lane:

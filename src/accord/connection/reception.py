@@ -38,7 +38,8 @@ from accord.jsonrpc.message import (
 from accord.jsonrpc.parse import parse
 from accord.protocol.codec import Codec, decoder_for, parse_json
 from accord.protocol.edition import Edition
-from accord.protocol.method import Method, NotificationMethod
+from accord.protocol.method import Method, NotificationMethod, RequestMethod
+from accord.protocol.model import Int64
 from accord.protocol.salvage import Misfit
 
 __all__ = ["Counts", "Reception"]
@@ -69,40 +70,52 @@ class Counts:
         """Notification handlers that raised; the log has the exceptions."""
 
 
+# A key of this type may only be absent: whatever stands there, the fast decode refuses the text.
+_ABSENT = Literal["nothing is this"] | UnsetType
+_VERSION = Literal["2.0"]
+
+
 @functools.cache
-def _typed_request(params: Any) -> msgspec.json.Decoder[Any]:
-    """Envelopes whose params are typed, for one pass over the whole text."""
+def _typed(method: Method) -> msgspec.json.Decoder[Any]:
+    """Messages of one method, for one pass over the whole text."""
+    is_request = isinstance(method, RequestMethod)
     fields: list[Any] = [
-        ("jsonrpc", str),
-        ("method", str),
-        ("params", params),
-        ("id", int | str | None | UnsetType, UNSET),
-        ("result", msgspec.Raw | UnsetType, UNSET),
-        ("error", msgspec.Raw | UnsetType, UNSET),
+        ("jsonrpc", _VERSION),
+        ("method", Literal[method.name]),
+        ("params", method.params),
+        ("id", Int64 | str) if is_request else ("id", _ABSENT, UNSET),
+        ("result", _ABSENT, UNSET),
+        ("error", _ABSENT, UNSET),
     ]
-    return decoder_for(msgspec.defstruct("Typed", fields, gc=False))
+    return decoder_for(msgspec.defstruct("Typed", fields, kw_only=True, gc=False))
 
 
 @functools.cache
 def _typed_result(result: Any) -> msgspec.json.Decoder[Any]:
-    fields: list[Any] = [("jsonrpc", str), ("id", int), ("result", result), ("error", msgspec.Raw | UnsetType, UNSET)]
-    return decoder_for(msgspec.defstruct("Typed", fields, gc=False))
+    """Answers with one type of result, for one pass over the whole text."""
+    fields: list[Any] = [
+        ("jsonrpc", _VERSION),
+        ("id", int),
+        ("result", result),
+        ("method", _ABSENT, UNSET),
+        ("error", _ABSENT, UNSET),
+    ]
+    return decoder_for(msgspec.defstruct("Typed", fields, kw_only=True, gc=False))
 
 
 class _Stream:
     """A notification whose texts all began with the same bytes so far."""
 
-    __slots__ = ("arrival", "call", "decode", "head", "method", "suspends")
+    __slots__ = ("arrival", "call", "decode", "head", "suspends")
 
     def __init__(
         self, head: bytes, method: NotificationMethod[Any], handler: Handler, arrival: Callable[[Any], None] | None
     ) -> None:
         self.head = head
-        self.method = method
         self.call = handler.call
         self.suspends = handler.suspends
         self.arrival = arrival
-        self.decode = _typed_request(method.params).decode
+        self.decode = _typed(method).decode
 
 
 class Reception:
@@ -164,16 +177,18 @@ class Reception:
 
     def _take_streamed(self, stream: _Stream, text: bytes) -> bool:
         try:
-            envelope = stream.decode(text)
+            params = stream.decode(text).params
         except _REFUSED_BY_FAST_DECODE:
             return False
-        if envelope.id is not UNSET or envelope.method != HOT or envelope.jsonrpc != "2.0":
-            return False
-        params = envelope.params
         if stream.arrival is not None:
             self._hook(stream.arrival, params)
         session = params.session_id
-        if stream.suspends or self._lanes.get(session) is not None:
+        lane = self._lanes.get(session)
+        if lane is not None:
+            weight = len(text) + OVERHEAD_BYTES
+            self._backlog.bytes += weight
+            lane.items.append((stream.call, params, weight))
+        elif stream.suspends:
             weight = len(text) + OVERHEAD_BYTES
             self._backlog.bytes += weight
             self._lanes.add(session, (stream.call, params, weight))
@@ -193,11 +208,8 @@ class Reception:
         if method is None or method.name == "initialize" or method not in self._handlers.by_method:
             return False
         try:
-            envelope = _typed_request(method.params).decode(text)
+            envelope = _typed(method).decode(text)
         except _REFUSED_BY_FAST_DECODE:
-            return False
-        whole = envelope.result is UNSET and envelope.error is UNSET and envelope.jsonrpc == "2.0"
-        if not whole or envelope.method != method.name or envelope.id is None or envelope.id is UNSET:
             return False
         inbound = Inbound(
             envelope.id, method.name, self._handlers.by_method[method], envelope.params, method.result, None
@@ -213,7 +225,7 @@ class Reception:
             envelope = _typed_result(call.result).decode(text)
         except _REFUSED_BY_FAST_DECODE:
             return False
-        if envelope.id != id_ or envelope.error is not UNSET:
+        if envelope.id != id_:
             return False
         self._calls.deliver_typed(id_, envelope.result)
         return True

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from accord.jsonrpc.serialize import notification_head
+
 __all__ = ["Method", "NotificationMethod", "RequestMethod", "Side"]
 
 Side: TypeAlias = Literal["agent", "client", "both", "proxy"]
@@ -38,15 +40,16 @@ class RequestMethod(Generic[P, R_co]):
 
 
 class NotificationMethod(Generic[P]):
-    """A method that is not answered; `gate` as in `RequestMethod`."""
+    """A method that is not answered; `gate` as in `RequestMethod`, `head` is all of its texts before their params."""
 
-    __slots__ = ("gate", "name", "params", "side")
+    __slots__ = ("gate", "head", "name", "params", "side")
 
     def __init__(self, name: str, side: Side, params: type[P], *, gate: str = "") -> None:
         self.name = name
         self.side = side
         self.params: Any = params
         self.gate = gate
+        self.head = notification_head(name)
 
     def __repr__(self) -> str:
         return f"<notification {self.name}>"
