@@ -78,8 +78,8 @@ class ConnectionLost(TransportError):
     """The link is gone.
 
     `exit_status` is that of the agent process where there was one and it has ended (negative: the signal that
-    killed it). `stderr_tail` is the end of what it wrote to stderr. `clean` says that the stream ended between two texts
-    and nobody reported a failure: the peer closed, or we did.
+    killed it). `stderr_tail` is the end of what it wrote to stderr. `clean` says that the stream ended between two
+    texts and nobody reported a failure: the peer closed, or we did.
     """
 
     def __init__(
@@ -162,6 +162,10 @@ class CallTimeout(AccordError, TimeoutError):
         super().__init__(f"no answer to {method} within {timeout_seconds:g} s")
         self.method = method
         self.timeout_seconds = timeout_seconds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies are made from the facts: the text alone is not what the constructor takes.
+        return type(self), (self.method, self.timeout_seconds), self.__dict__
 
 
 class StoreError(AccordError):
@@ -295,7 +299,7 @@ class UnsupportedVersion(RequestError):
     def supported(self) -> list[int]:
         """The versions the agent has."""
         versions = self.data.get("supported") if isinstance(self.data, Mapping) else None
-        return [v for v in versions if isinstance(v, int)] if isinstance(versions, list) else []
+        return [v for v in versions if type(v) is int] if isinstance(versions, list) else []
 
 
 class RateLimited(RequestError):
@@ -307,8 +311,9 @@ class RateLimited(RequestError):
     @property
     def retry_after(self) -> float | None:
         """Seconds to wait before the next try, if the answer says so."""
-        seconds = self.data.get("retryAfter") if isinstance(self.data, Mapping) else None
-        return float(seconds) if isinstance(seconds, int | float) else None
+        seconds: Any = self.data.get("retryAfter") if isinstance(self.data, Mapping) else None
+        # What a peer sends may be no time at all: a bool, a negative, a number larger than any float.
+        return float(seconds) if type(seconds) in (int, float) and 0 <= seconds < 2**63 else None
 
 
 class ElicitationRequired(RequestError):

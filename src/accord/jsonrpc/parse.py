@@ -7,7 +7,8 @@ A clean text takes one quick pass in which params and results stay unread. What 
 from __future__ import annotations
 
 import json
-from typing import Any
+import math
+from typing import Any, TypeGuard
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -19,11 +20,12 @@ from accord.jsonrpc.message import (
     Message,
     Notification,
     Request,
+    RequestId,
     Result,
     Rules,
 )
 
-__all__ = ["parse", "parse_batch"]
+__all__ = ["parse"]
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -33,7 +35,7 @@ _NO_MESSAGE = ErrorObject(-32600, "Invalid request")
 
 class _Envelope(msgspec.Struct, gc=False):
     jsonrpc: str
-    id: int | str | None | UnsetType = UNSET
+    id: int | str | UnsetType | None = UNSET
     method: str | UnsetType = UNSET
     params: Raw | UnsetType = UNSET
     result: Raw | UnsetType = UNSET
@@ -48,35 +50,8 @@ def parse(text: bytes, rules: Rules) -> Message | list[Message]:
     """What a text says; a list for a batch where the rules allow one."""
     if not text.isascii() and not _is_utf8(text):
         return Malformed("not UTF-8", _NOT_JSON)
-    try:
-        envelope = _envelope.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _judge(text, rules)
-    method = envelope.method
-    if method is not UNSET and envelope.jsonrpc == "2.0" and envelope.result is UNSET and envelope.error is UNSET:
-        params = None if envelope.params is UNSET else envelope.params
-        if envelope.id is UNSET:
-            return Notification(method, params)
-        if type(envelope.id) is str or (type(envelope.id) is int and envelope.id in _INT64):
-            return Request(envelope.id, method, params)
-    elif envelope.error is UNSET and envelope.result is not UNSET and type(envelope.id) in (int, str):
-        return Result(envelope.id, envelope.result)  # type: ignore[arg-type]
-    return _judge(text, rules)
-
-
-def parse_batch(text: bytes, rules: Rules) -> Malformed | list[Message]:
-    """The messages of a batch, each bad entry as its own `Malformed`; an array in an array is one."""
-    try:
-        entries = _entries.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        value = _read(text)
-        if not isinstance(value, list):
-            return Malformed("not JSON", _NOT_JSON)
-        entries = [Raw(json.dumps(entry).encode()) for entry in value]
-    if not entries:
-        return Malformed("an empty batch", _NO_MESSAGE)
-    alone = Rules(rules.null_ids, batches=False)
-    return [message for entry in entries if not isinstance(message := parse(bytes(entry), alone), list)]
+    message = _parse_quickly(text)
+    return _judge(text, rules) if message is None else message
 
 
 def _is_utf8(text: bytes) -> bool:
@@ -87,8 +62,38 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
+def _parse_quickly(text: bytes) -> Message | None:
+    """The message, where nothing is wrong with it and no edition sees it differently."""
+    try:
+        envelope = _envelope.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    method, id_ = envelope.method, envelope.id
+    if envelope.error is not UNSET:
+        return None
+    if method is UNSET:
+        return Result(id_, envelope.result) if envelope.result is not UNSET and _is_id(id_) else None
+    if envelope.result is not UNSET or envelope.jsonrpc != "2.0":
+        return None
+    params = None if envelope.params is UNSET else envelope.params
+    if id_ is UNSET:
+        return Notification(method, params)
+    return Request(id_, method, params) if _is_id(id_) else None
+
+
+# --- what the quick pass refuses
+
+
 class _Unreadable:
     """Stands for a text that is not JSON, which None would not."""
+
+
+def _read(text: bytes) -> Any:
+    try:
+        # Decoded here: `json` would also take UTF-16 and UTF-32 for JSON.
+        return json.loads(text.decode("utf-8-sig"), parse_constant=_no_constant, parse_int=_integer)
+    except (ValueError, RecursionError):
+        return _Unreadable
 
 
 def _no_constant(_: str) -> Any:
@@ -96,27 +101,34 @@ def _no_constant(_: str) -> Any:
     raise ValueError(message)
 
 
-def _read(text: bytes) -> Any:
+def _integer(digits: str) -> int | float:
     try:
-        return json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        return _Unreadable
+        return int(digits)
+    except ValueError:
+        return math.inf  # longer than Python reads; it is JSON all the same
 
 
 def _judge(text: bytes, rules: Rules) -> Message | list[Message]:
-    if text.lstrip()[:1] == b"[":
-        if rules.batches:
-            return parse_batch(text, rules)
-        readable = _read(text) is not _Unreadable
-        return Malformed("an array", _NO_MESSAGE) if readable else Malformed("not JSON", _NOT_JSON)
     value = _read(text)
+    if not rules.batches or not isinstance(value, list) or not value:
+        return _judge_value(value, rules)
+    try:
+        entries = _entries.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return [_judge_value(entry, rules) for entry in value]
+    return [_parse_quickly(raw) or _judge_value(entry, rules) for raw, entry in zip(entries, value, strict=True)]
+
+
+def _judge_value(value: Any, rules: Rules) -> Message:
     if value is _Unreadable:
         return Malformed("not JSON", _NOT_JSON)
+    if isinstance(value, list):
+        return Malformed("an array", _NO_MESSAGE)
     if not isinstance(value, dict):
         return Malformed("not an object", _NO_MESSAGE)
     if "method" in value:
         return _judge_request(value, rules)
-    if "result" in value or "error" in value:
+    if "id" in value or "result" in value or "error" in value:
         return _judge_answer(value)
     return Malformed("neither a method nor an answer", _NO_MESSAGE)
 
@@ -133,20 +145,19 @@ def _judge_request(value: dict[str, Any], rules: Rules) -> Message:
     if "result" in value or "error" in value:
         return Malformed("a request and an answer in one", _NO_MESSAGE, answer_to)
     params = _again(value["params"]) if "params" in value else None
-    if id_ is UNSET:
-        return Notification(value["method"], params)
-    return Request(id_, value["method"], params)
+    if params is _Unreadable:
+        return Malformed("params that cannot be kept", _NO_MESSAGE, answer_to)
+    return Notification(value["method"], params) if id_ is UNSET else Request(id_, value["method"], params)
 
 
 def _judge_answer(value: dict[str, Any]) -> Message:
     # Not refused for a missing "jsonrpc": a caller waits, and what is meant is plain.
-    id_ = value.get("id")
+    id_, error = value.get("id"), value.get("error")
     if id_ is not None and not _is_id(id_):
         return Malformed("an answer under an id that is none")
-    error = value.get("error")
-    if error is None and "result" in value:
-        # Some peers write both keys, one of them null.
-        return Malformed("an answer without an id") if id_ is None else Result(id_, _again(value["result"]))
+    # Some peers write both keys, one of them null.
+    if error is None:
+        return _judge_result(id_, value)
     if value.get("result") is not None:
         return Malformed("an answer with both a result and an error", id=id_)
     if not isinstance(error, dict):
@@ -157,10 +168,22 @@ def _judge_answer(value: dict[str, Any]) -> Message:
     return Failure(id_, ErrorObject(code, message, error.get("data")))
 
 
-def _is_id(value: Any) -> bool:
+def _judge_result(id_: RequestId, value: dict[str, Any]) -> Message:
+    if "result" not in value:
+        return Malformed("an answer with neither a result nor an error", id=id_)
+    if id_ is None:
+        return Malformed("an answer without an id")
+    result = _again(value["result"])
+    return Malformed("a result that cannot be kept", id=id_) if result is _Unreadable else Result(id_, result)
+
+
+def _is_id(value: object) -> TypeGuard[int | str]:
     return type(value) is str or (type(value) is int and value in _INT64)
 
 
-def _again(value: Any) -> bytes:
-    # Plain ASCII, so lone surrogates stay escapes.
-    return json.dumps(value, separators=(",", ":")).encode()
+def _again(value: Any) -> Any:
+    try:
+        # Plain ASCII, so lone surrogates stay escapes.
+        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return _Unreadable  # a number beyond all floats, or nested more deeply than it can be written

@@ -1,7 +1,7 @@
 """Who waits for whom: the calls we made and the requests we owe an answer, as a state machine without I/O.
 
-A call is waiting, then settled once: by an answer, or because nobody waits for it any more. What arrives for it later is
-late, what arrives for an id we never used is unknown; neither is answered. A request is open from its arrival to its
+A call is waiting, then settled once: by an answer, or because nobody waits for it any more. What arrives for it later
+is late, what arrives for an id we never used is unknown; neither is answered. A request is open from its arrival to its
 one answer; a second answer is refused, a second request under an open id too.
 """
 

@@ -55,7 +55,7 @@ def error_text(id_: RequestId, error: ErrorObject) -> bytes:
     try:
         encoded = msgspec.json.encode(body)
     except UnicodeEncodeError:
-        encoded = json.dumps(body, separators=(",", ":")).encode("ascii")
+        encoded = json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
     return b'{"jsonrpc":"2.0","id":%s,"error":%s}' % (serialize_id(id_), encoded)
 
 

@@ -1,7 +1,7 @@
 """Which edition an `initialize` selects, judged by the shape of what was said rather than by its number alone.
 
-Both v2 drafts announce version 2, and several agents answer 2 and then speak v1. As agent and as client the tests stand in
-tables below, tried in order. Tolerant is the default; strict refuses what an edition's letter refuses.
+Both v2 drafts announce version 2, and several agents answer 2 and then speak v1. As agent and as client the tests stand
+in tables below, tried in order. Tolerant is the default; strict refuses what an edition's letter refuses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ class _Asked(NamedTuple):
     client_info: bool
     capabilities: bool
     client_capabilities: bool
-    strict: bool
 
 
 # What a client asked for -> the edition it speaks. The first test that holds decides.
@@ -54,14 +53,14 @@ def select_as_agent(params: Any, offered: Sequence[Edition], *, strict: bool = F
 
     An error is what to answer instead; the connection stays open for another try.
     """
-    asked = _asked(params, strict=strict)
+    asked = _asked(params)
     if asked is None:
         data = {"field": "protocolVersion", "expected": "an integer of at least 0 and at most 65535"}
         return InvalidParams(data=data)
-    if strict and asked.version == V2.version and not asked.info and not asked.client_info and V2_JUNE in _drafts(offered):
-        return InvalidParams(data={"field": "info", "expected": "a value: it is required"})
     wanted = next(edition for test, edition in _AS_AGENT if test(asked))
     found = _offered(wanted, offered)
+    if strict and found is not None and wanted is V2_JUNE and not asked.client_info:
+        return InvalidParams(data={"field": "info", "expected": "a value: it is required"})
     if found is not None:
         return Selection(found, found.version, exact=asked.version <= found.version)
     return _next_best(asked, offered)
@@ -73,15 +72,15 @@ def _next_best(asked: _Asked, offered: Sequence[Edition]) -> Selection | Request
     if fitting:
         best = max(fitting, key=lambda edition: edition.version)
         return Selection(best, best.version, exact=asked.version <= best.version)
-    if V1 in _drafts(offered):
-        # Version 0 or a v1 client: v1's letter answers with the newest it has, never with an error.
-        found = _offered(V1, offered) or V1
-        return Selection(found, found.version)
+    june = _offered(V2_JUNE, offered)
+    if june is not None and _offered(V2, offered) is None:
+        # The letter of June has no error for this: an agent answers with the newest version it has.
+        return Selection(june, june.version)
     data = {"requested": asked.version, "supported": sorted({edition.version for edition in offered})}
     return UnsupportedVersion(data=data)
 
 
-def _asked(params: Any, *, strict: bool) -> _Asked | None:
+def _asked(params: Any) -> _Asked | None:
     if not isinstance(params, Mapping):
         return None
     version = params.get("protocolVersion")
@@ -93,7 +92,6 @@ def _asked(params: Any, *, strict: bool) -> _Asked | None:
         isinstance(params.get("clientInfo"), Mapping),
         isinstance(params.get("capabilities"), Mapping),
         isinstance(params.get("clientCapabilities"), Mapping),
-        strict,
     )
 
 
@@ -104,7 +102,9 @@ class _Answered(NamedTuple):
     agent_capabilities: bool
 
 
-# What an agent answered -> the edition it speaks, whatever number it gives.
+_BARE = _Answered(V2_JUNE.version, info=False, capabilities=False, agent_capabilities=False)
+
+# What an agent answered -> the edition it speaks, also where it echoes our number and speaks another.
 _AS_CLIENT: tuple[tuple[Callable[[_Answered], bool], Edition], ...] = (
     (lambda a: a.version <= 1, V1),
     (lambda a: a.agent_capabilities and not a.info, V1),
@@ -118,8 +118,8 @@ def select_as_client(result: Any, spoken: Sequence[Edition], *, strict: bool = F
     """The edition that the raw result of an `initialize` selects, among those the client speaks.
 
     Raises:
-        NegotiationFailed: The agent speaks none of them, or gave no version at all. A strict client also refuses a
-            number that does not fit the shape of the answer.
+        NegotiationFailed: The agent speaks none of them, or a version that is not known yet, or gave none at all. A
+            strict client also refuses a number that does not fit the shape of the answer.
     """
     version = result.get("protocolVersion") if isinstance(result, Mapping) else None
     if type(version) is not int or version not in _UINT16:
@@ -130,8 +130,13 @@ def select_as_client(result: Any, spoken: Sequence[Edition], *, strict: bool = F
         isinstance(result.get("capabilities"), Mapping),
         isinstance(result.get("agentCapabilities"), Mapping),
     )
+    if version > NEWEST_VERSION:
+        raise NegotiationFailed(f"the agent speaks version {version}, which is not known here", answered=version)
     wanted = next(edition for test, edition in _AS_CLIENT if test(answered))
     found = _offered(wanted, spoken)
+    if found is None and answered == _BARE:
+        # June requires nothing but the version, so this is a whole answer to who speaks June and not v1.
+        found = _offered(V2_JUNE, spoken)
     if found is None:
         names = ", ".join(edition.name for edition in spoken)
         raise NegotiationFailed(
@@ -145,9 +150,3 @@ def select_as_client(result: Any, spoken: Sequence[Edition], *, strict: bool = F
 def _offered(wanted: Edition, offered: Sequence[Edition]) -> Edition | None:
     """The wanted edition, or its draft where that is what is offered."""
     return next((edition for edition in offered if edition.name == wanted.name), None)
-
-
-def _drafts(offered: Sequence[Edition]) -> list[Edition]:
-    """The offered editions without regard to drafts."""
-    stable = {edition.name: edition for edition in (V1, V2, V2_JUNE)}
-    return [stable[edition.name] for edition in offered if edition.name in stable]
