@@ -1,7 +1,7 @@
 """One connection under test and a hand that holds the other end of its memory link.
 
-`Hand` speaks raw texts: it can say what no well-behaved peer would. `talk` makes it, `initialized` a connection that is past
-its handshake.
+`Hand` speaks raw texts: it can say what no well-behaved peer would. `talk` makes it, `initialized` a connection that
+is past its handshake.
 """
 
 from __future__ import annotations
@@ -139,4 +139,4 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 EDITIONS = (V1, V2, V2_JUNE)
-UPDATES = {"v1": v1.SESSION_UPDATE, "v2": v2.SESSION_UPDATE, "v2_june": v2_june.SESSION_UPDATE}
+UPDATES: dict[str, Any] = {"v1": v1.SESSION_UPDATE, "v2": v2.SESSION_UPDATE, "v2_june": v2_june.SESSION_UPDATE}

@@ -240,7 +240,8 @@ async def test_cancelling_an_answered_or_unknown_request_does_nothing() -> None:
     async with initialized("agent", serving(lambda _: None)) as (_, hand):
         id_ = await hand.ask("session/set_mode", {"sessionId": "s", "modeId": "m"})
         await hand.answer_to(id_)
-        for wrong in (id_, 987, "x", None, True, 1.5, {}, []):
+        strange: list[Any] = [id_, 987, "x", None, True, 1.5, {}, []]
+        for wrong in strange:
             await hand.notify("$/cancel_request", {"requestId": wrong})
         await hand.notify("$/cancel_request", None)
         await hand.notify("$/cancel_request", [])
@@ -280,7 +281,12 @@ async def test_a_second_request_under_an_open_id_is_refused_and_the_first_is_ans
 
 async def test_null_is_an_id_where_the_edition_allows_it() -> None:
     async with initialized("agent", serving(lambda _: None)) as (_, hand):
-        request = {"jsonrpc": "2.0", "id": None, "method": "session/set_mode", "params": {"sessionId": "s", "modeId": "m"}}
+        request = {
+            "jsonrpc": "2.0",
+            "id": None,
+            "method": "session/set_mode",
+            "params": {"sessionId": "s", "modeId": "m"},
+        }
         await hand.say(request)
         assert await hand.hear() == {"jsonrpc": "2.0", "id": None, "result": {}}
     async with initialized("agent", edition=V2) as (_, hand):
@@ -309,7 +315,11 @@ async def test_a_batch_is_answered_by_one_array_in_june_only() -> None:
         assert sum(answer["id"] is None and answer["error"]["code"] == -32600 for answer in answers) == 2
         await hand.say([{"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}}])
         await hand.say([])
-        assert await hand.hear() == {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "Invalid request"}}
+        assert await hand.hear() == {
+            "jsonrpc": "2.0",
+            "id": None,
+            "error": {"code": -32600, "message": "Invalid request"},
+        }
         assert await hand.is_alive()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from accord.connection import Handlers
 from accord.protocol import v1, v2
-from accord.protocol.edition import V1, V2, V2_JUNE, Edition
+from accord.protocol.edition import V1, V2, Edition
 from accord.protocol.model import Unknown
 from tests.connection.rig import EDITIONS, Hand, agent_handlers, initialized, until
 
@@ -140,22 +140,20 @@ async def test_absent_and_null_params_count_as_empty() -> None:
 # --- what a client may meet in session/update
 
 
-def update(inner: str, edition: str = "v1") -> bytes:
-    del edition
-    return (
-        f'{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{inner}}}}}'.encode(
-            "utf-8", "surrogatepass"
-        )
+def update(inner: str) -> bytes:
+    return f'{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{inner}}}}}'.encode(
+        "utf-8", "surrogatepass"
     )
 
 
-PLAIN = '{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"plain"}}'
+CHUNK = '{"sessionUpdate":"agent_message_chunk","messageId":"m","content":%s}'
+PLAIN = CHUNK % '{"type":"text","text":"plain"}'
 KEPT = {
     "an unknown update": '{"sessionUpdate":"from_the_future","x":{"y":[1]}}',
-    "an unknown content block": '{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"hologram","q":1}}',
+    "an unknown content block": CHUNK % '{"type":"hologram","q":1}',
     "an unknown tool kind": '{"sessionUpdate":"tool_call_update","toolCallId":"t","kind":"teleport"}',
     "an unknown tool status": '{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"dreaming"}',
-    "a lone surrogate": '{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"\\ud83d"}}',
+    "a lone surrogate": CHUNK % '{"type":"text","text":"\\ud83d"}',
     "a bad optional field": '{"sessionUpdate":"tool_call_update","toolCallId":"t","status":["x"]}',
     "meta of any kind": '{"sessionUpdate":"session_info_update","_meta":{"a":[null,1.5,{"b":"c"}]}}',
 }
@@ -182,7 +180,7 @@ async def test_what_is_unknown_is_delivered_and_kept(inner: str, edition: Editio
 
 BAD = {
     "a known tag with a bad payload": '{"sessionUpdate":"agent_message_chunk","messageId":"m","content":5}',
-    "a known block with a bad payload": '{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text"}}',
+    "a known block with a bad payload": CHUNK % '{"type":"text"}',
     "no tag": '{"title":"x"}',
     "a tag that is a number": '{"sessionUpdate":5}',
     "an update that is a string": '"x"',

@@ -127,7 +127,8 @@ async def test_strange_answers_hit_nobody() -> None:
         calling = new_session(connection)
         request = await hand.hear()
         id_ = request["id"]
-        for wrong in (999, str(id_), float(id_) + 0.5, None, True, {}, []):
+        strange: list[Any] = [999, str(id_), float(id_) + 0.5, None, True, {}, []]
+        for wrong in strange:
             await hand.say({"jsonrpc": "2.0", "id": wrong, "result": {"sessionId": "wrong"}})
             await hand.say({"jsonrpc": "2.0", "id": wrong, "error": {"code": 1, "message": "wrong"}})
         await hand.say(f'{{"jsonrpc":"2.0","id":{id_}.0,"result":{{"sessionId":"wrong"}}}}')

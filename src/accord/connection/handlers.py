@@ -14,7 +14,8 @@ __all__ = ["Arrival", "Handler", "Handlers"]
 P = TypeVar("P")
 R = TypeVar("R")
 
-RequestHandler: TypeAlias = Callable[[P], Awaitable[R] | R]
+RequestHandler: TypeAlias = Callable[[P], Awaitable[R | None] | R | None]
+"""None answers an empty result where the method allows one."""
 NotificationHandler: TypeAlias = Callable[[P], Awaitable[None] | None]
 Arrival: TypeAlias = Callable[[P], None]
 AnyHandler: TypeAlias = Callable[[Any], Any]

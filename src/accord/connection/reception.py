@@ -1,20 +1,14 @@
 """What arrives: each text to the lane, the call or the handler it belongs to, the moment it is read.
 
-Streams of `session/update` are the hot path: when one such text has been read, later ones that begin with the same
-bytes are decoded in one typed pass. Large texts take one pass as well, by a look at their first bytes. Everything else
-takes two: the envelope, then the params. None of these shortcuts changes what a text means.
+Most texts take two passes: the envelope, then the params. Streams and large texts take a shortcut.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
-import re
 from collections.abc import Callable
 from typing import Any, Literal
-
-import msgspec
-from msgspec import UNSET, UnsetType
 
 from accord.connection.answers import Answers, Inbound
 from accord.connection.backlog import OVERHEAD_BYTES, Backlog
@@ -23,6 +17,17 @@ from accord.connection.fault import invalid_params, not_found, refused
 from accord.connection.handlers import Handler, Handlers
 from accord.connection.handshake import Handshake, announcing, complete
 from accord.connection.lane import Lanes
+from accord.connection.shortcut import (
+    LARGE_BYTES,
+    REFUSED,
+    REQUEST_HEAD,
+    RESULT_HEAD,
+    STREAMED,
+    Stream,
+    learn,
+    typed_message,
+    typed_result,
+)
 from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import (
     ErrorObject,
@@ -36,23 +41,15 @@ from accord.jsonrpc.message import (
     Rules,
 )
 from accord.jsonrpc.parse import parse
-from accord.protocol.codec import Codec, decoder_for, parse_json
+from accord.protocol.codec import Codec, parse_json
 from accord.protocol.edition import Edition
-from accord.protocol.method import Method, NotificationMethod, RequestMethod
-from accord.protocol.model import Int64
+from accord.protocol.method import Method
 from accord.protocol.salvage import Misfit
 
 __all__ = ["Counts", "Reception"]
 
 log = logging.getLogger("accord.connection")
 
-HOT = "session/update"
-LARGE_BYTES = 8192
-_HEAD_BYTES = 128
-# Any id and method of a text whose keys come in the order in which everybody writes them.
-_RESULT_HEAD = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d{1,18}),"result":')
-_REQUEST_HEAD = re.compile(rb'\{"jsonrpc":"2\.0","id":(?:\d{1,18}|"[^"\\]{0,64}"),"method":"([a-z_/$]+)","params":')
-_REFUSED_BY_FAST_DECODE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _BEFORE = Rules(null_ids=True, batches=False)
 
 
@@ -68,54 +65,6 @@ class Counts:
         """Notifications whose params do not fit."""
         self.failed_handlers = 0
         """Notification handlers that raised; the log has the exceptions."""
-
-
-# A key of this type may only be absent: whatever stands there, the fast decode refuses the text.
-_ABSENT = Literal["nothing is this"] | UnsetType
-_VERSION = Literal["2.0"]
-
-
-@functools.cache
-def _typed(method: Method) -> msgspec.json.Decoder[Any]:
-    """Messages of one method, for one pass over the whole text."""
-    is_request = isinstance(method, RequestMethod)
-    fields: list[Any] = [
-        ("jsonrpc", _VERSION),
-        ("method", Literal[method.name]),
-        ("params", method.params),
-        ("id", Int64 | str) if is_request else ("id", _ABSENT, UNSET),
-        ("result", _ABSENT, UNSET),
-        ("error", _ABSENT, UNSET),
-    ]
-    return decoder_for(msgspec.defstruct("Typed", fields, kw_only=True, gc=False))
-
-
-@functools.cache
-def _typed_result(result: Any) -> msgspec.json.Decoder[Any]:
-    """Answers with one type of result, for one pass over the whole text."""
-    fields: list[Any] = [
-        ("jsonrpc", _VERSION),
-        ("id", int),
-        ("result", result),
-        ("method", _ABSENT, UNSET),
-        ("error", _ABSENT, UNSET),
-    ]
-    return decoder_for(msgspec.defstruct("Typed", fields, kw_only=True, gc=False))
-
-
-class _Stream:
-    """A notification whose texts all began with the same bytes so far."""
-
-    __slots__ = ("arrival", "call", "decode", "head", "suspends")
-
-    def __init__(
-        self, head: bytes, method: NotificationMethod[Any], handler: Handler, arrival: Callable[[Any], None] | None
-    ) -> None:
-        self.head = head
-        self.call = handler.call
-        self.suspends = handler.suspends
-        self.arrival = arrival
-        self.decode = _typed(method).decode
 
 
 class Reception:
@@ -142,7 +91,7 @@ class Reception:
         self._codec = codec
         self._edition: Edition | None = None
         self._rules = _BEFORE
-        self._stream: _Stream | None = None
+        self._stream: Stream | None = None
         self.counts = Counts()
 
     @property
@@ -175,10 +124,10 @@ class Reception:
         else:
             self._take_message(message, text, None)
 
-    def _take_streamed(self, stream: _Stream, text: bytes) -> bool:
+    def _take_streamed(self, stream: Stream, text: bytes) -> bool:
         try:
             params = stream.decode(text).params
-        except _REFUSED_BY_FAST_DECODE:
+        except REFUSED:
             return False
         if stream.arrival is not None:
             self._hook(stream.arrival, params)
@@ -197,19 +146,18 @@ class Reception:
         return True
 
     def _take_large(self, text: bytes) -> bool:
-        head = text[:_HEAD_BYTES]
-        match = _RESULT_HEAD.match(head)
+        match = RESULT_HEAD.match(text)
         if match is not None:
             return self._take_large_result(int(match[1]), text)
-        match = _REQUEST_HEAD.match(head)
+        match = REQUEST_HEAD.match(text)
         if match is None or self._edition is None or self._handshake.held is not None:
             return False
         method = self._edition.request(self._side, match[1].decode())
         if method is None or method.name == "initialize" or method not in self._handlers.by_method:
             return False
         try:
-            envelope = _typed(method).decode(text)
-        except _REFUSED_BY_FAST_DECODE:
+            envelope = typed_message(method).decode(text)
+        except REFUSED:
             return False
         inbound = Inbound(
             envelope.id, method.name, self._handlers.by_method[method], envelope.params, method.result, None
@@ -222,8 +170,8 @@ class Reception:
         if call is None or call.result is Any:
             return False
         try:
-            envelope = _typed_result(call.result).decode(text)
-        except _REFUSED_BY_FAST_DECODE:
+            envelope = typed_result(call.result).decode(text)
+        except REFUSED:
             return False
         if envelope.id != id_:
             return False
@@ -331,21 +279,9 @@ class Reception:
         if arrival is not None:
             self._hook(arrival, params)
         if handler is not None:
-            if method.name == HOT and not self._codec.strict:
-                self._learn(text, method, handler, arrival)
+            if method.name == STREAMED and self._stream is None and not self._codec.strict:
+                self._stream = learn(text, method, handler, arrival)
             self._queue(handler, params, _session_of(params), len(text))
-
-    def _learn(
-        self, text: bytes, method: NotificationMethod[Any], handler: Handler, arrival: Callable[[Any], None] | None
-    ) -> None:
-        """Remember how this peer's updates begin, if the method stands before everything that varies."""
-        if self._stream is not None:
-            return
-        name = b'"%s"' % HOT.encode()
-        end = text.find(name) + len(name)
-        head = text[:end]
-        if len(name) <= end <= _HEAD_BYTES and b'"params"' not in head and b'"id"' not in head:
-            self._stream = _Stream(head, method, handler, arrival)
 
     def _take_extension_notification(self, notification: Notification, size: int) -> None:
         handler = self._handlers.extension_notifications.get(notification.method)

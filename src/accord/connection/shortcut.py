@@ -1,0 +1,104 @@
+"""One pass instead of two, for streams and for large texts; what the pass refuses takes the long way.
+
+Streams of `session/update` are the hot path: when one such text was read, later ones that begin with the same bytes
+are decoded in one typed pass. Large texts take one pass as well, by a look at their first bytes. No shortcut changes
+what a text means: an envelope that is not exactly what it promised to be is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from accord.connection.handlers import Handler
+from accord.protocol.codec import decoder_for
+from accord.protocol.method import Method, NotificationMethod, RequestMethod
+from accord.protocol.model import Int64
+
+__all__ = [
+    "LARGE_BYTES",
+    "REFUSED",
+    "REQUEST_HEAD",
+    "RESULT_HEAD",
+    "STREAMED",
+    "Stream",
+    "learn",
+    "typed_message",
+    "typed_result",
+]
+
+STREAMED = "session/update"
+"""The method whose texts come in streams."""
+LARGE_BYTES = 8192
+_HEAD_BYTES = 128
+
+# The id and method of a text whose keys come in the order in which everybody writes them.
+RESULT_HEAD = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d{1,18}),"result":')
+REQUEST_HEAD = re.compile(rb'\{"jsonrpc":"2\.0","id":(?:\d{1,18}|"[^"\\]{0,64}"),"method":"([a-z_/$]{1,64})","params":')
+
+REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What the fast decode raises."""
+
+# A key of this type may only be absent: whatever stands there, the fast decode refuses the text.
+_ABSENT = Literal["nothing is this"] | UnsetType
+_VERSION = Literal["2.0"]
+
+
+@functools.cache
+def typed_message(method: Method) -> msgspec.json.Decoder[Any]:
+    """Messages of one method, for one pass over the whole text."""
+    is_request = isinstance(method, RequestMethod)
+    fields: list[Any] = [
+        ("jsonrpc", _VERSION),
+        ("method", Literal[method.name]),
+        ("params", method.params),
+        ("id", Int64 | str) if is_request else ("id", _ABSENT, UNSET),
+        ("result", _ABSENT, UNSET),
+        ("error", _ABSENT, UNSET),
+    ]
+    return decoder_for(msgspec.defstruct("Typed", fields, kw_only=True, gc=False))
+
+
+@functools.cache
+def typed_result(result: Any) -> msgspec.json.Decoder[Any]:
+    """Answers with one type of result, for one pass over the whole text."""
+    fields: list[Any] = [
+        ("jsonrpc", _VERSION),
+        ("id", int),
+        ("result", result),
+        ("method", _ABSENT, UNSET),
+        ("error", _ABSENT, UNSET),
+    ]
+    return decoder_for(msgspec.defstruct("Typed", fields, kw_only=True, gc=False))
+
+
+class Stream:
+    """A notification whose texts all began with the same bytes so far."""
+
+    __slots__ = ("arrival", "call", "decode", "head", "suspends")
+
+    def __init__(
+        self, head: bytes, method: NotificationMethod[Any], handler: Handler, arrival: Callable[[Any], None] | None
+    ) -> None:
+        self.head = head
+        self.call = handler.call
+        self.suspends = handler.suspends
+        self.arrival = arrival
+        self.decode = typed_message(method).decode
+
+
+def learn(
+    text: bytes, method: NotificationMethod[Any], handler: Handler, arrival: Callable[[Any], None] | None
+) -> Stream | None:
+    """How this peer's updates begin, if the method stands before everything that varies."""
+    name = b'"%s"' % method.name.encode()
+    end = text.find(name) + len(name)
+    head = text[:end]
+    if len(name) <= end <= _HEAD_BYTES and b'"params"' not in head and b'"id"' not in head:
+        return Stream(head, method, handler, arrival)
+    return None
