@@ -213,7 +213,7 @@ async def test_a_peer_that_sends_garbage_and_reads_nothing_is_slowed_down() -> N
 
 async def test_a_large_prompt_does_not_keep_its_own_cancel_from_being_read() -> None:
     handlers = agent_handlers()
-    handlers.on(v1.SESSION_PROMPT, stuck)  # type: ignore[arg-type]  # it never answers by itself
+    handlers.on(v1.SESSION_PROMPT, stuck)
     async with initialized("agent", handlers, max_backlog_bytes=BUDGET) as (_, hand):
         blocks = [{"type": "text", "text": "x" * (10 * BUDGET)}]
         id_ = await hand.ask("session/prompt", {"sessionId": "s", "prompt": blocks})

@@ -189,8 +189,8 @@ MUTANTS = (
         "no line kills",
         "deep nesting escapes",
         "jsonrpc/parse.py",
-        "    except (ValueError, RecursionError):\n        return _Unreadable",
-        "    except ValueError:\n        return _Unreadable",
+        "parse_int=_integer)\n    except (ValueError, RecursionError):",
+        "parse_int=_integer)\n    except ValueError:",
         INPUT + "test_an_agent_answers_bad_input_and_lives",
     ),
     Mutant(

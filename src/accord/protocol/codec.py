@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from accord.errors import LocalProtocolError
-from accord.protocol.model import Unknown, Untagged, UntaggedLists
+from accord.protocol.model import Choice, Unknown
 from accord.protocol.salvage import Misfit, Salvage
 
 __all__ = ["Codec", "Misfit", "decoder_for", "encode", "encode_into"]
@@ -27,13 +27,13 @@ def _write_unknown(value: Any) -> Any:
     raise TypeError(message)
 
 
-def _read_untagged(kind: Any, value: Any) -> Any:
-    if issubclass(kind, Untagged | UntaggedLists):
-        chosen = kind.choose(value)
-        if chosen is not None and chosen is not Unknown:
-            return msgspec.convert(value, chosen, dec_hook=_read_untagged)
-    message = "not a shape that the fast decode knows"
-    raise ValueError(message)
+def _read_untagged(kind: Choice, value: Any) -> Any:
+    # No other classes stand in annotations.
+    chosen = kind.choose(value)
+    if chosen is None or chosen is Unknown:
+        message = "not a shape that the fast decode knows"
+        raise ValueError(message)
+    return msgspec.convert(value, chosen, dec_hook=_read_untagged)
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)
@@ -68,6 +68,8 @@ def encode_into(value: Any, text: bytearray) -> None:
     start = len(text)
     try:
         _ENCODER.encode_into(value, text, -1)
+        # msgspec writes NaN and the infinities as null without a word.
+        holds_no_number = text.find(b"null", start) >= 0 and _holds_no_number(value)
     except UnicodeEncodeError:
         # A lone surrogate, as JavaScript peers make when they cut an emoji between two chunks: escaped, it may go.
         del text[start:]
@@ -75,10 +77,10 @@ def encode_into(value: Any, text: bytearray) -> None:
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         del text[start:]
         _refuse(error)
-    # msgspec writes NaN and the infinities as null without a word.
-    if text.find(b"null", start) >= 0 and _holds_no_number(_plain(value)):
-        del text[start:]
-        raise LocalProtocolError("NaN and infinity cannot be written as JSON", expected="a finite number")
+    else:
+        if holds_no_number:
+            del text[start:]
+            raise LocalProtocolError("NaN and infinity cannot be written as JSON", expected="a finite number")
 
 
 def _plain(value: Any) -> Any:
@@ -87,7 +89,7 @@ def _plain(value: Any) -> Any:
 
 def _encode_escaped(value: Any) -> bytes:
     try:
-        return json.dumps(_plain(value), separators=(",", ":")).encode("ascii")
+        return json.dumps(_plain(value), separators=(",", ":"), allow_nan=False).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         _refuse(error)
 
@@ -97,12 +99,16 @@ def _refuse(error: Exception) -> NoReturn:
 
 
 def _holds_no_number(value: Any) -> bool:
-    if isinstance(value, float):
-        return not math.isfinite(value)
-    if isinstance(value, dict):
-        return any(map(_holds_no_number, value.values()))
-    if isinstance(value, list | tuple):
-        return any(map(_holds_no_number, value))
+    # Without recursion: what the encoder could still write may be too deep for Python's own stack.
+    waiting = [_plain(value)]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, dict):
+            waiting += inner.values()
+        elif isinstance(inner, list | tuple):
+            waiting += inner
+        elif isinstance(inner, float) and not math.isfinite(inner):
+            return True
     return False
 
 
@@ -111,14 +117,24 @@ def _no_constant(_: str) -> NoReturn:
     raise ValueError(message)
 
 
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        message = "a number beyond all doubles"
+        raise ValueError(message)
+    return number
+
+
 def parse_json(text: bytes | memoryview) -> Any:
-    """Read JSON as the slow path does: lone surrogates pass, NaN does not.
+    """Read JSON as the slow path does: lone surrogates pass; NaN, and what is too large for a double, do not.
 
     Raises:
         ValueError: It is not JSON.
         RecursionError: It is nested too deeply.
     """
-    return json.loads(bytes(text), parse_constant=_no_constant)
+    # Not left to `json`, which would also read UTF-16.
+    read = bytes(text).decode("utf-8-sig", "surrogatepass")
+    return json.loads(read, parse_constant=_no_constant, parse_float=_finite)
 
 
 class Codec:

@@ -43,8 +43,8 @@ __all__ = [
     "UInt64",
     "Unit",
     "Unknown",
-    "Untagged",
     "UnsetType",
+    "Untagged",
     "Wire",
     "wire_name",
 ]
@@ -85,7 +85,7 @@ class Unknown:
         return f"Unknown({self.tag!r}, {self.payload!r})"
 
 
-Maybe: TypeAlias = T | None | UnsetType
+Maybe: TypeAlias = T | UnsetType | None
 Omittable: TypeAlias = T | UnsetType
 Lenient: TypeAlias = Annotated[T, Mark.LENIENT]
 Sieved: TypeAlias = Annotated[T, Mark.SIEVED]

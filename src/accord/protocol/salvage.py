@@ -16,14 +16,14 @@ import typing
 from typing import Any, Literal, NamedTuple, Union
 
 import msgspec
-from msgspec import NODEFAULT, UNSET, Meta, UnsetType
+from msgspec import Meta, UnsetType
 
 from accord.protocol.model import Mark, Unknown, Untagged, UntaggedLists, Wire
 
 __all__ = ["Misfit", "Salvage"]
 
 
-class Misfit(Exception):  # noqa: N818 - not an error of this program: a value that does not fit
+class Misfit(Exception):
     """A value that does not fit its type; `field` is a dotted path from the params or the result."""
 
     def __init__(self, field: str, expected: str) -> None:
@@ -38,7 +38,6 @@ class _Field(NamedTuple):
     kind: Any
     lenient: bool
     required: bool
-    fallback: Any
 
 
 class Salvage:
@@ -67,8 +66,9 @@ class Salvage:
             return self._dict(kind, value, path)
         if isinstance(kind, type):
             if issubclass(kind, Wire):
-                return self._struct(kind, value, path)
-            if kind in _choosers():
+                # A union that has one variant so far is open all the same.
+                return self._tagged([kind], value, path) if Mark.OPEN in marks else self._struct(kind, value, path)
+            if issubclass(kind, Untagged | UntaggedLists):
                 return self._chosen(kind, value, path)
         return _leaf(kind, marks, value, path)
 
@@ -99,6 +99,8 @@ class Salvage:
         if not isinstance(value, dict):
             raise Misfit(path, "an object")
         tag_field = str(members[0].__struct_config__.tag_field)
+        if len(members) == 1 and tag_field not in value and not self.strict:
+            return self._struct(members[0], value, path)  # as the fast decode does
         tag = value.get(tag_field)
         if not isinstance(tag, str):
             raise Misfit(_join(path, tag_field), "a string")
@@ -135,7 +137,7 @@ class Salvage:
         if not isinstance(value, list):
             raise Misfit(path, "an array")
         (item_kind,) = typing.get_args(kind)
-        sieved = Mark.SIEVED in marks and not self.strict
+        sieved = Mark.SIEVED in marks
         items = []
         for index, item in enumerate(value):
             try:
@@ -153,7 +155,9 @@ class Salvage:
         _, item_kind = typing.get_args(kind)
         if item_kind is Any:
             return value
-        return {key: self.read(item_kind, item, _join(path, key)) for key, item in value.items()}
+        # The keys were received: a path does not quote them.
+        inside = _join(path, "*")
+        return {key: self.read(item_kind, item, inside) for key, item in value.items()}
 
     def _struct(self, kind: type[Wire], value: Any, path: str) -> Any:
         if not isinstance(value, dict):
@@ -163,37 +167,31 @@ class Salvage:
             self._no_further_keys(kind, fields, value, path)
         values: dict[str, Any] = {}
         for field in fields:
-            if field.key not in value:
-                if field.required:
-                    raise Misfit(_join(path, field.key), "a value: it is required")
-                continue
-            try:
-                values[field.name] = self.read(field.kind, value[field.key], _join(path, field.key))
-            except Misfit:
-                if self.strict or not field.lenient:
-                    raise
-                self.dropped += 1
-                if field.fallback is not NODEFAULT:
-                    values[field.name] = field.fallback()
+            if field.key in value:
+                self._field(field, value[field.key], _join(path, field.key), values)
+            elif field.required:
+                raise Misfit(_join(path, field.key), "a value: it is required")
         try:
             return kind(**values)
         except ValueError as error:
             # `__post_init__` words what it expects without quoting a value.
             raise Misfit(path, str(error)) from None
 
+    def _field(self, field: _Field, value: Any, path: str, values: dict[str, Any]) -> None:
+        try:
+            values[field.name] = self.read(field.kind, value, path)
+        except Misfit:
+            if self.strict or not field.lenient:
+                raise
+            self.dropped += 1
+            if field.required:
+                values[field.name] = []  # only lists are both required and lenient
+
     @staticmethod
     def _no_further_keys(kind: type[Wire], fields: list[_Field], value: dict[str, Any], path: str) -> None:
         known = {field.key for field in fields} | {kind.__struct_config__.tag_field}
         if not value.keys() <= known:
             raise Misfit(path, "no keys beyond those of this edition; further data belongs in _meta")
-
-
-@functools.cache
-def _choosers() -> frozenset[type]:
-    found: set[type] = set()
-    for root in (Untagged, UntaggedLists):
-        found.update(root.__subclasses__())
-    return frozenset(found)
 
 
 def _marks(kind: Any) -> tuple[list[Any], Any]:
@@ -214,18 +212,9 @@ def _fields(kind: type[Wire]) -> list[_Field]:
     fields = []
     for field in msgspec.structs.fields(kind):
         hint = hints[field.name]
-        marks, bare = _marks(hint)
-        fields.append(
-            _Field(field.name, field.encode_name, hint, Mark.LENIENT in marks, field.required, _fallback(field, bare))
-        )
+        marks, _ = _marks(hint)
+        fields.append(_Field(field.name, field.encode_name, hint, Mark.LENIENT in marks, field.required))
     return fields
-
-
-def _fallback(field: msgspec.structs.FieldInfo, bare: Any) -> Any:
-    """What a lenient field becomes: its default, or the empty list where a list is required."""
-    if not field.required:
-        return NODEFAULT
-    return list if typing.get_origin(bare) is list else lambda: UNSET
 
 
 def _leaf(kind: Any, marks: list[Any], value: Any, path: str) -> Any:

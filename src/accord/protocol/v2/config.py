@@ -98,4 +98,4 @@ def check_value(kind: str, value: object) -> None:
     expected = {"id": str, "boolean": bool}.get(kind, object)
     if not isinstance(value, expected):
         message = f"a value of type {kind}"
-        raise ValueError(message)
+        raise ValueError(message)  # noqa: TRY004 - to the decoder this is a value that does not fit

@@ -38,7 +38,7 @@ else:
 
 
 class McpError(Wire):
-    """Failure inside MCP; the code is MCP's, and unknown keys are kept."""
+    """Failure inside MCP; the code is MCP's."""
 
     code: Int32
     message: str

@@ -29,7 +29,7 @@ McpServer: TypeAlias = Open[McpServerHttp | McpServerAcp | McpServerStdio]
 
 
 class McpError(Wire):
-    """Failure inside MCP; the code is MCP's, and unknown keys are kept."""
+    """Failure inside MCP; the code is MCP's."""
 
     code: Int32
     message: str
