@@ -137,7 +137,7 @@ class Salvage:
         if not isinstance(value, list):
             raise Misfit(path, "an array")
         (item_kind,) = typing.get_args(kind)
-        sieved = Mark.SIEVED in marks
+        sieved = Mark.SIEVED in marks and not self.strict
         items = []
         for index, item in enumerate(value):
             try:
