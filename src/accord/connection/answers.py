@@ -93,7 +93,6 @@ class Answers:
         inbound.task = asyncio.get_running_loop().create_task(self._run(inbound))
         self._backlog.add(OPEN_REQUEST_BYTES)
         self._tasks.add(inbound.task)
-        inbound.task.add_done_callback(self._tasks.discard)
 
     def cancel(self, id_: RequestId) -> None:
         """The peer withdraws a request. Nothing happens if it is answered or never came."""
@@ -107,6 +106,7 @@ class Answers:
         inbound.began = True
         if inbound.task is not None:
             inbound.task.cancel()
+            self._tasks.discard(inbound.task)
             self._backlog.free(OPEN_REQUEST_BYTES)
         self._finish(inbound, None)
         self._peer.answer(inbound.id)
@@ -135,6 +135,14 @@ class Answers:
         inbound.began = True
         INSIDE.set(self._owner)
         _CURRENT.set(inbound)
+        try:
+            await self._answer(inbound)
+        finally:
+            # Not a callback of the task: that would cost a turn of the loop for each request.
+            if inbound.task is not None:
+                self._tasks.discard(inbound.task)
+
+    async def _answer(self, inbound: Inbound) -> None:
         try:
             text = await self._outcome(inbound)
         finally:

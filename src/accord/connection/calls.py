@@ -81,22 +81,28 @@ class Calls:
         call = Call(method, result, session, inside=INSIDE.get() is self._owner)
         self._peer.wait(id_, call)
         try:
-            async with asyncio.timeout(timeout_seconds) as deadline:
-                if call.inside:
-                    self._enter(call)
-                await self._outbox.send(text)
-                del text  # a large one is not kept for as long as its answer takes
-                return await call.future
-        except TimeoutError:
-            self._give_up(id_)
-            if not deadline.expired():
-                raise  # a peer's or a handler's own
-            raise CallTimeout(method, timeout_seconds or 0) from None
+            if call.inside:
+                self._enter(call)
+            if timeout_seconds is not None:
+                return await self._within(timeout_seconds, call, text)
+            await self._outbox.send(text)
+            del text  # a large one is not kept for as long as its answer takes
+            return await call.future
         except BaseException:
             self._give_up(id_)
             raise
         finally:
             self._leave(call)
+
+    async def _within(self, timeout_seconds: float, call: Call, text: bytearray) -> Any:
+        try:
+            async with asyncio.timeout(timeout_seconds) as deadline:
+                await self._outbox.send(text)
+                return await call.future
+        except TimeoutError:
+            if not deadline.expired():
+                raise  # a peer's or a handler's own
+            raise CallTimeout(call.method, timeout_seconds) from None
 
     def _enter(self, call: Call) -> None:
         self._inside.add(call)

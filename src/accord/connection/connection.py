@@ -37,7 +37,7 @@ from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
-from accord.transport.interface import Transport
+from accord.transport.interface import DeliveringTransport, Transport
 
 __all__ = ["Connection"]
 
@@ -196,7 +196,7 @@ class Connection:
             ConnectionLost: The link is gone.
         """
         if method.name == "initialize" and self.side == "client":
-            edition = next((each for each in self._editions if each.initialize is method), None)
+            edition = next((each for each in self._editions if each.imported and each.initialize is method), None)
             if edition is None:
                 raise LocalProtocolError("this connection does not speak the edition of that initialize")
             answer: R = await self.initialize(params, (edition,), timeout_seconds=timeout_seconds)
@@ -319,17 +319,29 @@ class Connection:
             self._ending = asyncio.get_running_loop().create_task(self._drain_and_stop())
 
     async def _read_all(self) -> AccordError:
-        receive, take, backlog, outbox = self.transport.receive, self._reception.take, self._backlog, self._outbox
-        while True:
-            text = await receive()
-            if text is None:
-                return ConnectionLost("the peer closed the connection", clean=True)
-            if outbox.observers:
-                for observer in outbox.observers:
-                    observer("in", text)
-            take(text)
-            if backlog.full and not await backlog.room():
+        transport = self.transport
+        deliver = transport.deliver if isinstance(transport, DeliveringTransport) else self._deliver
+        while await deliver(self._take):
+            if not await self._backlog.room():
                 self._calls.fail_inside()
+        return ConnectionLost("the peer closed the connection", clean=True)
+
+    async def _deliver(self, take: Callable[[bytes], bool]) -> bool:
+        """What a transport that cannot deliver by itself is spared."""
+        while True:
+            text = await self.transport.receive()
+            if text is None:
+                return False
+            if not take(text):
+                return True
+
+    def _take(self, text: bytes) -> bool:
+        """One text was read; False while there is no room for more."""
+        if self._outbox.observers:
+            for observer in self._outbox.observers:
+                observer("in", text)
+        self._reception.take(text)
+        return self._backlog.bytes <= self._backlog.max_bytes
 
     def _handler_failed(self, error: Exception) -> None:
         self._reception.failed(error)

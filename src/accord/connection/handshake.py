@@ -35,7 +35,8 @@ class Handshake:
     @property
     def offered(self) -> list[Edition]:
         """The editions whose `initialize` somebody handles."""
-        return [edition for edition in self._editions if edition.initialize in self._handlers.by_method]
+        handled = self._handlers.by_method
+        return [edition for edition in self._editions if edition.imported and edition.initialize in handled]
 
     def use(self) -> None:
         """A request other than `initialize` came."""

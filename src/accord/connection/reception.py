@@ -24,6 +24,7 @@ from accord.connection.shortcut import (
     RESULT_HEAD,
     STREAMED,
     Stream,
+    is_utf8,
     learn,
     typed_message,
     typed_result,
@@ -113,7 +114,7 @@ class Reception:
         stream = self._stream
         if stream is not None and text.startswith(stream.head) and self._take_streamed(stream, text):
             return
-        if len(text) > LARGE_BYTES and not self._codec.strict and self._take_large(text):
+        if len(text) > LARGE_BYTES and not self._codec.strict and is_utf8(text) and self._take_large(text):
             return
         message = parse(text, self._rules)
         if self._handshake.held is not None and isinstance(message, list | Request | Notification):
@@ -125,6 +126,8 @@ class Reception:
             self._take_message(message, text, None)
 
     def _take_streamed(self, stream: Stream, text: bytes) -> bool:
+        if not text.isascii() and not is_utf8(text):
+            return False
         try:
             params = stream.decode(text).params
         except REFUSED:

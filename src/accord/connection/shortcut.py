@@ -27,6 +27,7 @@ __all__ = [
     "RESULT_HEAD",
     "STREAMED",
     "Stream",
+    "is_utf8",
     "learn",
     "typed_message",
     "typed_result",
@@ -47,6 +48,17 @@ REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # A key of this type may only be absent: whatever stands there, the fast decode refuses the text.
 _ABSENT = Literal["nothing is this"] | UnsetType
 _VERSION = Literal["2.0"]
+
+
+def is_utf8(text: bytes) -> bool:
+    """Whether a text may take a shortcut: the fast decode does not look at the bytes of strings that it skips."""
+    if text.isascii():
+        return True
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @functools.cache

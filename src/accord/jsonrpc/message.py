@@ -76,8 +76,8 @@ class Failure(NamedTuple):
 class Malformed(NamedTuple):
     """A text that is no message.
 
-    `error` is what to answer it with, under `id`; None where it must not be answered, because it looked like an answer.
-    In that case `id` is the call that it failed to answer, if it named one.
+    `error` is what to answer it with, under `id`; None where it must not be answered, because it is a notification or
+    looked like an answer. In the latter case `id` is the call that it failed to answer, if it named one.
     """
 
     reason: str

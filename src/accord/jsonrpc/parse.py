@@ -146,7 +146,8 @@ def _judge_request(value: dict[str, Any], rules: Rules) -> Message:
         return Malformed("a request and an answer in one", _NO_MESSAGE, answer_to)
     params = _again(value["params"]) if "params" in value else None
     if params is _Unreadable:
-        return Malformed("params that cannot be kept", _NO_MESSAGE, answer_to)
+        # A notification is not answered, whatever is wrong with its params.
+        return Malformed("params that cannot be kept", None if id_ is UNSET else _NO_MESSAGE, answer_to)
     return Notification(value["method"], params) if id_ is UNSET else Request(id_, value["method"], params)
 
 

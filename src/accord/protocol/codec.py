@@ -37,6 +37,7 @@ def _read_untagged(kind: Choice, value: Any) -> Any:
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)
+_LARGE_BYTES = 64 * 1024
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
@@ -68,8 +69,10 @@ def encode_into(value: Any, text: bytearray) -> None:
     start = len(text)
     try:
         _ENCODER.encode_into(value, text, -1)
-        # msgspec writes NaN and the infinities as null without a word.
-        holds_no_number = text.find(b"null", start) >= 0 and _holds_no_number(value)
+        # msgspec writes NaN and the infinities as null without a word. Looking for that word in a large text costs more
+        # than looking at the few values it is mostly made of.
+        suspect = len(text) > _LARGE_BYTES or text.find(b"null", start) >= 0
+        holds_no_number = suspect and _holds_no_number(value)
     except UnicodeEncodeError:
         # A lone surrogate, as JavaScript peers make when they cut an emoji between two chunks: escaped, it may go.
         del text[start:]

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,7 @@ class Edition:
         name: str,
         version: int,
         methods: Callable[[], tuple[Method, ...]],
+        home: str,
         *,
         rules: Rules,
         cancels_requests: bool,
@@ -38,9 +40,15 @@ class Edition:
         self.cancels_requests = cancels_requests
         self.draft = draft or self
         self._methods = methods
+        self._home = home
 
     def __repr__(self) -> str:
         return f"<edition {self.name}>"
+
+    @property
+    def imported(self) -> bool:
+        """Whether anybody has imported the table: before that, nobody can have a row of it."""
+        return self._home in sys.modules
 
     @functools.cached_property
     def methods(self) -> tuple[Method, ...]:
@@ -112,18 +120,20 @@ V1 = Edition(
     "v1",
     1,
     _v1,
+    "accord.protocol.v1.methods",
     rules=_V1_RULES,
     cancels_requests=True,
-    draft=Edition("v1", 1, _v1_draft, rules=_V1_RULES, cancels_requests=True),
+    draft=Edition("v1", 1, _v1_draft, "accord.protocol.v1.draft.methods", rules=_V1_RULES, cancels_requests=True),
 )
 V2 = Edition(
     "v2",
     2,
     _v2,
+    "accord.protocol.v2.methods",
     rules=_V2_RULES,
     cancels_requests=True,
-    draft=Edition("v2", 2, _v2_draft, rules=_V2_RULES, cancels_requests=True),
+    draft=Edition("v2", 2, _v2_draft, "accord.protocol.v2.draft.methods", rules=_V2_RULES, cancels_requests=True),
 )
-V2_JUNE = Edition("v2_june", 2, _v2_june, rules=_JUNE_RULES, cancels_requests=False)
+V2_JUNE = Edition("v2_june", 2, _v2_june, "accord.protocol.v2_june.methods", rules=_JUNE_RULES, cancels_requests=False)
 
 EDITIONS: tuple[Edition, ...] = (V1, V2, V2_JUNE)

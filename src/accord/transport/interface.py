@@ -1,0 +1,65 @@
+"""Knows what every way of moving texts can do, whatever it runs over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+__all__ = ["DeliveringTransport", "Transport"]
+
+
+@runtime_checkable
+class Transport(Protocol):
+    """One end of a link that carries whole texts, in order, both ways.
+
+    A text is one JSON document as bytes, without a newline. `accord.transport.check_transport` proves that an
+    implementation keeps what is promised here.
+    """
+
+    async def send(self, text: bytes | bytearray) -> None:
+        """Send one text, behind all that were sent before it, also by other tasks.
+
+        Suspends while the peer does not read, and otherwise now and then for one turn of the loop. A sender
+        that is cancelled has sent all of its text or nothing: frames are never torn. The text may be changed
+        afterwards.
+
+        Raises:
+            ConnectionLost: The link is gone, or this end was closed.
+        """
+        ...
+
+    async def receive(self) -> bytes | None:
+        """The next text, or None when the stream has ended and after `close`.
+
+        For one receiver at a time. While nobody receives, hardly anything is read: the peer feels it.
+
+        Raises:
+            ConnectionLost: The link broke.
+            FrameError: What the peer sends cannot be read any further.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End the link; what was sent is still written out, for a bounded time.
+
+        A pending `receive` returns None, a pending `send` raises `ConnectionLost`. May be called again, and
+        returns when the link is gone.
+        """
+        ...
+
+
+@runtime_checkable
+class DeliveringTransport(Transport, Protocol):
+    """A transport that can also hand texts over in the instant they are read, without a turn of the loop in between."""
+
+    async def deliver(self, take: Callable[[bytes], bool]) -> bool:
+        """Call `take` with each text until it returns False; then, or if it did so at once, return True.
+
+        What was read and not taken stays for the next `deliver` or `receive`. Returns False when the stream has ended
+        and after `close`. What `take` raises is raised here.
+
+        Raises:
+            ConnectionLost: The link broke.
+            FrameError: What the peer sends cannot be read any further.
+        """
+        ...

@@ -1,0 +1,238 @@
+"""Knows how to read and write a pipe or a socket that the loop watches."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from asyncio import get_running_loop
+from collections import deque
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from accord.transport.descriptors import unread_bytes
+from accord.transport.turnstile import SLICE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["READ_BYTES", "PolledSink", "PolledSource"]
+
+READ_BYTES = 256 * 1024
+
+# Two frames that come closer to each other than this are a burst. To see the turns of the loop themselves would cost
+# one of them for every frame that comes alone.
+_BURST_SECONDS = 50e-6
+
+# A peer that reads as fast as we write would keep the loop in one flush for the whole of a large text.
+_FLUSH_BYTES = 1024 * 1024
+
+
+class PolledSource:
+    """Reads while somebody wants it; owns the descriptor.
+
+    `deliver` gets each piece as it came, b"" at the end, once. Setting `wanted` to False stops reading before
+    the next piece; `resume` asks for more.
+    """
+
+    def __init__(self, descriptor: int, deliver: Callable[[bytes], None], fail: Callable[[OSError], None]) -> None:
+        self._loop = get_running_loop()
+        self._descriptor = descriptor
+        self._deliver = deliver
+        self._fail = fail
+        self._was_blocking = os.get_blocking(descriptor)
+        os.set_blocking(descriptor, False)
+        self.wanted = False
+        self._watched = False
+        self._ended = False
+        self._closed = False
+        self._remaining_bytes: int | None = None
+
+    def resume(self) -> None:
+        """Read on."""
+        self.wanted = True
+        if not self._watched and not self._ended:
+            self._loop.add_reader(self._descriptor, self._on_readable)
+            self._watched = True
+
+    def end_soon(self) -> None:
+        """Read what stands in the pipe now and take that for the end, whoever else may still write into it."""
+        if self._ended:
+            return
+        self._remaining_bytes = unread_bytes(self._descriptor)
+        if not self._remaining_bytes:
+            self._end()
+
+    def close(self) -> None:
+        """Give the descriptor back as it was, and close it."""
+        if self._closed:
+            return
+        self._closed = self._ended = True
+        self._unwatch()
+        with contextlib.suppress(OSError):
+            os.set_blocking(self._descriptor, self._was_blocking)
+        os.close(self._descriptor)
+
+    def _on_readable(self) -> None:
+        # Only now: as long as the receiver keeps up, the loop is not told to look away and back for each
+        # piece.
+        if self.wanted:
+            self._read()
+        else:
+            self._unwatch()
+
+    def _read(self) -> None:
+        limit_bytes = self._remaining_bytes
+        try:
+            data = os.read(self._descriptor, READ_BYTES if limit_bytes is None else min(READ_BYTES, limit_bytes))
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._ended = True
+            self._unwatch()
+            self._fail(error)
+            return
+        if not data:
+            self._end()
+            return
+        self._deliver(data)
+        if limit_bytes is not None:
+            self._remaining_bytes = limit_bytes - len(data)
+            if self._remaining_bytes <= 0:
+                self._end()
+
+    def _end(self) -> None:
+        # What was delivered last may have closed us.
+        if not self._ended:
+            self._ended = True
+            self._unwatch()
+            self._deliver(b"")
+
+    def _unwatch(self) -> None:
+        if self._watched:
+            self._watched = False
+            # A closed loop has forgotten the descriptor itself.
+            if not self._loop.is_closed():
+                self._loop.remove_reader(self._descriptor)
+
+
+class PolledSink:
+    """Writes at once what it can; owns the descriptor.
+
+    A frame leaves at once, except in a burst: the further frames of that turn of the loop leave together at its end.
+    `buffered_bytes` is what the system did not take yet; `on_room` is called when it took some of it.
+    """
+
+    def __init__(self, descriptor: int, on_room: Callable[[], None], fail: Callable[[OSError], None]) -> None:
+        self._loop = get_running_loop()
+        self._descriptor = descriptor
+        self._on_room = on_room
+        self._fail = fail
+        self._was_blocking = os.get_blocking(descriptor)
+        os.set_blocking(descriptor, False)
+        self._chunks: deque[bytes | bytearray] = deque()
+        self._offset = 0  # what has left of the first chunk
+        self.buffered_bytes = 0
+        self._in_turn = False
+        self._wrote_at = 0.0
+        self._watched = False
+        self._closed = False
+
+    def put(self, frame: bytes) -> None:
+        """Take one frame; it will leave whole and behind all others."""
+        if not self._in_turn and not self._chunks:
+            now = monotonic()
+            if now - self._wrote_at >= _BURST_SECONDS:
+                self._wrote_at = now
+                self._put_at_once(frame)
+                return
+            self._in_turn = True
+            self._loop.call_soon(self._end_turn)
+        self._append(frame)
+        if self.buffered_bytes >= SLICE_BYTES and not self._watched:
+            self.flush()
+
+    def _put_at_once(self, frame: bytes) -> None:
+        written = self._write(frame)
+        if written < len(frame):
+            self._chunks.append(frame)
+            self._offset = written
+            self.buffered_bytes = len(frame) - written
+            self._watch()
+
+    def flush(self) -> None:
+        """Write what can be written without waiting; the loop does the rest when the peer reads."""
+        budget_bytes = _FLUSH_BYTES
+        while self._chunks and budget_bytes > 0:
+            chunk = self._chunks[0]
+            with memoryview(chunk) as view, view[self._offset :] as rest:
+                size_bytes = len(rest)
+                written = self._write(rest)
+            if self._closed:
+                return
+            self.buffered_bytes -= written
+            budget_bytes -= written
+            if written < size_bytes:
+                self._offset += written
+                break
+            self._chunks.popleft()
+            self._offset = 0
+        if self._chunks:
+            self._watch()
+        else:
+            self._unwatch()
+
+    def close(self) -> None:
+        """Give the descriptor back as it was, and close it. What it did not take is lost."""
+        if self._closed:
+            return
+        self._closed = True
+        self._unwatch()
+        self._chunks.clear()
+        self.buffered_bytes = 0
+        with contextlib.suppress(OSError):
+            os.set_blocking(self._descriptor, self._was_blocking)
+        os.close(self._descriptor)
+
+    def _append(self, frame: bytes) -> None:
+        size_bytes = len(frame)
+        self.buffered_bytes += size_bytes
+        last = self._chunks[-1] if self._chunks else None
+        if size_bytes >= SLICE_BYTES:
+            # Large enough to go alone: joining it with others would only copy it.
+            self._chunks.append(frame)
+        elif isinstance(last, bytearray) and len(last) < SLICE_BYTES:
+            last += frame
+        else:
+            self._chunks.append(bytearray(frame))
+
+    def _write(self, data: bytes | memoryview) -> int:
+        try:
+            return os.write(self._descriptor, data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            self.close()
+            self._fail(error)
+            return len(data)
+
+    def _end_turn(self) -> None:
+        self._in_turn = False
+        if self._chunks and not self._watched:
+            self.flush()
+            self._on_room()
+        self._wrote_at = monotonic()
+
+    def _on_writable(self) -> None:
+        self.flush()
+        self._on_room()
+
+    def _watch(self) -> None:
+        if not self._watched:
+            self._watched = True
+            self._loop.add_writer(self._descriptor, self._on_writable)
+
+    def _unwatch(self) -> None:
+        if self._watched:
+            self._watched = False
+            if not self._loop.is_closed():
+                self._loop.remove_writer(self._descriptor)

@@ -1,0 +1,236 @@
+"""Knows one child process: how it is started, when it has ended and with what, and how to be sure that it is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from threading import Thread
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from accord.errors import ConnectFailed
+from accord.transport import lineage
+from accord.transport.watchdog import CLEAN_SCANS, kill_marked, signal_group
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["ChildProcess", "Pipes", "start"]
+
+# How long a killed process may take to end. The system holds one that takes longer (a dead network drive).
+KILL_SECONDS = 0.5
+_PAUSE_SECONDS = 0.005
+
+# Held here until they are reaped: when a forgotten transport is collected, the finalizer of this object could
+# run before the one that ends the process, and complain.
+_running: set[subprocess.Popen[bytes]] = set()
+
+
+class Pipes(NamedTuple):
+    """Our ends of a child's stdin, stdout and stderr."""
+
+    stdin: int
+    stdout: int
+    stderr: int
+
+
+def start(
+    argv: Sequence[str], cwd: str | os.PathLike[str] | None, changes: Mapping[str, str | None]
+) -> tuple[ChildProcess, Pipes]:
+    """Start a program, in a session and process group of its own, with `changes` to our environment (None unsets).
+
+    Raises:
+        ConnectFailed: There is no such program or directory, or it may not be run.
+    """
+    environment = {**os.environ, **{name: value for name, value in changes.items() if value is not None}}
+    for name, value in changes.items():
+        if value is None:
+            environment.pop(name, None)
+    marker, environment = lineage.mark(environment)
+    try:
+        popen = subprocess.Popen(
+            _with_program(argv, environment),
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=environment,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise ConnectFailed(_reason(argv, error), argv=tuple(argv)) from error
+    _running.add(popen)
+    return ChildProcess(popen, marker), Pipes(_take(popen.stdin), _take(popen.stdout), _take(popen.stderr))
+
+
+def _take(stream: IO[bytes] | None) -> int:
+    """The descriptor of a stream, as ours to close."""
+    if stream is None:
+        raise RuntimeError("a pipe that was asked for is missing")
+    descriptor = os.dup(stream.fileno())
+    stream.close()
+    return descriptor
+
+
+def _with_program(argv: Sequence[str], environment: Mapping[str, str]) -> Sequence[str]:
+    if not argv:
+        raise ValueError("no program was named")
+    if sys.platform == "win32":
+        import shutil  # noqa: PLC0415 - only there
+
+        # Windows itself finds no `npx.cmd` for `npx`.
+        return [shutil.which(argv[0], path=environment.get("PATH")) or argv[0], *argv[1:]]
+    return argv
+
+
+def _reason(argv: Sequence[str], error: Exception) -> str:
+    if not isinstance(error, OSError):
+        return f"cannot start a program: {error}"
+    # The error names the directory where that is what is missing.
+    where = error.filename if error.filename not in {None, argv[0]} else argv[0]
+    return f"cannot start {argv[0]}: {where}: {error.strerror}"
+
+
+class ChildProcess:
+    """A child and whatever it started; nothing of it outlives `destroy`.
+
+    Its end is seen before it is reaped. Until then its number stays taken, so that a signal to its group
+    cannot hit somebody else's.
+    """
+
+    def __init__(self, popen: subprocess.Popen[bytes], marker: str) -> None:
+        self._popen = popen
+        self._marker = marker
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        self._on_end: Callable[[], None] = _nothing
+        self._handle = -1
+        self._reaped = False
+        self._swept = False
+        self._destroyed = False
+        self._parent = os.getpid()
+        self.pid = popen.pid
+        self.exit_status: int | None = None
+
+    def watch(self, on_end: Callable[[], None]) -> None:
+        """Call `on_end` in the loop when the process has ended; `exit_status` is known then."""
+        self._on_end = on_end
+        # Not now: the child's start comes first.
+        self._loop.call_soon(self._adopt)
+        try:
+            self._handle = os.pidfd_open(self.pid)
+        except (AttributeError, OSError):
+            Thread(target=self._wait_in_thread, name="accord-wait", daemon=True).start()
+        else:
+            self._loop.add_reader(self._handle, self._on_handle)
+
+    @property
+    def ended(self) -> bool:
+        """Whether its end was seen."""
+        return self._ended.is_set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether the process has ended, after waiting for that so long at most."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def terminate(self) -> None:
+        """Ask the whole group to end."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the whole group."""
+        self._signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+
+    def reap(self) -> None:
+        """End what is left of the group of an ended process, and let go of its number."""
+        if self._ended.is_set() and not self._reaped:
+            self.kill()
+            self._reap()
+
+    async def sweep(self) -> None:
+        """Kill every descendant that can be found, also those that left the group, until there are none."""
+        deadline = self._loop.time() + lineage.SWEEP_SECONDS
+        clean = 0
+        while clean < CLEAN_SCANS and self._loop.time() < deadline:
+            found = kill_marked(self._marker)
+            clean = 0 if found else clean + 1
+            await asyncio.sleep(_PAUSE_SECONDS if found else 0)
+        self._swept = True
+
+    def destroy(self) -> None:
+        """Make sure that nothing is left, without a loop: blocks for a moment where there was something."""
+        # A forked process has a copy of this object, but the child is not its own.
+        if self._destroyed or os.getpid() != self._parent:
+            return
+        self._destroyed = True
+        self._unwatch()
+        if not self._reaped:
+            self.kill()
+            deadline = time.monotonic() + KILL_SECONDS
+            while self._popen.poll() is None and time.monotonic() < deadline:
+                time.sleep(_PAUSE_SECONDS)
+            self._reap()
+        if not self._swept:
+            lineage.sweep(self._marker)
+        lineage.disown(self._marker)
+        # Whoever still waits for the end in a polite way need not.
+        if not self._loop.is_closed():
+            self._ended.set()
+
+    def _adopt(self) -> None:
+        if not self._destroyed:
+            lineage.adopt(self._marker, 0 if self._reaped else self.pid)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._reaped:
+            return
+        if sys.platform == "win32":
+            self._popen.terminate()
+        else:
+            signal_group(self.pid, number)
+
+    def _on_handle(self) -> None:
+        result = os.waitid(os.P_PIDFD, self._handle, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        if result is not None:
+            self._end(result.si_status if result.si_code == os.CLD_EXITED else -result.si_status)
+
+    def _wait_in_thread(self) -> None:
+        status = self._popen.wait()
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._end, status)
+
+    def _end(self, status: int) -> None:
+        if not self._ended.is_set():
+            self._unwatch()
+            self.exit_status = status
+            self._ended.set()
+            self._on_end()
+
+    def _reap(self) -> None:
+        status = self._popen.poll()
+        if status is not None:
+            self._reaped = True
+            _running.discard(self._popen)
+            self.exit_status = status if self.exit_status is None else self.exit_status
+            lineage.leave_group(self._marker)
+
+    def _unwatch(self) -> None:
+        if self._handle >= 0:
+            if not self._loop.is_closed():
+                self._loop.remove_reader(self._handle)
+            os.close(self._handle)
+            self._handle = -1
+
+
+def _nothing() -> None:
+    """Before anybody watches."""

@@ -1,0 +1,66 @@
+"""Knows who may send next when there is no room: senders pass one by one, in the order in which they came."""
+
+from __future__ import annotations
+
+from asyncio import CancelledError, Future, get_running_loop
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["SLICE_BYTES", "Turnstile"]
+
+# A sender gives the loop a turn after this much, so that one that never has to wait still notices its
+# cancellation.
+SLICE_BYTES = 64 * 1024
+
+
+class Turnstile:
+    """The queue before a bounded buffer.
+
+    Whoever makes room puts the text of the first in line in, on its behalf. So nobody overtakes it between
+    being woken and running, and a cancelled sender has either passed with its whole text or left nothing
+    behind.
+    """
+
+    __slots__ = ("_fits", "_put", "_waiting")
+
+    def __init__(self, fits: Callable[[int], bool], put: Callable[[bytes], object]) -> None:
+        self._fits = fits
+        self._put = put
+        self._waiting: deque[tuple[bytes, Future[bool]]] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    async def wait(self, text: bytes) -> bool:
+        """Wait until `text` was put in; False means that it never will be."""
+        ticket: tuple[bytes, Future[bool]] = (text, get_running_loop().create_future())
+        self._waiting.append(ticket)
+        try:
+            return await ticket[1]
+        except CancelledError:
+            if ticket in self._waiting:
+                self._waiting.remove(ticket)
+                # Room that was too small for this text may do for the next.
+                self.advance()
+            raise
+
+    def advance(self) -> None:
+        """Let pass whoever fits now."""
+        waiting = self._waiting
+        while waiting and self._fits(len(waiting[0][0])):
+            text, passed = waiting.popleft()
+            # Its task is cancelled but did not run yet: it must find that nothing was sent.
+            if passed.done():
+                continue
+            self._put(text)
+            passed.set_result(True)
+
+    def shut(self) -> None:
+        """Send everybody away."""
+        while self._waiting:
+            passed = self._waiting.popleft()[1]
+            if not passed.done():
+                passed.set_result(False)

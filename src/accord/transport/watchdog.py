@@ -1,0 +1,123 @@
+"""Knows how to end processes with all that descend from them; as a program, when its host has died.
+
+Descendants are found by a word in their environment, which a process inherits also through `setsid` and a
+double fork. Only Linux shows the environment of processes; elsewhere the process group is all that can be
+found.
+
+The program reads lines from stdin and ignores what it cannot read:
+
+    +<marker> <group>    the group and whoever has the marker must not outlive the host; group 0: no group
+    -<marker>            they are gone
+
+At the end of stdin, which comes however the host died, it ends whoever is left, first politely, and itself.
+It knows nothing of the rest of Accord and imports none of it: it starts fast and holds nothing open.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+
+__all__ = ["CLEAN_SCANS", "find_marked", "kill_marked", "signal_group", "sweep"]
+
+POLITE_SECONDS = 1.0
+SWEEP_SECONDS = 3.0
+_PAUSE_SECONDS = 0.01
+
+# A process has no environment for the instant in which it becomes another program: one look could miss it.
+CLEAN_SCANS = 2
+
+# Whoever sends these to all processes around means the host, whose end the watchdog has to wait for.
+REFUSED = () if sys.platform == "win32" else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def signal_group(group: int, number: int) -> bool:
+    """Send a signal to a process group; False if there is no such group."""
+    if sys.platform == "win32":
+        return False
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        # macOS says so of a group of zombies. Where it is true, there is nothing more that we could do.
+        return False
+    return True
+
+
+def find_marked(marker: str) -> list[int]:
+    """The living processes that have `marker` in their environment, without this one."""
+    if sys.platform != "linux":
+        return []
+    word = marker.encode()
+    own = os.getpid()
+    # Not pathlib: it would double the time in which the watchdog starts.
+    names = [name for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208
+    return [int(name) for name in names if int(name) != own and word in _environment(name)]
+
+
+def kill_marked(marker: str) -> bool:
+    """Kill whoever has `marker`; True if there was anybody."""
+    found = find_marked(marker)
+    for process in found:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGKILL)
+    return bool(found)
+
+
+def sweep(markers: list[str], seconds: float) -> None:
+    """Kill whoever has one of the markers until they are gone, for a bounded time."""
+    deadline = time.monotonic() + seconds
+    clean = 0
+    while clean < CLEAN_SCANS and time.monotonic() < deadline:
+        found = [kill_marked(marker) for marker in markers]
+        if any(found):
+            clean = 0
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            clean += 1
+
+
+def _environment(process: str) -> bytes:
+    # Another user's, or just gone: none of ours.
+    with suppress(OSError), open(f"/proc/{process}/environ", "rb", buffering=0) as file:  # noqa: PTH123
+        return file.read()
+    return b""
+
+
+def _read_lines(left: dict[str, int]) -> None:
+    """Keep `left` up to date until the host is gone."""
+    held = b""
+    while data := os.read(0, 65536):
+        *lines, held = (held + data).split(b"\n")
+        for line in lines:
+            marker, _, group = line[1:].decode("ascii", "replace").partition(" ")
+            if line.startswith(b"+") and group.isdecimal():
+                left[marker] = int(group)
+            elif line.startswith(b"-"):
+                left.pop(marker, None)
+
+
+def _end_all(left: dict[str, int]) -> None:
+    groups = [group for group in left.values() if group and signal_group(group, signal.SIGTERM)]
+    deadline = time.monotonic() + POLITE_SECONDS
+    while any(signal_group(group, 0) for group in groups) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_SECONDS)
+    for group in groups:
+        signal_group(group, signal.SIGKILL)
+    sweep(list(left), SWEEP_SECONDS)
+
+
+def _main() -> None:
+    for number in REFUSED:
+        signal.signal(number, signal.SIG_IGN)
+    left: dict[str, int] = {}
+    _read_lines(left)
+    _end_all(left)
+
+
+if __name__ == "__main__":
+    _main()

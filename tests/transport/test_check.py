@@ -1,0 +1,127 @@
+"""The checker passes what keeps its promises and says in a sentence what does not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from accord.errors import ConnectionLost
+from accord.transport import StreamTransport, Transport, TransportCheckFailed, check_transport, memory_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    MakePair = Callable[[], tuple[Transport, Transport]]
+
+
+def pipes(framing: Literal["lines", "headers", "auto"] = "lines", *, force_threads: bool = False) -> MakePair:
+    def make() -> tuple[Transport, Transport]:
+        right_in, left_out = os.pipe()
+        left_in, right_out = os.pipe()
+        return (
+            StreamTransport(left_in, left_out, framing=framing, force_threads=force_threads),
+            StreamTransport(right_in, right_out, framing=framing, force_threads=force_threads),
+        )
+
+    return make
+
+
+def sockets() -> tuple[Transport, Transport]:
+    left, right = socket.socketpair()
+    ends = [StreamTransport(os.dup(end.fileno()), os.dup(end.fileno())) for end in (left, right)]
+    left.close()
+    right.close()
+    return ends[0], ends[1]
+
+
+WAYS: dict[str, MakePair] = {
+    "memory": memory_pair,
+    "pipes, lines": pipes(),
+    "pipes, headers": pipes("headers"),
+    "pipes, auto": pipes("auto"),
+    "pipes, threads": pipes(force_threads=True),
+    "pipes, headers, threads": pipes("headers", force_threads=True),
+    "sockets": sockets,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_every_way_keeps_the_promises(way: str) -> None:
+    async def make_pair() -> tuple[Transport, Transport]:
+        return WAYS[way]()
+
+    await check_transport(make_pair)
+
+
+class Faulty:
+    """A memory transport with one fault."""
+
+    def __init__(self, inner: Transport, fault: str) -> None:
+        self._inner = inner
+        self._fault = fault
+        self._held: list[bytes] = []
+        self._closed = False
+
+    async def send(self, text: bytes | bytearray) -> None:
+        if self._fault == "takes texts after close" and self._closed:
+            return
+        if self._fault == "tears large texts" and len(text) > 60_000:
+            await self._inner.send(text[:60_000])
+            text = text[60_000:]
+        if self._fault == "swaps texts" and not self._held:
+            self._held.append(bytes(text))
+            return
+        await self._inner.send(text)
+        for held in self._held:
+            await self._inner.send(held)
+        self._held.clear()
+
+    async def receive(self) -> bytes | None:
+        if self._fault == "never wakes a receiver":
+            if self._closed:
+                await asyncio.Event().wait()
+            receiving = asyncio.ensure_future(self._inner.receive())
+            text = await receiving
+            if text is None:
+                await asyncio.Event().wait()
+            return text
+        return await self._inner.receive()
+
+    async def close(self) -> None:
+        if self._fault == "fails to close twice" and self._closed:
+            raise ConnectionLost
+        self._closed = True
+        await self._inner.close()
+
+
+FAULTS = [
+    "takes texts after close",
+    "tears large texts",
+    "swaps texts",
+    "never wakes a receiver",
+    "fails to close twice",
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_broken_promise_is_named(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.transport.check.PATIENCE_SECONDS", 2.0)
+
+    async def make_pair() -> tuple[Transport, Transport]:
+        left, right = memory_pair()
+        return Faulty(left, fault), right
+
+    with pytest.raises(TransportCheckFailed):
+        await check_transport(make_pair)
+
+
+async def test_a_transport_without_pressure_is_found_out() -> None:
+    async def make_pair() -> tuple[Transport, Transport]:
+        return memory_pair(max_bytes=1 << 40)
+
+    with pytest.raises(TransportCheckFailed, match="nobody"):
+        await check_transport(make_pair)
