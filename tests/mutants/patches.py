@@ -19,6 +19,7 @@ ANSWERS = "tests/connection/test_answers.py::"
 CALLS = "tests/connection/test_calls.py::"
 INPUT = "tests/connection/test_bad_input.py::"
 CLOSE = "tests/connection/test_close.py::"
+CHILD = "tests/transport/test_child.py::"
 
 MUTANTS = (
     # --- order
@@ -83,8 +84,8 @@ MUTANTS = (
         "bounded",
         "the reader never pauses",
         "connection/connection.py",
-        "            if backlog.full and not await backlog.room():",
-        "            if False and not await backlog.room():",
+        "        return self._backlog.bytes <= self._backlog.max_bytes\n",
+        "        return True\n",
         BOUNDED + "test_a_slow_handler_slows_the_sender_and_loses_nothing",
     ),
     Mutant(
@@ -258,5 +259,62 @@ MUTANTS = (
         "        while tasks := self._running():",
         "        while tasks := []:",
         CLOSE + "test_what_the_peer_said_before_it_left_is_still_handled",
+    ),
+    # --- processes are ours
+    Mutant(
+        "processes",
+        "a stubborn program is not killed",
+        "transport/process.py",
+        '        self._signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)',
+        "        self._signal(signal.SIGTERM)",
+        CHILD + "test_a_stubborn_program_is_killed_also_where_descendants_cannot_be_found",
+    ),
+    Mutant(
+        "processes",
+        "descendants that left the group survive",
+        "transport/watchdog.py",
+        "    found = find_marked(marker)\n",
+        "    found: list[int] = []\n",
+        CHILD + "test_descendants_are_gone_with_the_program",
+    ),
+    Mutant(
+        "processes",
+        "stderr is not drained",
+        "transport/child.py",
+        "        self._stderr.resume()\n",
+        "",
+        CHILD + "test_a_flood_of_stderr_blocks_nobody_and_only_its_end_is_kept",
+    ),
+    Mutant(
+        "processes",
+        "the watchdog looks away when its host is killed",
+        "transport/watchdog.py",
+        "    _end_all(left)\n",
+        "",
+        "tests/transport/test_watchdog.py::test_nothing_outlives_a_host_that_is_killed",
+    ),
+    Mutant(
+        "processes",
+        "a stray print goes into the protocol",
+        "transport/guard.py",
+        "            os.dup2(_STDERR, _STDOUT)\n",
+        "            pass\n",
+        "tests/transport/test_stdio.py::test_stray_output_goes_to_stderr_and_nobody_else_eats_the_input",
+    ),
+    Mutant(
+        "bounded",
+        "a transport reads on although nobody receives",
+        "transport/streams.py",
+        "            self._source.wanted = False\n            self._wake_receiver()\n\n    def _hand_over",
+        "            self._wake_receiver()\n\n    def _hand_over",
+        "tests/transport/test_streams.py",
+    ),
+    Mutant(
+        "one answer",
+        "a sender's frame may be torn by its cancellation",
+        "transport/turnstile.py",
+        "            if passed.done():\n                continue\n",
+        "",
+        "tests/transport",
     ),
 )

@@ -304,6 +304,17 @@ async def test_a_stubborn_program_is_killed_in_bounded_time(program: Program) ->
     assert not exists(child.pid)
 
 
+async def test_a_stubborn_program_is_killed_also_where_descendants_cannot_be_found(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.transport.process.kill_marked", lambda _: False)
+    monkeypatch.setattr("accord.transport.lineage.sweep", lambda _: None)
+    transport = await spawn(*program(STUBBORN), grace_seconds=0.1)
+    assert await transport.receive() is not None
+    await transport.close()
+    assert transport.exit_status == -signal.SIGKILL
+
+
 async def test_a_program_that_listens_to_sigterm_is_asked_before_it_is_killed(program: Program) -> None:
     child = await spawn(
         *program("""
