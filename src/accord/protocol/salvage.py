@@ -220,7 +220,7 @@ def _fields(kind: type[Wire]) -> list[_Field]:
 def _leaf(kind: Any, marks: list[Any], value: Any, path: str) -> Any:
     try:
         return msgspec.convert(value, _marked(kind, [mark for mark in marks if isinstance(mark, Meta)]), strict=True)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError, OverflowError):
         raise Misfit(path, _words(kind, marks)) from None
 
 
