@@ -240,3 +240,21 @@ async def test_what_leniency_dropped_is_counted() -> None:
         await hand.say(update('{"sessionUpdate":"tool_call_update","toolCallId":"t","status":4,"title":5}'))
         await until(lambda: len(seen) == 1)
         assert connection.codec.dropped == 2
+
+
+async def test_a_bug_of_ours_is_answered_and_does_not_end_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with initialized("agent") as (connection, hand):
+        failing = RuntimeError(SECRET)
+
+        def fail(*_: Any) -> Any:
+            raise failing
+
+        with monkeypatch.context() as broken:
+            broken.setattr(connection.codec, "decode", fail)
+            answer = await hand.request("session/new", {"cwd": "/", "mcpServers": []})
+            assert answer["error"]["code"] == -32603
+            assert SECRET not in json.dumps(answer)
+            await hand.notify("session/cancel", {"sessionId": "s"})
+            assert await hand.is_alive()
+        assert connection.counts.internal_errors == 1
+        assert "result" in await hand.request("session/new", {"cwd": "/", "mcpServers": []})

@@ -86,6 +86,10 @@ class Answers:
         self.refuse(None, refused("A request with this id is still open"), inbound.method, inbound.batch)
         return False
 
+    def owes(self, id_: RequestId) -> bool:
+        """Whether a request under this id is open."""
+        return self._peer.opened(id_) is not None
+
     def start(self, inbound: Inbound) -> None:
         """Run the handler, beside everything else."""
         if inbound.began:

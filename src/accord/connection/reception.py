@@ -13,7 +13,7 @@ from typing import Any, Literal
 from accord.connection.answers import Answers, Inbound
 from accord.connection.backlog import OVERHEAD_BYTES, Backlog
 from accord.connection.calls import Calls
-from accord.connection.fault import invalid_params, not_found, refused
+from accord.connection.fault import internal_error, invalid_params, not_found, refused
 from accord.connection.handlers import Handler, Handlers
 from accord.connection.handshake import Handshake, announcing, complete
 from accord.connection.lane import Lanes
@@ -64,6 +64,8 @@ class Counts:
         """Notifications that nobody handles."""
         self.bad_notifications = 0
         """Notifications whose params do not fit."""
+        self.internal_errors = 0
+        """Texts that this library could not handle: a bug of ours; the log has it."""
         self.failed_handlers = 0
         """Notification handlers that raised; the log has the exceptions."""
 
@@ -110,7 +112,21 @@ class Reception:
     # --- texts
 
     def take(self, text: bytes) -> None:
-        """One text was read. Never raises on input and never waits."""
+        """One text was read. Never raises and never waits."""
+        try:
+            self._take(text)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not become the end of the connection
+            self.counts.internal_errors += 1
+            self._take_failed(text, internal_error(error, "reading a message"))
+
+    def _take_failed(self, text: bytes, error: ErrorObject) -> None:
+        """What we failed to read may be a request, and then it is owed an answer."""
+        message = parse(text, self._rules)
+        for each in message if isinstance(message, list) else [message]:
+            if isinstance(each, Request) and not self._answers.owes(each.id):
+                self._answers.refuse(each.id, error, each.method)
+
+    def _take(self, text: bytes) -> None:
         stream = self._stream
         if stream is not None and text.startswith(stream.head) and self._take_streamed(stream, text):
             return

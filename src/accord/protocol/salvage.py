@@ -221,6 +221,7 @@ def _leaf(kind: Any, marks: list[Any], value: Any, path: str) -> Any:
     try:
         return msgspec.convert(value, _marked(kind, [mark for mark in marks if isinstance(mark, Meta)]), strict=True)
     except (msgspec.ValidationError, UnicodeEncodeError, OverflowError):
+        # The second where msgspec cannot quote half an emoji in its own message.
         raise Misfit(path, _words(kind, marks)) from None
 
 
