@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -10,6 +11,11 @@ from accord.connection import Handlers
 from accord.protocol import v1
 from accord.protocol.edition import Edition
 from tests.connection.rig import EDITIONS, UPDATES, initialized, until
+
+CHUNK = (
+    b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s%d","update":'
+    b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%d"}}}}'
+)
 
 
 def number(params: Any) -> int:
@@ -271,7 +277,85 @@ async def test_notifications_cost_no_task_each() -> None:
         assert len(asyncio.all_tasks()) <= before + 1
         gate.set()
         await until(lambda: connection.backlog_bytes == 0)
-        await until(lambda: len(asyncio.all_tasks()) <= before)
+
+
+async def test_many_sessions_cost_no_task_each_while_their_handlers_do_not_wait() -> None:
+    seen: list[int] = []
+    tasks: set[Any] = set()
+    handlers = Handlers()
+
+    async def handle(params: Any) -> None:
+        tasks.add(asyncio.current_task())
+        seen.append(number(params))
+
+    handlers.on(v1.SESSION_UPDATE, handle)
+    async with initialized("client", handlers) as (_, hand):
+        for index in range(1000):
+            await hand.transport.send(CHUNK % (index % 100, index))
+        await until(lambda: len(seen) == 1000)
+    assert sorted(seen) == list(range(1000))
+    assert len(tasks) < 100
+
+
+async def test_what_a_handler_puts_into_its_context_is_not_seen_by_another_session() -> None:
+    mark: ContextVar[str] = ContextVar("mark", default="")
+    seen: list[tuple[str, str]] = []
+    handlers = Handlers()
+
+    async def handle(params: Any) -> None:
+        seen.append((params.session_id, mark.get()))
+        mark.set(params.session_id)
+        await asyncio.sleep(0)
+        assert mark.get() == params.session_id
+
+    handlers.on(v1.SESSION_UPDATE, handle)
+    async with initialized("client", handlers) as (connection, hand):
+        for index in range(200):
+            await hand.update(f"s{index % 5}", str(index))
+        await until(lambda: len(seen) == 200)
+        assert connection.counts.failed_handlers == 0
+    assert all(marked in {"", session} for session, marked in seen)
+
+
+async def test_a_handler_may_use_timeouts_and_groups_of_tasks() -> None:
+    seen: list[str] = []
+    handlers = Handlers()
+
+    async def handle(params: Any) -> None:
+        try:
+            async with asyncio.timeout(0.01):
+                await asyncio.Event().wait()
+        except TimeoutError:
+            seen.append(f"{params.session_id} timed out")
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(asyncio.sleep(0, params.session_id))
+        seen.append(task.result())
+
+    handlers.on(v1.SESSION_UPDATE, handle)
+    async with initialized("client", handlers) as (connection, hand):
+        await hand.update("a", "0")
+        await hand.update("b", "0")
+        await hand.update("a", "1")
+        await until(lambda: len(seen) == 6)
+        assert connection.counts.failed_handlers == 0
+    assert sorted(seen) == ["a", "a", "a timed out", "a timed out", "b", "b timed out"]
+
+
+async def test_a_lane_that_wakes_again_keeps_the_order() -> None:
+    seen: list[int] = []
+    handlers = Handlers()
+
+    async def handle(params: Any) -> None:
+        await asyncio.sleep(0)
+        seen.append(number(params))
+
+    handlers.on(v1.SESSION_UPDATE, handle)
+    async with initialized("client", handlers) as (_, hand):
+        for burst in range(20):
+            for index in range(7):
+                await hand.update("s", str(burst * 7 + index))
+            await until(lambda due=burst * 7 + 7: len(seen) == due)  # type: ignore[misc]
+    assert seen == list(range(140))
 
 
 async def test_a_cancel_and_a_prompt_are_seen_when_they_are_read_and_never_queue() -> None:

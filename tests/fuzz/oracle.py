@@ -5,6 +5,7 @@ Written without a look at `accord.jsonrpc`: two readings of the same rules that 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -58,8 +59,16 @@ def _read_int(digits: str) -> float:
 def _owed_for_no_json(text: bytes) -> list[Due]:
     if _depth(text) <= _DEEP:
         return [Due((NULL,))]
-    ids = [_key(json.loads(match.decode(errors="replace"), strict=False)) for match in _IDS.findall(text)]
-    return [Due((id_,), sure=False) for id_ in (NULL, *ids)]
+    return [Due((id_,), sure=False) for id_ in (NULL, *_ids_in(text))]
+
+
+def _ids_in(text: bytes) -> list[str]:
+    """What looks like an id in a text that cannot be read as a whole; `01` looks like one and is none."""
+    ids = []
+    for match in _IDS.findall(text):
+        with contextlib.suppress(ValueError):
+            ids.append(_key(json.loads(match.decode(errors="replace"), strict=False)))
+    return ids
 
 
 def _owed_for_value(value: Any) -> list[Due]:

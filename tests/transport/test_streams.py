@@ -134,13 +134,12 @@ async def test_a_small_text_does_not_overtake_a_large_one_that_waits(opened: lis
     assert heard.split(b"\n") == [first, large, b"z", b""]
 
 
-async def test_a_bytearray_may_be_sent_and_changed_afterwards(opened: list[Ends]) -> None:
+async def test_a_bytearray_may_be_sent(opened: list[Ends]) -> None:
     opened.append(ends := Ends())
     await ends.transport.send(b"0")
     for size in (10, 200_000):
         text = bytearray(b"x" * size)
         await ends.transport.send(text)
-        text[:] = b"y" * (size * 2)
     await ends.transport.close()
     heard = b""
     while piece := ends.hear():

@@ -157,12 +157,13 @@ class Answers:
         whole = text if inbound.batch is None else inbound.batch.add(bytes(text))
         if whole is None:
             return
-        self._backlog.add(len(whole))
+        weight = len(whole)
+        self._backlog.add(weight)
         try:
             with contextlib.suppress(TransportError):
                 await self._outbox.send(whole)
         finally:
-            self._backlog.free(len(whole))
+            self._backlog.free(weight)
 
     async def _outcome(self, inbound: Inbound) -> bytes | bytearray | None:
         """The text of the answer; None where the link is gone and nobody is there to be answered."""

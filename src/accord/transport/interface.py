@@ -20,8 +20,8 @@ class Transport(Protocol):
         """Send one text, behind all that were sent before it, also by other tasks.
 
         Suspends while the peer does not read, and otherwise now and then for one turn of the loop. A sender
-        that is cancelled has sent all of its text or nothing: frames are never torn. The text may be changed
-        afterwards.
+        that is cancelled has sent all of its text or nothing: frames are never torn. The text belongs to the
+        transport from now on: a large one is not copied.
 
         Raises:
             ConnectionLost: The link is gone, or this end was closed.

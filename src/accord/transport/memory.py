@@ -36,8 +36,8 @@ class _Lane:
     def fits(self, size_bytes: int) -> bool:
         return not self.texts or self.held_bytes + size_bytes <= self.max_bytes
 
-    def put(self, text: bytes) -> None:
-        self.texts.append(text)
+    def put(self, text: bytes | bytearray) -> None:
+        self.texts.append(bytes(text))
         self.held_bytes += len(text)
         self.wake()
 

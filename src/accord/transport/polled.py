@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["READ_BYTES", "PolledSink", "PolledSource"]
 
-READ_BYTES = 256 * 1024
+# More is not faster: the buffer of a larger read comes from the system each time.
+READ_BYTES = 64 * 1024
 
 # Two frames that come closer to each other than this are a burst. To see the turns of the loop themselves would cost
 # one of them for every frame that comes alone.
@@ -132,12 +133,13 @@ class PolledSink:
         self._chunks: deque[bytes | bytearray] = deque()
         self._offset = 0  # what has left of the first chunk
         self.buffered_bytes = 0
+        self._tail: bytearray | None = None  # the last chunk, while it may still grow
         self._in_turn = False
         self._wrote_at = 0.0
         self._watched = False
         self._closed = False
 
-    def put(self, frame: bytes) -> None:
+    def put(self, frame: bytes | bytearray) -> None:
         """Take one frame; it will leave whole and behind all others."""
         if not self._in_turn and not self._chunks:
             now = monotonic()
@@ -151,7 +153,20 @@ class PolledSink:
         if self.buffered_bytes >= SLICE_BYTES and not self._watched:
             self.flush()
 
-    def _put_at_once(self, frame: bytes) -> None:
+    def put_line(self, text: bytes | bytearray) -> bool:
+        """Append one line to what leaves at the end of this turn; False if nothing does that it would fit behind.
+
+        What the stream of a burst takes: no frame of its own is made for it.
+        """
+        tail = self._tail
+        if tail is None or len(tail) + len(text) + 1 >= SLICE_BYTES:
+            return False
+        tail += text
+        tail += b"\n"
+        self.buffered_bytes += len(text) + 1
+        return True
+
+    def _put_at_once(self, frame: bytes | bytearray) -> None:
         written = self._write(frame)
         if written < len(frame):
             self._chunks.append(frame)
@@ -174,7 +189,8 @@ class PolledSink:
             if written < size_bytes:
                 self._offset += written
                 break
-            self._chunks.popleft()
+            if self._chunks.popleft() is self._tail:
+                self._tail = None
             self._offset = 0
         if self._chunks:
             self._watch()
@@ -188,24 +204,27 @@ class PolledSink:
         self._closed = True
         self._unwatch()
         self._chunks.clear()
+        self._tail = None
         self.buffered_bytes = 0
         with contextlib.suppress(OSError):
             os.set_blocking(self._descriptor, self._was_blocking)
         os.close(self._descriptor)
 
-    def _append(self, frame: bytes) -> None:
+    def _append(self, frame: bytes | bytearray) -> None:
         size_bytes = len(frame)
         self.buffered_bytes += size_bytes
-        last = self._chunks[-1] if self._chunks else None
+        tail = self._tail
         if size_bytes >= SLICE_BYTES:
             # Large enough to go alone: joining it with others would only copy it.
             self._chunks.append(frame)
-        elif isinstance(last, bytearray) and len(last) < SLICE_BYTES:
-            last += frame
+            self._tail = None
+        elif tail is not None and len(tail) < SLICE_BYTES:
+            tail += frame
         else:
-            self._chunks.append(bytearray(frame))
+            self._tail = bytearray(frame)
+            self._chunks.append(self._tail)
 
-    def _write(self, data: bytes | memoryview) -> int:
+    def _write(self, data: bytes | bytearray | memoryview) -> int:
         try:
             return os.write(self._descriptor, data)
         except BlockingIOError:

@@ -137,15 +137,19 @@ class ThreadedSink:
         self.buffered_bytes = 0
         is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
         self._piece_bytes = SLICE_BYTES if is_file else _SAFE_WRITE_BYTES
-        self._frames: SimpleQueue[bytes | None] = SimpleQueue()
+        self._frames: SimpleQueue[bytes | bytearray | None] = SimpleQueue()
         self._alarm = _Alarm()
         self._closed = False
         Thread(target=self._run, name="accord-writer", daemon=True).start()
 
-    def put(self, frame: bytes) -> None:
+    def put(self, frame: bytes | bytearray) -> None:
         """Take one frame; it will leave whole and behind all others."""
         self.buffered_bytes += len(frame)
         self._frames.put(frame)
+
+    def put_line(self, _text: bytes | bytearray) -> bool:
+        """See `accord.transport.polled.PolledSink.put_line`; here every line is put as a frame."""
+        return False
 
     def flush(self) -> None:
         """Nothing to do: the thread writes as fast as it can."""
@@ -187,8 +191,8 @@ class ThreadedSink:
                         return
                     self._loop.call_soon_threadsafe(self._on_written, size_bytes)
 
-    def _next_batch(self) -> bytes:
-        frames: list[bytes] = []
+    def _next_batch(self) -> bytes | bytearray:
+        frames: list[bytes | bytearray] = []
         frame = self._frames.get()
         size_bytes = 0
         while frame is not None:

@@ -26,17 +26,17 @@ class Turnstile:
 
     __slots__ = ("_fits", "_put", "_waiting")
 
-    def __init__(self, fits: Callable[[int], bool], put: Callable[[bytes], object]) -> None:
+    def __init__(self, fits: Callable[[int], bool], put: Callable[[bytes | bytearray], object]) -> None:
         self._fits = fits
         self._put = put
-        self._waiting: deque[tuple[bytes, Future[bool]]] = deque()
+        self._waiting: deque[tuple[bytes | bytearray, Future[bool]]] = deque()
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    async def wait(self, text: bytes) -> bool:
+    async def wait(self, text: bytes | bytearray) -> bool:
         """Wait until `text` was put in; False means that it never will be."""
-        ticket: tuple[bytes, Future[bool]] = (text, get_running_loop().create_future())
+        ticket: tuple[bytes | bytearray, Future[bool]] = (text, get_running_loop().create_future())
         self._waiting.append(ticket)
         try:
             return await ticket[1]

@@ -33,7 +33,7 @@ def reader_for(framing: Framing, max_bytes: int = DEFAULT_MAX_BYTES) -> Reader:
     return HeaderReader(max_bytes) if framing == "headers" else AutoReader(max_bytes)
 
 
-def frame(text: bytes, framing: Framing) -> bytes:
+def frame(text: bytes | bytearray, framing: Framing) -> bytes | bytearray:
     """The bytes that carry `text`; `auto` speaks lines until the peer was heard to speak otherwise.
 
     Raises:

@@ -172,6 +172,6 @@ def _length_of(digits: bytes) -> int:
     return int(digits.lstrip(b"0")[:20] or b"0")
 
 
-def frame_headers(text: bytes) -> bytes:
+def frame_headers(text: bytes | bytearray) -> bytes:
     """`text` with its length before it."""
-    return b"Content-Length: %d\r\n\r\n%b" % (len(text), text)
+    return b"Content-Length: %d\r\n\r\n%b" % (len(text), bytes(text))

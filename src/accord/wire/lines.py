@@ -18,16 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["LineReader", "frame_line"]
 
 
+# From this size on a piece stands for itself.
+_PIECE_BYTES = 4096
+
+
 class LineReader:
     """A `Reader` of lines. Neither a line's end nor the byte order mark counts against `max_bytes`."""
 
-    __slots__ = ("_held", "_max_bytes", "_opening", "fault", "framing")
+    __slots__ = ("_held", "_held_bytes", "_max_bytes", "_opening", "fault", "framing")
 
     def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        # A bytearray grows in place: linear in the line's length however small the pieces are, and hardly
-        # larger than the line itself, which a list of tiny pieces would not be.
-        self._held = bytearray()
+        # Joined once, when the line ends. Small pieces grow together in a bytearray: a list of tiny ones would be many
+        # times as large as the line.
+        self._held: list[bytes | bytearray] = []
+        self._held_bytes = 0
         self._opening: bytes | None = b""
         self.fault: FrameError | None = None
         self.framing: Literal["lines"] = "lines"
@@ -35,7 +40,7 @@ class LineReader:
     @property
     def pending_bytes(self) -> int:
         """The size of the unfinished line."""
-        return len(self._held) + len(self._opening or b"")
+        return self._held_bytes + len(self._opening or b"")
 
     def feed(self, data: bytes) -> list[bytes]:
         """The lines that `data` completes, without their ends; blank ones are skipped."""
@@ -55,18 +60,17 @@ class LineReader:
 
     def finish(self) -> list[bytes]:
         """The last line, where it has no end."""
-        last = ((self._opening or b"") + self._held).removesuffix(b"\r")
+        last = b"".join([self._opening or b"", *self._held]).removesuffix(b"\r")
         self._opening = None
-        self._held.clear()
+        self._let_go()
         return [] if is_blank(last) else [last]
 
     def _split(self, data: bytes) -> list[bytes]:
         lines = data.split(b"\n")
         rest = lines.pop()
         if self._held:
-            self._held += lines[0]
-            lines[0] = bytes(self._held)
-            self._held.clear()
+            lines[0] = b"".join([*self._held, lines[0]])
+            self._let_go()
         if b"\r" in data or lines[0].endswith(b"\r"):
             lines = [line.removesuffix(b"\r") for line in lines]
         # Only a large piece, or one that ends a held line, can hold a line over the limit.
@@ -85,23 +89,36 @@ class LineReader:
 
     def _hold(self, data: bytes) -> None:
         held = self._held
-        held += data
-        excess = len(held) - self._max_bytes
+        if len(data) >= _PIECE_BYTES:
+            held.append(data)
+        elif held and isinstance(held[-1], bytearray):
+            held[-1] += data
+        else:
+            held.append(bytearray(data))
+        self._held_bytes += len(data)
+        excess = self._held_bytes - self._max_bytes
         # One byte too much may still turn out to be the CR of the line's end.
-        if excess > 1 or (excess == 1 and not held.endswith(b"\r")):
+        if excess > 1 or (excess == 1 and not held[-1].endswith(b"\r")):
             self._fail()
 
-    def _fail(self) -> None:
+    def _let_go(self) -> None:
         self._held.clear()
+        self._held_bytes = 0
+
+    def _fail(self) -> None:
+        self._let_go()
         self.fault = over_limit(self._max_bytes)
 
 
-def frame_line(text: bytes) -> bytes:
-    """`text` as a line.
+def frame_line(text: bytes | bytearray) -> bytes | bytearray:
+    """`text` as a line; a bytearray is not copied but becomes the line itself.
 
     Raises:
         LocalProtocolError: The text holds a newline and would be read as two.
     """
     if b"\n" in text:
         raise LocalProtocolError("a text for one line holds a newline", expected="a text without newlines")
+    if isinstance(text, bytearray):
+        text += b"\n"
+        return text
     return text + b"\n"

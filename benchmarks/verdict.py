@@ -1,0 +1,77 @@
+"""The whole comparison in one run: all scenarios, our editions, import times, and which goals were kept."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks import imports
+from benchmarks.goals import judge, verdict_table
+from benchmarks.harness import ROOT, Results, find_pairs, play, table
+from benchmarks.scenarios import BEHAVIOUR, SCENARIOS
+
+_CONTESTANTS = ("py-official", "ts-official", "accord")
+_EDITIONS = ("accord", "accord-v2", "accord-v2-june")
+_OF_EDITIONS = ("startup", "stream50k", "ping", "image20m", "sessions1000")
+_BEHAVIOUR_ROUNDS = 3
+
+
+def main() -> int:
+    options = _options()
+    names = list(SCENARIOS) if options.scenarios is None else options.scenarios.split(",")
+    rounds = options.rounds or (3 if options.quick else 7)
+    results: dict[str, Results] = {}
+
+    def show(name: str, result: Results) -> None:
+        results[name] = result
+        print(f"\n{table(result)}", flush=True)
+
+    print(_machine(rounds), flush=True)
+    contestants = find_pairs([name for name in _CONTESTANTS if name != "ts-official" or _has_typescript()])
+    for name in names:
+        few = min(rounds, _BEHAVIOUR_ROUNDS) if name in BEHAVIOUR else rounds
+        show(name, play(contestants, name, few, quick=options.quick))
+    editions = find_pairs(_EDITIONS)
+    for name in _OF_EDITIONS:
+        if name in names:
+            show(f"{name}, editions", play(editions, name, rounds, quick=options.quick))
+    if options.scenarios is None:
+        show("import", imports.measure(rounds * 3))
+    verdicts = judge(results)
+    print(f"\n{verdict_table([each for each in verdicts if each.goal.scenario in results])}")
+    return 1 if any(verdict.missed for verdict in verdicts) else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks/run", description=__doc__)
+    parser.add_argument("--rounds", type=int, help="interleaved rounds per scenario: 7, or 3 with --quick")
+    parser.add_argument("--quick", action="store_true", help="smaller counts: for a look, not for a verdict")
+    parser.add_argument("--scenarios", help=f"some of {','.join(SCENARIOS)}; without import times then")
+    return parser.parse_args()
+
+
+def _has_typescript() -> bool:
+    return shutil.which("node") is not None and (ROOT / ".peers" / "ts" / "node_modules").is_dir()
+
+
+def _machine(rounds: int) -> str:
+    processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    node = "absent"
+    if _has_typescript():
+        node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    return (
+        f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {os.cpu_count()} x {processor[1] if processor else '?'},"
+        f" {platform.system()} {platform.release()}, Python {platform.python_version()}, node {node}, {rounds} rounds."
+        "\nMedians; in parentheses medians of the rounds' ratios to the first column."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
