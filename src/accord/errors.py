@@ -169,7 +169,21 @@ class CallTimeout(AccordError, TimeoutError):
 
 
 class StoreError(AccordError):
-    """A session could not be kept, found or read back."""
+    """A session could not be kept, found or read back.
+
+    `reason` is one of `unknown_session`, `session_exists`, `bad_cursor`, `unwritable` (an event that JSON has no words
+    for), `unreadable` (a kept event that this version does not understand), `full`, `read_only`, `busy` (locked by
+    somebody else for too long), `damaged`, `newer` (made by a later version), `foreign` (another program's file),
+    `closed`, or `failed` for everything else. `path` is the file, where there is one.
+    """
+
+    def __init__(
+        self, message: str, *, reason: str = "failed", path: str | None = None, session_id: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.path = path
+        self.session_id = session_id
 
 
 class RequestError(AccordError):

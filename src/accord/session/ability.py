@@ -1,0 +1,72 @@
+"""What each side can do, in no edition's words: gathered from the handshake, asked before anything is sent."""
+
+from typing import Any, Literal, TypeAlias
+
+from accord.session.content import Part
+
+__all__ = ["Ability", "AgentAbilities", "AuthMethod", "ClientAbilities", "Peer"]
+
+Ability: TypeAlias = Literal[
+    "read_files",
+    "write_files",
+    "terminals",
+    "elicit_form",
+    "elicit_url",
+    "notices",
+    "compaction",
+    "toggles",
+    "terminal_login",
+]
+
+
+class Peer(Part):
+    """Who is on the other end."""
+
+    name: str
+    version: str
+    title: str | None = None
+    meta: dict[str, Any] | None = None
+
+
+class ClientAbilities(Part):
+    """What a client lets its agent use. `terminals` are terminals that the client runs."""
+
+    read_files: bool = False
+    write_files: bool = False
+    terminals: bool = False
+    elicit_form: bool = False
+    elicit_url: bool = False
+    notices: bool = False
+    compaction: bool = False
+    toggles: bool = False
+    terminal_login: bool = False
+    meta: dict[str, Any] | None = None
+
+
+class AuthMethod(Part):
+    """A way to log in: by a call (`agent`), or by running the agent's own program in a terminal (`terminal`)."""
+
+    id: str
+    name: str
+    type: Literal["agent", "terminal"] | str = "agent"
+    description: str | None = None
+    args: list[str] = []
+    env: dict[str, str] = {}
+    meta: dict[str, Any] | None = None
+
+
+class AgentAbilities(Part):
+    """What an agent serves beyond new, prompt and cancel. `prompts` are the kinds of blocks it takes beside text."""
+
+    load: bool = False
+    resume: bool = False
+    listing: bool = False
+    close: bool = False
+    delete: bool = False
+    fork: bool = False
+    extra_roots: bool = False
+    prompts: frozenset[Literal["image", "audio", "resource"]] = frozenset()
+    mcp: frozenset[Literal["stdio", "http", "sse"]] = frozenset({"stdio"})
+    logout: bool = False
+    auth_methods: list[AuthMethod] = []
+    meta: dict[str, Any] | None = None

@@ -1,0 +1,99 @@
+"""Blocks: what prompts, messages and tool calls are made of. All editions have the same five kinds."""
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from accord.protocol.model import Unknown
+
+__all__ = ["Annotations", "Audio", "Block", "Blocks", "Icon", "Image", "Link", "Part", "Resource", "Text", "blocks_of"]
+
+
+class Part(msgspec.Struct, omit_defaults=True, repr_omit_defaults=True, gc=False):
+    """Whatever a conversation is made of; also the form in which a store keeps it."""
+
+
+class Annotations(Part):
+    """Hints for whoever shows a block; `priority` is between 0 and 1."""
+
+    audience: list[str] | None = None
+    last_modified: str | None = None
+    priority: float | None = None
+    meta: dict[str, Any] | None = None
+
+
+class Text(Part, tag_field="type", tag="text"):
+    """Plain text or Markdown."""
+
+    text: str
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = None
+
+
+class Image(Part, tag_field="type", tag="image"):
+    """A picture, its bytes in base64."""
+
+    data: str
+    mime_type: str
+    uri: str | None = None
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = None
+
+
+class Audio(Part, tag_field="type", tag="audio"):
+    """A recording, its bytes in base64."""
+
+    data: str
+    mime_type: str
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = None
+
+
+class Icon(Part):
+    """A picture for a link; `sizes` are like `48x48`, or `any`."""
+
+    src: str
+    mime_type: str | None = None
+    sizes: list[str] | None = None
+    theme: str | None = None
+    meta: dict[str, Any] | None = None
+
+
+class Link(Part, tag_field="type", tag="resource_link"):
+    """Something that the other side may be able to read by itself."""
+
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    icons: list[Icon] | None = None
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = None
+
+
+class Resource(Part, tag_field="type", tag="resource"):
+    """Something embedded whole: `text`, or `blob` in base64. Wrapping and contents have metadata of their own."""
+
+    uri: str
+    text: str | None = None
+    blob: str | None = None
+    mime_type: str | None = None
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = None
+    contents_meta: dict[str, Any] | None = None
+
+
+Block: TypeAlias = Text | Image | Audio | Link | Resource | Unknown
+"""One block; `Unknown` keeps what no edition names yet."""
+
+Blocks: TypeAlias = str | Block | list[Block]
+"""What authors may write where blocks are wanted."""
+
+
+def blocks_of(content: Blocks) -> list[Block]:
+    """A list of blocks from whatever an author wrote."""
+    if isinstance(content, str):
+        return [Text(content)]
+    return list(content) if isinstance(content, list) else [content]

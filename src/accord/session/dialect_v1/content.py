@@ -1,0 +1,136 @@
+"""Content blocks in v1: a closed list, so that a block without a name here is said as a line of text."""
+
+from typing import assert_never
+
+from accord.protocol import v1
+from accord.protocol.model import UNSET, Maybe, Unknown
+from accord.session.content import Annotations, Audio, Block, Image, Link, Resource, Text
+from accord.session.nearest import meant_block, plain_unknown
+from accord.session.presence import given, told
+
+__all__ = ["block_in", "block_out", "blocks_in", "blocks_out"]
+
+ROLES = frozenset({"assistant", "user"})
+
+
+def blocks_out(blocks: list[Block]) -> list[v1.ContentBlock]:
+    """The blocks as this edition writes them."""
+    return [block_out(block) for block in blocks]
+
+
+def blocks_in(blocks: list[v1.ContentBlock]) -> list[Block]:
+    """The blocks as this edition meant them."""
+    return [block_in(block) for block in blocks]
+
+
+def block_out(block: Block) -> v1.ContentBlock:
+    """One block as this edition writes it. A link's icons have no place."""
+    match block:
+        case Text():
+            return v1.TextContent(block.text, annotations=_annotations_out(block.annotations), meta=block.meta or UNSET)
+        case Image():
+            return v1.ImageContent(
+                block.data,
+                block.mime_type,
+                uri=given(block.uri),
+                annotations=_annotations_out(block.annotations),
+                meta=block.meta or UNSET,
+            )
+        case Audio():
+            return v1.AudioContent(
+                block.data,
+                block.mime_type,
+                annotations=_annotations_out(block.annotations),
+                meta=block.meta or UNSET,
+            )
+        case Link():
+            return v1.ResourceLink(
+                block.name,
+                block.uri,
+                title=given(block.title),
+                description=given(block.description),
+                mime_type=given(block.mime_type),
+                size=given(block.size),
+                annotations=_annotations_out(block.annotations),
+                meta=block.meta or UNSET,
+            )
+        case Resource():
+            return v1.EmbeddedResource(
+                _contents_out(block), annotations=_annotations_out(block.annotations), meta=block.meta or UNSET
+            )
+        case Unknown():
+            return block_out(plain_unknown(block))
+        case _:
+            assert_never(block)
+
+
+def _annotations_out(annotations: Annotations | None) -> Maybe[v1.Annotations]:
+    if annotations is None:
+        return UNSET
+    audience = annotations.audience
+    return v1.Annotations(
+        audience=UNSET if audience is None else [role for role in audience if role in ROLES],
+        last_modified=given(annotations.last_modified),
+        priority=given(annotations.priority),
+        meta=annotations.meta or UNSET,
+    )
+
+
+def _contents_out(block: Resource) -> v1.TextResourceContents | v1.BlobResourceContents:
+    mime_type, meta = given(block.mime_type), block.contents_meta or UNSET
+    if block.text is None and block.blob is not None:
+        return v1.BlobResourceContents(block.blob, block.uri, mime_type, meta)
+    return v1.TextResourceContents(block.text or "", block.uri, mime_type, meta)
+
+
+def block_in(block: v1.ContentBlock) -> Block:
+    """One block as this edition meant it."""
+    match block:
+        case v1.TextContent():
+            return meant_block(Text(block.text, _annotations_in(block.annotations), block.meta or None))
+        case v1.ImageContent():
+            uri, annotations = told(block.uri), _annotations_in(block.annotations)
+            return Image(block.data, block.mime_type, uri, annotations, block.meta or None)
+        case v1.AudioContent():
+            return Audio(block.data, block.mime_type, _annotations_in(block.annotations), block.meta or None)
+        case v1.ResourceLink():
+            return Link(
+                block.uri,
+                block.name,
+                told(block.title),
+                told(block.description),
+                told(block.mime_type),
+                told(block.size),
+                annotations=_annotations_in(block.annotations),
+                meta=block.meta or None,
+            )
+        case v1.EmbeddedResource():
+            return _resource_in(block)
+        case Unknown():
+            return block
+        case _:
+            assert_never(block)
+
+
+def _annotations_in(annotations: Maybe[v1.Annotations]) -> Annotations | None:
+    if not annotations:
+        return None
+    return Annotations(
+        told(annotations.audience),
+        told(annotations.last_modified),
+        told(annotations.priority),
+        annotations.meta or None,
+    )
+
+
+def _resource_in(block: v1.EmbeddedResource) -> Resource:
+    contents = block.resource
+    return Resource(
+        contents.uri,
+        contents.text if isinstance(contents, v1.TextResourceContents) else None,
+        contents.blob if isinstance(contents, v1.BlobResourceContents) else None,
+        told(contents.mime_type),
+        _annotations_in(block.annotations),
+        block.meta or None,
+        contents.meta or None,
+    )

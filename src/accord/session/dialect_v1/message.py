@@ -1,0 +1,142 @@
+"""Messages in v1: chunks only. A whole message is told by what it adds, a corrected one as another message."""
+
+from typing import Any, TypeGuard
+
+from accord.protocol import v1
+from accord.protocol.model import UNSET
+from accord.session.content import Block, Text
+from accord.session.dialect_v1.content import block_in, block_out
+from accord.session.event import Event, MessageChanged, MessageChunk, Speaker
+from accord.session.naming import Names
+from accord.session.nearest import meant_notice
+from accord.session.original import MessageOriginal, keep, recall
+from accord.session.presence import given, told
+
+__all__ = ["Messages", "chunk_in", "chunk_out"]
+
+CHUNKS: dict[Speaker, type[v1.UserMessageChunk | v1.AgentMessageChunk | v1.AgentThoughtChunk]] = {
+    "user": v1.UserMessageChunk,
+    "agent": v1.AgentMessageChunk,
+    "thought": v1.AgentThoughtChunk,
+}
+
+
+def chunk_out(speaker: Speaker, block: Block, name: str | None, meta: dict[str, Any] | None) -> v1.SessionUpdate:
+    """One block of a message."""
+    return CHUNKS[speaker](block_out(block), given(name), meta or UNSET)
+
+
+def chunk_in(speaker: Speaker, chunk: v1.ContentChunk) -> Event:
+    """One block of a message, the first of a corrected one, or what was said as a message for want of a better word."""
+    meta, original = recall(chunk.meta, MessageOriginal)
+    if notice := meant_notice(original, meta):
+        return notice
+    block, message_id = block_in(chunk.content), told(chunk.message_id)
+    if original is not None and original.id is not None:
+        if original.replaces:
+            return MessageChanged(speaker, original.id, [block], given(meta))
+        message_id = original.id
+    return MessageChunk(speaker, block, message_id, meta)
+
+
+class _Said:
+    """A message as the client has it; `stale` after it was cleared, which v1 cannot tell."""
+
+    __slots__ = ("blocks", "name", "stale")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.blocks: list[Block] = []
+        self.stale = False
+
+
+class Messages:
+    """The messages of one session that have ids, as the client has them."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._said: dict[tuple[Speaker, str], _Said] = {}
+
+    def chunk(self, event: MessageChunk) -> list[v1.SessionUpdate]:
+        """A block more."""
+        if event.id is None:
+            return [chunk_out(event.speaker, event.block, None, event.meta)]
+        said = self._message(event.speaker, event.id)
+        if said.stale:
+            return self._anew(said, event.speaker, event.id, [event.block], event.meta)
+        said.blocks.append(event.block)
+        meta = event.meta if said.name == event.id else keep(event.meta, MessageOriginal(event.id))
+        return [chunk_out(event.speaker, event.block, said.name, meta)]
+
+    def whole(self, event: MessageChanged) -> list[v1.SessionUpdate]:
+        """A message as it is now: what it adds to what the client has, or all of it under another name."""
+        if event.content is UNSET:
+            return []
+        said = self._message(event.speaker, event.id)
+        if not event.content:
+            said.stale = bool(said.blocks)
+            return []
+        rest = rest_of(event.content, said.blocks)
+        if rest is None:
+            return self._anew(said, event.speaker, event.id, event.content, event.meta or None)
+        said.blocks, said.stale = list(event.content), False
+        return self._chunks(said, event.speaker, event.id, rest, event.meta or None)
+
+    def _message(self, speaker: Speaker, message_id: str) -> _Said:
+        said = self._said.get((speaker, message_id))
+        if said is None:
+            said = self._said[speaker, message_id] = _Said(self._names.of(speaker, message_id))
+        return said
+
+    def _anew(
+        self, said: _Said, speaker: Speaker, message_id: str, blocks: list[Block], meta: dict[str, Any] | None
+    ) -> list[v1.SessionUpdate]:
+        said.name = self._names.renew(speaker, message_id)
+        said.blocks, said.stale = list(blocks), False
+        first = chunk_out(speaker, blocks[0], said.name, keep(meta, MessageOriginal(message_id, replaces=True)))
+        return [first, *self._chunks(said, speaker, message_id, blocks[1:], None)]
+
+    def _chunks(
+        self, said: _Said, speaker: Speaker, message_id: str, blocks: list[Block], meta: dict[str, Any] | None
+    ) -> list[v1.SessionUpdate]:
+        original = MessageOriginal(message_id) if said.name != message_id else None
+        # The metadata of the whole message goes with the first block.
+        return [
+            chunk_out(speaker, block, said.name, keep(None if index else meta, original))
+            for index, block in enumerate(blocks)
+        ]
+
+
+def rest_of(content: list[Block], said: list[Block]) -> list[Block] | None:
+    """What `content` has beyond what was said; None where it does not begin with that."""
+    if not said:
+        return content
+    old, new = _joined(said), _joined(content)
+    last = len(old) - 1
+    if len(new) < len(old) or new[:last] != old[:last]:
+        return None
+    before, after = old[last], new[last]
+    if before == after:
+        return new[last + 1 :]
+    if _is_plain(before) and _is_plain(after) and after.text.startswith(before.text):
+        return [Text(after.text[len(before.text) :]), *new[last + 1 :]]
+    return None
+
+
+def _joined(blocks: list[Block]) -> list[Block]:
+    """The blocks, with runs of plain texts as one: how a text was cut into chunks makes no difference."""
+    joined: list[Block] = []
+    run: list[str] = []
+    for block in blocks:
+        if _is_plain(block):
+            run.append(block.text)
+            continue
+        if run:
+            joined.append(Text("".join(run)))
+            run = []
+        joined.append(block)
+    return [*joined, Text("".join(run))] if run else joined
+
+
+def _is_plain(block: Block) -> TypeGuard[Text]:
+    return isinstance(block, Text) and block.annotations is None and not block.meta

@@ -1,0 +1,22 @@
+"""How v2 says and hears the events of a session: the core's events are its own, nearly word for word."""
+
+from accord.session.dialect_v2.content import block_in, block_out, blocks_in, blocks_out
+from accord.session.dialect_v2.ear import Ear
+from accord.session.dialect_v2.option import commands_in, commands_out, options_in, options_out
+from accord.session.dialect_v2.tool import tool_in, tool_out
+from accord.session.dialect_v2.voice import Voice
+
+__all__ = [
+    "Ear",
+    "Voice",
+    "block_in",
+    "block_out",
+    "blocks_in",
+    "blocks_out",
+    "commands_in",
+    "commands_out",
+    "options_in",
+    "options_out",
+    "tool_in",
+    "tool_out",
+]

@@ -1,0 +1,169 @@
+"""Patches in Git's format: written from the texts of files, and read back as texts.
+
+v2 rule 65: `diff --git` sections with absolute paths and no `a/`, `b/` before them, `/dev/null` for the side that is
+missing, Git's quoting, no header of a commit or a mail.
+"""
+
+import difflib
+import re
+
+from accord.session.tool import FileChange
+
+__all__ = ["operation_of", "read_patch", "write_patch"]
+
+NOWHERE = "/dev/null"
+NO_NEWLINE = "\\ No newline at end of file\n"
+CONTEXT = 3
+MAX_PAIRS = 1_000_000
+"""Above so many pairs of lines to compare, one hunk replaces all between the first and the last difference."""
+
+_NAMED = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r", '"': '"', "\\": "\\"}
+_BYTES = {letter: character.encode() for character, letter in _NAMED.items()}
+
+
+def operation_of(change: FileChange) -> str:
+    """What was done to the file: one that has only a new text was added."""
+    if change.operation == "modify" and change.old is None and change.new is not None:
+        return "add"
+    return change.operation
+
+
+def write_patch(changes: list[FileChange]) -> str | None:
+    """The patch for all changes; None where one of them has no texts, because a patch must agree with its changes."""
+    sections = [_section(change) for change in changes]
+    if not sections or None in sections:
+        return None
+    return "".join(section for section in sections if section) or None
+
+
+def _section(change: FileChange) -> str | None:
+    operation = operation_of(change)
+    old, new = change.old, change.new
+    if operation == "add" and new is not None:
+        return _whole(NOWHERE, change.path, "", new, f"new file mode {_mode(change)}\n")
+    if operation == "delete" and old is not None:
+        return _whole(change.path, NOWHERE, old, "", f"deleted file mode {_mode(change)}\n")
+    if old is None or new is None:
+        return None
+    if operation == "modify":
+        return _whole(change.path, change.path, old, new, "") if old != new else ""
+    if operation in {"move", "copy"} and change.old_path is not None:
+        verb = "rename" if operation == "move" else "copy"
+        same = "similarity index 100%\n" if old == new else ""
+        paths = f"{verb} from {_quoted(change.old_path)}\n{verb} to {_quoted(change.path)}\n"
+        return _whole(change.old_path, change.path, old, new, same + paths)
+    return None
+
+
+def _mode(change: FileChange) -> str:
+    return "120000" if change.file_type == "symlink" else "100644"
+
+
+def _whole(old_path: str, new_path: str, old: str, new: str, extended: str) -> str:
+    before = new_path if old_path == NOWHERE else old_path
+    after = old_path if new_path == NOWHERE else new_path
+    head = f"diff --git {_quoted(before)} {_quoted(after)}\n{extended}"
+    hunks = _hunks(_lines(old), _lines(new))
+    if hunks:
+        head += f"--- {_side(old_path)}\n+++ {_side(new_path)}\n"
+    return head + hunks
+
+
+def _side(path: str) -> str:
+    quoted = _quoted(path)
+    # Git ends a bare name that holds a blank with a tab, so that readers see where it ends.
+    return quoted + "\t" if " " in path and quoted == path else quoted
+
+
+def _lines(text: str) -> list[str]:
+    # Not `splitlines`: to Git only a line feed ends a line.
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def _hunks(old: list[str], new: list[str]) -> str:
+    if len(old) * len(new) <= MAX_PAIRS:
+        body = list(difflib.unified_diff(old, new, n=CONTEXT))[2:]
+    else:
+        body = _coarse(old, new)
+    return "".join(line if line.endswith("\n") else line + "\n" + NO_NEWLINE for line in body)
+
+
+def _coarse(old: list[str], new: list[str]) -> list[str]:
+    """One hunk in linear time; comparing large files line by line would hold up everything else."""
+    shorter = min(len(old), len(new))
+    head = next((index for index in range(shorter) if old[index] != new[index]), shorter)
+    rest = shorter - head
+    tail = next((index for index in range(rest) if old[-1 - index] != new[-1 - index]), rest)
+    if len(old) == len(new) == head:
+        return []
+    start = max(head - CONTEXT, 0)
+    before, after = old[start:head], old[len(old) - tail :][:CONTEXT]
+    removed, added = old[head : len(old) - tail], new[head : len(new) - tail]
+    sizes = (len(before) + len(side) + len(after) for side in (removed, added))
+    ranges = "{} @@\n".format(" +".join(f"{start + 1},{size}" for size in sizes))
+    body = [" " + line for line in before] + ["-" + line for line in removed] + ["+" + line for line in added]
+    return ["@@ -" + ranges, *body, *(" " + line for line in after)]
+
+
+def _quoted(path: str) -> str:
+    if path.isascii() and path.isprintable() and '"' not in path and "\\" not in path:
+        return path
+    letters = []
+    for character in path:
+        if character in _NAMED:
+            letters.append("\\" + _NAMED[character])
+        elif character.isascii() and character.isprintable():
+            letters.append(character)
+        else:
+            letters += [f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogatepass")]
+    return '"' + "".join(letters) + '"'
+
+
+def _bare(path: str) -> str:
+    """A path as it is, from a `---` or `+++` line: unquoted, and without the prefix that some agents leave in."""
+    path = path.rstrip("\t\r")
+    if len(path) > 1 and path[0] == path[-1] == '"':
+        data = re.sub(rb"\\([0-7]{3}|.)", _unescaped, path[1:-1].encode("utf-8", "surrogatepass"))
+        path = data.decode("utf-8", "replace")
+    return path[1:] if re.match(r"[ab]/", path) else path
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    escape = match[1].decode("latin-1")
+    return (
+        bytes([int(escape, 8) & 0xFF]) if escape[0] in "01234567" and len(escape) > 1 else _BYTES.get(escape, match[1])
+    )
+
+
+def read_patch(text: str) -> dict[str, tuple[str | None, str | None]]:
+    """The texts before and after by path, as far as the hunks show them; a file without hunks is not in it.
+
+    Whole for files that were added or deleted. Of a modified file only what is in the hunks, one after the other.
+    """
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for section in re.split(r"^diff --git ", text, flags=re.MULTILINE)[1:]:
+        head, *hunks = re.split(r"^@@ ", section, flags=re.MULTILINE)
+        sides = re.search(r"^--- (.*)\n\+\+\+ (.*)$", head, re.MULTILINE)
+        if hunks and sides:
+            before, after = _bare(sides[1]), _bare(sides[2])
+            old, new = _read_hunks(hunks)
+            path = before if after == NOWHERE else after
+            found[path] = (None if before == NOWHERE else old, None if after == NOWHERE else new)
+    return found
+
+
+def _read_hunks(hunks: list[str]) -> tuple[str, str]:
+    old: list[str] = []
+    new: list[str] = []
+    for hunk in hunks:
+        last: tuple[list[str], ...] = ()
+        for line in _lines(hunk)[1:]:
+            if line[0] == "\\":
+                for side in last:
+                    side[-1] = side[-1].removesuffix("\n")
+                continue
+            last = {"-": (old,), "+": (new,)}.get(line[0], (old, new))
+            for side in last:
+                # Some tools trim the blank that stands before an empty line of context.
+                side.append(line[1:] or line)
+    return "".join(old), "".join(new)

@@ -1,0 +1,55 @@
+"""Names of messages: what an edition calls a message whose id it cannot use, or which has none.
+
+The core's ids are unique per speaker. June and v1 want them unique across the session, June and v2 want one on every
+chunk.
+"""
+
+from accord.session.event import Speaker
+
+__all__ = ["Names"]
+
+
+class Names:
+    """The names used in one session; the same calls give the same names."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[Speaker, str], str] = {}
+        self._taken: set[str] = set()
+        self._open: tuple[Speaker, str] | None = None
+
+    def of(self, speaker: Speaker, message_id: str) -> str:
+        """The name of a message: its id, unless another speaker has used that."""
+        self._open = None
+        name = self._names.get((speaker, message_id))
+        return name or self.renew(speaker, message_id)
+
+    def use(self, message_id: str) -> None:
+        """Note an id that stays what it is, because ids per speaker are what the edition has."""
+        self._open = None
+        self._taken.add(message_id)
+
+    def renew(self, speaker: Speaker, message_id: str) -> str:
+        """A new name for a message; chunks under it are not taken for more of the old one."""
+        taken = message_id in self._taken
+        name = self._names[speaker, message_id] = self.fresh(f"{speaker}-{message_id}") if taken else message_id
+        self._taken.add(name)
+        return name
+
+    def unnamed(self, speaker: Speaker) -> str:
+        """The name for a chunk without an id: that of the chunk before, if nothing came between."""
+        if self._open is None or self._open[0] != speaker:
+            self._open = (speaker, self.fresh(speaker))
+        return self._open[1]
+
+    def pause(self) -> None:
+        """Something else was said: a later chunk without an id starts another message."""
+        self._open = None
+
+    def fresh(self, stem: str) -> str:
+        """A name that nobody has used."""
+        name, number = stem, 1
+        while name in self._taken:
+            number += 1
+            name = f"{stem}-{number}"
+        self._taken.add(name)
+        return name

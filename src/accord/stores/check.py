@@ -1,0 +1,411 @@
+"""Knows what every `Store` must keep, and proves it for one; for whoever writes a new way to keep sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import TypeAlias
+
+from accord.errors import StoreError
+from accord.protocol.model import Unknown
+from accord.session.content import Image, Text
+from accord.session.event import Event, InfoChanged, MessageChunk, TerminalOutput, ToolChanged, UnknownUpdate
+from accord.session.tool import Shown
+from accord.stores.interface import SessionRecord, Store
+
+__all__ = ["StoreCheckFailed", "check_store"]
+
+MakeStore: TypeAlias = Callable[[str], Awaitable[Store]]
+Check: TypeAlias = Callable[[Store], Coroutine[None, None, None]]
+
+# Far more than anything here takes: it turns a hang into a sentence.
+PATIENCE_SECONDS = 30.0
+
+_TASKS = 20
+_EACH = 25
+
+
+class StoreCheckFailed(AssertionError):
+    """The store broke a promise; the text says which."""
+
+
+async def check_store(make_store: MakeStore, *, reopens: bool = True) -> None:
+    """Try everything that `Store` promises, each on an empty store from `make_store`.
+
+    `make_store` is given the name of a place; for a name that it was given before it must open what was kept there.
+    A store that keeps nothing beyond `close` says `reopens=False`. All stores are closed again.
+
+    Raises:
+        StoreCheckFailed: A promise was broken.
+    """
+    for check in _CHECKS:
+        await _judge(check, await make_store(check.__name__.strip("_")))
+    if reopens:
+        await _judge_reopening(make_store)
+
+
+async def _judge(check: Check, store: Store) -> None:
+    promise = (check.__doc__ or "").strip().rstrip(".")
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await check(store)
+            await store.close()
+    except TimeoutError as error:
+        raise StoreCheckFailed(f"{promise}: it hangs") from error
+    except (StoreCheckFailed, StoreError) as error:
+        raise StoreCheckFailed(f"{promise}: {error}") from error
+    finally:
+        with contextlib.suppress(StoreError):
+            await store.close()
+
+
+async def _judge_reopening(make_store: MakeStore) -> None:
+    await _judge(_fill, await make_store("reopened"))
+    await _judge(_find_again, await make_store("reopened"))
+
+
+def _expect(truth: object, otherwise: str) -> None:
+    if not truth:
+        raise StoreCheckFailed(otherwise)
+
+
+async def _expect_refusal(call: Callable[[], Awaitable[object]], reason: str, what: str) -> None:
+    seen = "nothing"
+    try:
+        await call()
+    except StoreError as error:
+        seen = error.reason
+    _expect(seen == reason, f"{what} raised {seen} instead of {reason}")
+
+
+def _record(name: str, time: float = 1.0, cwd: str = "/work", title: str | None = None) -> SessionRecord:
+    return SessionRecord(name, cwd, time, time, title, roots=("/more", "/mehr/ü"))
+
+
+def _words(name: str, count: int, start: int = 0) -> list[Event]:
+    return [MessageChunk("agent", Text(f"{name} {number}")) for number in range(start, start + count)]
+
+
+_STRANGE: list[Event] = [
+    MessageChunk("user", Text("é→😀 line\nfeed \ud83d"), id="m1", meta={"null": None}),
+    MessageChunk("agent", Unknown("hologram", {"type": "hologram", "depth": [1, 2.5, None]})),
+    MessageChunk("agent", Image("AAAA" * 100_000, "image/png")),
+    ToolChanged("t1", title=None, content=[Shown(Text("x")), Unknown("odd", {"no": "tag"})], raw_output={"a": [None]}),
+    TerminalOutput("t1", bytes(range(256))),
+    InfoChanged(title=None),
+    UnknownUpdate("later", {"sessionUpdate": "later", "n": 2**70}),
+]
+
+
+async def _order(store: Store) -> None:
+    """Events come back as they were, in order, from any position."""
+    await store.create(_record("a"))
+    events = [*_words("a", 300), *_STRANGE, *_words("b", 300)]
+    _expect(await store.append("a", events[:250]) == 250, "append returned another position than the last event's")  # noqa: PLR2004
+    ticket = 0
+    for event in events[250:]:
+        ticket = store.queue("a", [event])
+    await store.commit("a", ticket)
+    _expect(await store.read("a") == events, "the log differs from what was appended")
+    length = len(events)
+    for after, limit in (
+        (0, 1),
+        (249, 2),
+        (250, None),
+        (299, 10),
+        (length - 1, 5),
+        (length, None),
+        (10_000, 1),
+        (0, 0),
+    ):
+        expected = events[after:] if limit is None else events[after : after + limit]
+        _expect(await store.read("a", after, limit) == expected, f"reading {limit} events after {after} went wrong")
+    record = await store.get("a")
+    _expect(record is not None and record.events == length, "the record does not know the length of its log")
+
+
+async def _ownership(store: Store) -> None:
+    """An event may be changed after it was queued."""
+    await store.create(_record("a"))
+    event = InfoChanged(title="before")
+    ticket = store.queue("a", [event])
+    event.title = "after"
+    await store.commit("a", ticket)
+    _expect(await store.read("a") == [InfoChanged(title="before")], "the change was kept")
+
+
+async def _queued_is_read(store: Store) -> None:
+    """What was queued is read, copied and flushed without a commit of its own."""
+    await store.create(_record("a"))
+    store.queue("a", _words("a", 3))
+    _expect(await store.read("a") == _words("a", 3), "it is not read")
+    store.queue("a", _words("a", 3, start=3))
+    await store.fork("a", _record("b"))
+    _expect(await store.read("b") == _words("a", 6), "it is not in the copy")
+    store.queue("a", _words("a", 3, start=6))
+    await store.flush()
+    _expect(await store.read("a") == _words("a", 9), "it was not flushed")
+
+
+async def _isolation(store: Store) -> None:
+    """Sessions know nothing of each other."""
+    names = ["a", "b", "", "A", "a\x00", "ü/..", "\ud800"]
+    for name in names:
+        await store.create(_record(name))
+    for round_number in range(3):
+        for name in names:
+            await store.append(name, _words(name, 4, start=4 * round_number))
+    await store.patch("a", title="mine", state=b"mine")
+    for name in names:
+        _expect(await store.read(name) == _words(name, 12), f"the log of {name!r} has other events")
+    record = await store.get("b")
+    _expect(record is not None and record.title is None, "a title went to another session")
+    _expect(await store.state("b") is None, "a state went to another session")
+
+
+async def _record_kept(store: Store) -> None:
+    """A record is kept as it was given, and patched field by field."""
+    given = _record("a", 12.25, cwd="/\udcff", title="Title \ud83d")
+    await store.create(given)
+    _expect(await store.get("a") == given, "the record differs")
+    await store.patch("a", updated_at=99.5)
+    await store.patch("a", state=b"\x00\xff")
+    await store.patch("a", title="")
+    record = await store.get("a")
+    expected = SessionRecord("a", given.cwd, 12.25, 99.5, "", given.roots)
+    _expect(record == expected, f"after three patches the record is {record}")
+    await store.patch("a", title=None, updated_at=100.0)
+    record = await store.get("a")
+    _expect(record is not None and (record.title, record.updated_at) == (None, 100.0), "None did not clear the title")
+    _expect(await store.state("a") == b"\x00\xff", "the state differs")
+    await store.patch("a", state=None)
+    _expect(await store.state("a") is None, "None did not clear the state")
+
+
+async def _unknown_session(store: Store) -> None:
+    """A session that is not there is told from an empty one."""
+    await store.create(_record("empty"))
+    _expect(await store.read("empty") == [] and await store.exists("empty"), "an empty session is not there")
+    _expect(await store.append("empty", []) == 0, "nothing, appended to nothing, has a position")
+    _expect(await store.get("none") is None, "there is a record of it")
+    _expect(not await store.exists("none"), "it exists")
+    for what, call in {
+        "append": lambda: store.append("none", _words("x", 1)),
+        "append of nothing": lambda: store.append("none", []),
+        "read": lambda: store.read("none"),
+        "state": lambda: store.state("none"),
+        "patch": lambda: store.patch("none", title="x"),
+        "fork": lambda: store.fork("none", _record("copy")),
+        "commit": lambda: store.commit("none", store.queue("none", _words("x", 1))),
+    }.items():
+        await _expect_refusal(call, "unknown_session", what)
+    _expect(not await store.exists("copy"), "a failed fork left a session")
+    await _expect_refusal(lambda: store.create(_record("empty")), "session_exists", "a second create")
+    await _expect_refusal(lambda: store.fork("empty", _record("empty")), "session_exists", "a fork onto itself")
+
+
+async def _loss_is_told(store: Store) -> None:
+    """Events that could not be kept are told to whoever queued them, and no others are kept behind them until then."""
+    store.queue("late", _words("late", 1))
+    await store.create(_record("other"))
+    ticket = store.queue("late", _words("late", 1))
+    await store.append("other", _words("other", 1))
+    await store.create(_record("late"))
+    again = store.queue("late", _words("late", 1))
+    await _expect_refusal(lambda: store.commit("late", again), "unknown_session", "the first commit behind the loss")
+    await _expect_refusal(lambda: store.commit("late", ticket), "unknown_session", "the commit of a lost ticket")
+    _expect(await store.read("late") == [], "an event was kept behind a hole")
+    await store.append("late", _words("late", 2))
+    store.queue("gone", _words("gone", 1))
+    await _expect_refusal(store.flush, "unknown_session", "flush")
+    await store.flush()
+    _expect(await store.read("late") == _words("late", 2), "the session did not recover")
+
+
+async def _pages(store: Store) -> None:
+    """Pages list every session once, newest first, whatever is created or deleted meanwhile."""
+    for number in range(60):
+        await store.create(_record(f"s{number}", float(number // 3), cwd=f"/work/{number % 2}"))
+    seen: list[tuple[float, str]] = []
+    cursor: str | None = None
+    for page_number in range(100):
+        page = await store.list_sessions(cursor=cursor, limit=7)
+        seen += [(record.updated_at, record.id) for record in page.records]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+        _expect(len(page.records) == 7, "a page before the last one is not full")  # noqa: PLR2004
+        await store.create(_record(f"new{page_number}", 1000.0 + page_number))
+        await store.delete(seen[-1][1])
+    _expect(cursor is None, "the pages do not end")
+    _expect(len(set(seen)) == len(seen), "a session was listed twice")
+    _expect({name for _, name in seen} >= {f"s{number}" for number in range(60)}, "a session was missed")
+    _expect([time for time, _ in seen] == sorted((time for time, _ in seen), reverse=True), "the newest is not first")
+    page = await store.list_sessions(cwd="/work/1", limit=1000)
+    _expect(page.next_cursor is None, "there is a cursor behind the last page")
+    _expect(page.records and {record.cwd for record in page.records} == {"/work/1"}, "the cwd is not filtered exactly")
+    _expect((await store.list_sessions(cwd="/work")).records, "sessions that were created meanwhile are not listed")
+    _expect((await store.list_sessions(cwd="/wor")).records == [], "a cwd was matched by its beginning")
+    for bad in ("", "nonsense", "WzFd", "é"):
+        await _expect_refusal(partial(store.list_sessions, cursor=bad), "bad_cursor", f"the cursor {bad!r}")
+
+
+async def _forks(store: Store) -> None:
+    """A fork has the log and the state of its source, and then they go separate ways."""
+    await store.create(_record("a"))
+    await store.append("a", _words("a", 10))
+    await store.patch("a", state=b"both")
+    await store.fork("a", _record("b", 5.0, title="copy"))
+    _expect(await store.state("b") == b"both", "the copy of a session has not its state")
+    await store.append("a", _words("only a", 1))
+    await store.append("b", _words("only b", 2))
+    await store.patch("b", state=b"only b")
+    _expect(await store.read("a") == _words("a", 10) + _words("only a", 1), "the copy changed its source")
+    _expect(await store.read("b") == _words("a", 10) + _words("only b", 2), "the copy has other events")
+    _expect(await store.state("a") == b"both", "the copy's state became its source's")
+    expected = SessionRecord("b", "/work", 5.0, 5.0, "copy", ("/more", "/mehr/ü"), 12)
+    _expect(await store.get("b") == expected, "the copy has another record than the one given for it")
+    await store.delete("a")
+    _expect(len(await store.read("b")) == 12, "the copy went with its source")  # noqa: PLR2004
+
+
+async def _deletes(store: Store) -> None:
+    """A deleted session is gone with all it had, and deleting it again does nothing."""
+    for name in ("a", "b"):
+        await store.create(_record(name))
+        await store.append(name, _words(name, 5))
+        await store.patch(name, state=b"x")
+    await store.delete("a")
+    await store.delete("a")
+    await store.delete("never")
+    _expect(not await store.exists("a"), "it is still there")
+    await _expect_refusal(lambda: store.append("a", _words("a", 1)), "unknown_session", "append to it")
+    await store.create(_record("a"))
+    _expect(await store.read("a") == [], "a new session of its name has its log")
+    _expect(await store.state("a") is None, "a new session of its name has its state")
+    _expect(await store.read("b") == _words("b", 5), "another session lost events")
+
+
+async def _concurrency(store: Store) -> None:
+    """Twenty tasks that write at the same time lose nothing, and each keeps its order."""
+    await store.create(_record("shared"))
+
+    async def work(name: str) -> None:
+        await store.create(_record(name))
+        for number in range(_EACH):
+            event = _words(name, 1, start=number)
+            await store.append("shared", event)
+            await store.commit(name, store.queue(name, event))
+
+    names = [f"task {number}" for number in range(_TASKS)]
+    await asyncio.gather(*map(work, names))
+    shared = await store.read("shared")
+    _expect(len(shared) == _TASKS * _EACH, f"{_TASKS * _EACH} events became {len(shared)}")
+    for name in names:
+        expected = _words(name, _EACH)
+        _expect(await store.read(name) == expected, "a task's own log is out of order")
+        _expect([event for event in shared if event in expected] == expected, "a shared log is out of order")
+
+
+async def _calls_in_order(store: Store) -> None:
+    """Calls take effect in the order in which they were made, also when nobody waited in between."""
+    calls = [
+        asyncio.ensure_future(call)
+        for call in (store.create(_record("a")), store.append("a", _words("a", 1)), store.fork("a", _record("b")))
+    ]
+    await asyncio.sleep(0)
+    ticket = store.queue("b", _words("b", 1))
+    await asyncio.gather(*calls)
+    await store.commit("b", ticket)
+    _expect(await store.read("a") == _words("a", 1), "an event went to the copy's source")
+    _expect(await store.read("b") == _words("a", 1) + _words("b", 1), "an event overtook a fork")
+
+
+async def _cancellation(store: Store) -> None:
+    """A caller that is cancelled while it waits disturbs nobody."""
+    await store.create(_record("a"))
+    waiting = [asyncio.create_task(store.append("a", _words("a", 1, start=number))) for number in range(10)]
+    await asyncio.sleep(0)
+    for task in waiting[::2]:
+        task.cancel()
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    _expect(all(isinstance(outcome, int) for outcome in outcomes[1::2]), "others failed with it")
+    _expect(await store.read("a") == _words("a", 10), "what was queued was taken back")
+
+
+async def _unwritable(store: Store) -> None:
+    """An event that cannot be written down is refused at once, with all that came along."""
+    await store.create(_record("a"))
+    seen = "nothing"
+    try:
+        store.queue("a", [*_words("a", 1), ToolChanged("t", raw_output=object())])
+    except StoreError as error:
+        seen = error.reason
+    _expect(seen == "unwritable", f"queue raised {seen}")
+    await store.append("a", _words("b", 1))
+    _expect(await store.read("a") == _words("b", 1), "a part of it was kept, or nothing can be kept any more")
+
+
+async def _closing(store: Store) -> None:
+    """A closed store refuses everything but closing it again."""
+    await store.create(_record("a"))
+    ticket = store.queue("a", _words("a", 1))
+    await store.close()
+    await store.close()
+    calls: dict[str, Callable[[], Awaitable[object]]] = {
+        "create": lambda: store.create(_record("b")),
+        "get": lambda: store.get("a"),
+        "exists": lambda: store.exists("a"),
+        "patch": lambda: store.patch("a", title="x"),
+        "state": lambda: store.state("a"),
+        "append": lambda: store.append("a", []),
+        "commit": lambda: store.commit("a", ticket),
+        "flush": store.flush,
+        "read": lambda: store.read("a"),
+        "list_sessions": store.list_sessions,
+        "fork": lambda: store.fork("a", _record("b")),
+        "delete": lambda: store.delete("a"),
+    }
+    for what, call in calls.items():
+        await _expect_refusal(call, "closed", what)
+
+
+async def _fill(store: Store) -> None:
+    """What was kept is there again when the store is opened anew."""
+    await store.create(_record("a", 3.5, title="Title"))
+    await store.append("a", _STRANGE)
+    await store.patch("a", state=b"state")
+    await store.create(_record("b", 9.0))
+    # Nobody commits these: closing does.
+    store.queue("a", _words("a", 50))
+
+
+async def _find_again(store: Store) -> None:
+    """What was kept is there again when the store is opened anew."""
+    expected = [*_STRANGE, *_words("a", 50)]
+    _expect(await store.read("a") == expected, "the log differs")
+    _expect(await store.append("a", _words("a", 1)) == len(expected) + 1, "it is not continued where it ended")
+    _expect(await store.state("a") == b"state", "the state differs")
+    names = [record.id for record in (await store.list_sessions()).records]
+    _expect(names == ["b", "a"], f"the sessions are {names}")
+
+
+_CHECKS: tuple[Check, ...] = (
+    _order,
+    _ownership,
+    _queued_is_read,
+    _isolation,
+    _record_kept,
+    _unknown_session,
+    _loss_is_told,
+    _pages,
+    _forks,
+    _deletes,
+    _concurrency,
+    _calls_in_order,
+    _cancellation,
+    _unwritable,
+    _closing,
+)

@@ -1,0 +1,133 @@
+"""Knows what every store can do, whatever it keeps sessions in."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from accord.protocol.model import UNSET, Maybe, Omittable
+from accord.session.event import Event
+
+__all__ = ["Page", "SessionRecord", "Store"]
+
+
+class SessionRecord(msgspec.Struct, frozen=True):
+    """What is known of a session without reading its log.
+
+    Times are seconds since 1970 (UTC) and always the caller's: a store reads no clock. `cwd` and `roots` never
+    change. `events` is the length of the log, which the store counts; what a caller says there is ignored.
+    """
+
+    id: str
+    cwd: str
+    created_at: float
+    updated_at: float
+    title: str | None = None
+    roots: tuple[str, ...] = ()
+    events: int = 0
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Some sessions, newest first; `next_cursor` is None at the end."""
+
+    records: list[SessionRecord]
+    next_cursor: str | None = None
+
+
+@runtime_checkable
+class Store(Protocol):
+    """Keeps sessions: a record each, an append-only log of events, and a blob of the author's own.
+
+    A log is numbered from 1 without gaps; the number of an event is its *position*. Whoever writes, in this process
+    or in another, appends behind what is there. All calls of one store take effect in the order in which they were
+    made. Every call raises `StoreError`, whose `reason` says why: `unknown_session` where the session must exist,
+    `closed` after `close`, and whatever goes wrong underneath. `accord.stores.check_store` proves that an
+    implementation keeps what is promised here.
+    """
+
+    async def create(self, record: SessionRecord) -> None:
+        """Keep a new session with an empty log; `session_exists` where the id is taken."""
+        ...
+
+    async def get(self, session_id: str) -> SessionRecord | None:
+        """The session's record, or None where there is no such session."""
+        ...
+
+    async def exists(self, session_id: str) -> bool:
+        """Whether there is such a session."""
+        ...
+
+    async def patch(
+        self,
+        session_id: str,
+        *,
+        title: Maybe[str] = UNSET,
+        updated_at: Omittable[float] = UNSET,
+        state: Maybe[bytes] = UNSET,
+    ) -> None:
+        """Change what is given, all of it or nothing; `UNSET` keeps, None clears."""
+        ...
+
+    async def state(self, session_id: str) -> bytes | None:
+        """The author's own state, as it was last patched."""
+        ...
+
+    def queue(self, session_id: str, events: Sequence[Event]) -> int:
+        """Put events behind all that were queued before; returns at once, with a ticket for `commit`.
+
+        The events may be changed afterwards. They are kept with the next commit of anybody, at the latest at
+        `close`, or earlier where many are waiting. An event that cannot be written down raises here (`unwritable`), and
+        then none of them is queued; every other failure is told by `commit`.
+        """
+        ...
+
+    async def commit(self, session_id: str, ticket: int) -> None:
+        """Return when everything that was queued for the session up to `ticket` survives the death of this process.
+
+        What waits at the same time is committed together, also for other sessions. When a commit fails, nothing of it
+        is kept, and nothing that is queued for its sessions from then on, until a `commit`, an `append` or a `flush`
+        has raised that: a log has no holes that nobody was told of. A caller that is cancelled takes nothing back.
+        """
+        ...
+
+    async def flush(self) -> None:
+        """Commit all that is queued; raises the first failure that nobody was told of."""
+        ...
+
+    async def append(self, session_id: str, events: Sequence[Event]) -> int:
+        """Queue and commit; returns the position of the last event of the log."""
+        ...
+
+    async def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The events behind position `after`, in order; what was queued before this call is among them.
+
+        The first has the position `after + 1`.
+        """
+        ...
+
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+        """One page of the sessions, the last updated first, of exactly that `cwd` where one is given.
+
+        `cursor` is the `next_cursor` of the page before, never anything else (`bad_cursor`). Sessions that are created
+        or deleted meanwhile move nothing: none is listed twice, and none is missed but those whose `updated_at` was
+        moved meanwhile.
+        """
+        ...
+
+    async def fork(self, session_id: str, record: SessionRecord) -> None:
+        """Keep a new session with a copy of the log and the state as they are now, also of what is queued.
+
+        From then on the two know nothing of each other.
+        """
+        ...
+
+    async def delete(self, session_id: str) -> None:
+        """Forget the session, its log and its state. A session that is not there is deleted already."""
+        ...
+
+    async def close(self) -> None:
+        """Commit what is queued and let go of everything; may be called again.
+
+        Raises what `flush` raises, and is closed all the same.
+        """
+        ...

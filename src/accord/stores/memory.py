@@ -1,0 +1,167 @@
+"""Knows how to keep sessions as long as the process lives: for tests, and for agents that need no more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from accord.protocol.model import UNSET, Maybe, Omittable
+from accord.session.event import Event
+from accord.stores.cursor import decode_cursor, encode_cursor
+from accord.stores.interface import Page, SessionRecord
+from accord.stores.ledger import Ledger
+from accord.stores.refusal import closed, session_exists, unknown_session
+from accord.stores.text import decode_event, encode_event
+
+__all__ = ["MemoryStore"]
+
+# How many events are read before others get a turn.
+_SLICE = 500
+
+
+class _Session:
+    def __init__(self, record: SessionRecord) -> None:
+        self.record = record
+        # As texts: an event that the caller changes later must not change here.
+        self.texts: list[bytes] = []
+        self.state: bytes | None = None
+
+
+class MemoryStore:
+    """A `Store` in memory. Closing it forgets everything. For one event loop."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, _Session] = {}
+        self._ledger = Ledger()
+        self._closed = False
+
+    async def create(self, record: SessionRecord) -> None:
+        """Keep a new session with an empty log."""
+        self._admit(record)
+
+    async def get(self, session_id: str) -> SessionRecord | None:
+        """The session's record, or None where there is no such session."""
+        session = self._open_sessions().get(session_id)
+        return None if session is None else _counted(session)
+
+    async def exists(self, session_id: str) -> bool:
+        """Whether there is such a session."""
+        return session_id in self._open_sessions()
+
+    async def patch(
+        self,
+        session_id: str,
+        *,
+        title: Maybe[str] = UNSET,
+        updated_at: Omittable[float] = UNSET,
+        state: Maybe[bytes] = UNSET,
+    ) -> None:
+        """Change what is given; `UNSET` keeps, None clears."""
+        session = self._find(session_id)
+        if title is not UNSET:
+            session.record = msgspec.structs.replace(session.record, title=title)
+        if updated_at is not UNSET:
+            session.record = msgspec.structs.replace(session.record, updated_at=float(updated_at))
+        if state is not UNSET:
+            session.state = state
+
+    async def state(self, session_id: str) -> bytes | None:
+        """The author's own state, as it was last patched."""
+        return self._find(session_id).state
+
+    def queue(self, session_id: str, events: Sequence[Event]) -> int:
+        """Put events behind the log; they are kept at once, and `commit` tells if they could not be."""
+        sessions = self._open_sessions()
+        texts = [encode_event(event) for event in events]
+        ticket = self._ledger.issue()
+        if self._ledger.lose_more(session_id, ticket):
+            return ticket
+        if session_id in sessions:
+            sessions[session_id].texts += texts
+        else:
+            self._ledger.lose(session_id, ticket, unknown_session(session_id))
+        return ticket
+
+    async def commit(self, session_id: str, ticket: int) -> None:
+        """Raise if the events of the ticket could not be kept."""
+        self._open_sessions()
+        # As in any other store, others get a turn: nobody should come to rely on the contrary.
+        await asyncio.sleep(0)
+        self._ledger.tell(session_id, ticket)
+
+    async def flush(self) -> None:
+        """Raise the first failure that nobody was told of."""
+        self._open_sessions()
+        await asyncio.sleep(0)
+        self._ledger.tell_any()
+
+    async def append(self, session_id: str, events: Sequence[Event]) -> int:
+        """Queue and commit; returns the position of the last event of the log."""
+        ticket = self.queue(session_id, events)
+        session = self._sessions.get(session_id)
+        position = 0 if session is None else len(session.texts)
+        await self.commit(session_id, ticket)
+        return position
+
+    async def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The events behind position `after`, in order."""
+        texts = self._find(session_id).texts[max(after, 0) :]
+        if limit is not None:
+            texts = texts[: max(limit, 0)]
+        events: list[Event] = []
+        for start in range(0, len(texts), _SLICE):
+            events += map(decode_event, texts[start : start + _SLICE])
+            await asyncio.sleep(0)
+        return events
+
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+        """One page of the sessions, the last updated first."""
+        records = [session.record for session in self._open_sessions().values()]
+        places = sorted(((one.updated_at, one.id) for one in records if cwd in (None, one.cwd)), reverse=True)
+        if cursor is not None:
+            last = decode_cursor(cursor)
+            places = [place for place in places if place < last]
+        found = [_counted(self._sessions[session_id]) for _, session_id in places[: max(limit, 1)]]
+        more = len(places) > len(found)
+        return Page(found, encode_cursor(found[-1].updated_at, found[-1].id) if more else None)
+
+    async def fork(self, session_id: str, record: SessionRecord) -> None:
+        """Keep a new session with a copy of the log and the state as they are now."""
+        source = self._find(session_id)
+        copy = self._admit(record)
+        copy.texts = source.texts.copy()
+        copy.state = source.state
+
+    async def delete(self, session_id: str) -> None:
+        """Forget the session, its log and its state."""
+        self._open_sessions().pop(session_id, None)
+
+    async def close(self) -> None:
+        """Forget everything."""
+        if not self._closed:
+            self._closed = True
+            self._sessions.clear()
+            self._ledger.tell_any()
+
+    def _open_sessions(self) -> dict[str, _Session]:
+        if self._closed:
+            raise closed()
+        return self._sessions
+
+    def _find(self, session_id: str) -> _Session:
+        session = self._open_sessions().get(session_id)
+        if session is None:
+            raise unknown_session(session_id)
+        return session
+
+    def _admit(self, record: SessionRecord) -> _Session:
+        if record.id in self._open_sessions():
+            raise session_exists(record.id)
+        session = self._sessions[record.id] = _Session(record)
+        return session
+
+
+def _counted(session: _Session) -> SessionRecord:
+    return msgspec.structs.replace(session.record, events=len(session.texts))

@@ -1,0 +1,288 @@
+"""Knows how sessions are kept in a SQLite file without stopping the loop: who waits, what is committed together.
+
+One thread writes, another reads. Events that are queued meet in a round; whoever is first to wait for it hands it to
+the writing thread, and all who come before that has started on it share one transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from accord.errors import StoreError
+from accord.protocol.model import UNSET, Maybe, Omittable
+from accord.session.event import Event
+from accord.stores.database import Database
+from accord.stores.interface import Page, SessionRecord
+from accord.stores.ledger import Ledger
+from accord.stores.refusal import closed, unknown_session
+from accord.stores.text import encode_event
+
+__all__ = ["SqliteStore"]
+
+T = TypeVar("T")
+
+# A round of this size is written although nobody waits for it yet.
+_MAX_ROUND_BYTES = 1024 * 1024
+
+
+class _Queued:
+    """Some events of one session on their way."""
+
+    __slots__ = ("position", "session_id", "texts", "ticket")
+
+    def __init__(self, ticket: int, session_id: str, texts: list[bytes]) -> None:
+        self.ticket = ticket
+        self.session_id = session_id
+        self.texts = texts
+        self.position = 0
+
+
+class _Round:
+    """What is written in one transaction; `future` is set when the writing thread was asked to."""
+
+    __slots__ = ("ends", "future", "queued", "size_bytes")
+
+    def __init__(self) -> None:
+        self.queued: list[_Queued] = []
+        self.size_bytes = 0
+        self.future: Future[None] | None = None
+        # One for each loop, however many wait there: a thread that wakes them one by one takes as long as the disk.
+        self.ends: dict[asyncio.AbstractEventLoop, asyncio.Future[None]] = {}
+
+    def end(self, future: Future[None]) -> asyncio.Future[None]:
+        """The end of the round, as the running loop hears of it."""
+        loop = asyncio.get_running_loop()
+        if loop not in self.ends:
+            self.ends[loop] = _result(future)
+        return self.ends[loop]
+
+
+class SqliteStore:
+    """A `Store` in one file, which several processes may share.
+
+    The file is made at the first call that needs it, readable by its owner alone. `busy_seconds` bounds how long a call
+    waits while another process writes.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 5.0) -> None:
+        self.path = Path(path).absolute()
+        self._busy_seconds = busy_seconds
+        # Guards what callers and the writing thread share: everything down to `_closed`.
+        self._lock = threading.Lock()
+        self._ledger = Ledger()
+        # Rounds that were not started, in order; the last one is open.
+        self._rounds = [_Round()]
+        self._settled = 0
+        self._closed = False
+        # Each database belongs to the thread beside it.
+        self._writer = ThreadPoolExecutor(1, "accord-store-writer")
+        self._writing: Database | None = None
+        self._reader = ThreadPoolExecutor(1, "accord-store-reader")
+        self._reading: Database | None = None
+
+    async def create(self, record: SessionRecord) -> None:
+        """Keep a new session with an empty log."""
+        await self._write(lambda database: database.create(record))
+
+    async def get(self, session_id: str) -> SessionRecord | None:
+        """The session's record, or None where there is no such session."""
+        return await self._read(lambda database: database.get(session_id))
+
+    async def exists(self, session_id: str) -> bool:
+        """Whether there is such a session."""
+        return await self.get(session_id) is not None
+
+    async def patch(
+        self,
+        session_id: str,
+        *,
+        title: Maybe[str] = UNSET,
+        updated_at: Omittable[float] = UNSET,
+        state: Maybe[bytes] = UNSET,
+    ) -> None:
+        """Change what is given, all of it or nothing; `UNSET` keeps, None clears."""
+        await self._write(lambda database: database.patch(session_id, title, updated_at, state))
+
+    async def state(self, session_id: str) -> bytes | None:
+        """The author's own state, as it was last patched."""
+        return await self._read(lambda database: database.state(session_id))
+
+    def queue(self, session_id: str, events: Sequence[Event]) -> int:
+        """Put events behind all that were queued before; returns at once, with a ticket for `commit`."""
+        return self._queue(session_id, events).ticket
+
+    async def commit(self, session_id: str, ticket: int) -> None:
+        """Return when everything that was queued for the session up to `ticket` is in the file."""
+        await self._settle(ticket)
+        with self._lock:
+            self._ledger.tell(session_id, ticket)
+
+    async def flush(self) -> None:
+        """Commit all that is queued; raises the first failure that nobody was told of."""
+        await self._settle()
+        with self._lock:
+            self._ledger.tell_any()
+
+    async def append(self, session_id: str, events: Sequence[Event]) -> int:
+        """Queue and commit; returns the position of the last event of the log."""
+        queued = self._queue(session_id, events)
+        await self.commit(session_id, queued.ticket)
+        return queued.position
+
+    async def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The events behind position `after`, in order; what was queued before this call is among them."""
+        return await self._read(lambda database: database.read(session_id, after, limit))
+
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+        """One page of the sessions, the last updated first, of exactly that `cwd` where one is given."""
+        return await self._read(lambda database: database.list_sessions(cwd, cursor, limit))
+
+    async def fork(self, session_id: str, record: SessionRecord) -> None:
+        """Keep a new session with a copy of the log and the state as they are now, also of what is queued."""
+        await self._write(lambda database: database.fork(session_id, record))
+
+    async def delete(self, session_id: str) -> None:
+        """Forget the session, its log and its state."""
+        await self._write(lambda database: database.delete(session_id))
+
+    async def close(self) -> None:
+        """Commit what is queued and close the file; may be called again."""
+        with self._lock:
+            if self._closed:
+                return
+            self._seal_round()
+            self._closed = True
+            endings = [self._writer.submit(self._end_writing), self._reader.submit(self._end_reading)]
+        # What was submitted is still done, also when this call is cancelled.
+        self._writer.shutdown(wait=False)
+        self._reader.shutdown(wait=False)
+        await asyncio.shield(asyncio.gather(*map(_result, endings)))
+        # Both have done their last work: this waits for no more than the end of two idle threads.
+        self._writer.shutdown()
+        self._reader.shutdown()
+        with self._lock:
+            self._ledger.tell_any()
+
+    # --- on the loop
+
+    def _queue(self, session_id: str, events: Sequence[Event]) -> _Queued:
+        texts = [encode_event(event) for event in events]
+        with self._lock:
+            self._refuse_when_closed()
+            queued = _Queued(self._ledger.issue(), session_id, texts)
+            if not self._ledger.lose_more(session_id, queued.ticket):
+                current = self._rounds[-1]
+                current.queued.append(queued)
+                current.size_bytes += sum(map(len, texts))
+                if current.size_bytes >= _MAX_ROUND_BYTES:
+                    self._start_round()
+        return queued
+
+    async def _settle(self, ticket: int | None = None) -> None:
+        """Return when the writing thread has dealt with what was queued, up to the ticket where one is given."""
+        with self._lock:
+            self._refuse_when_closed()
+            if ticket is not None and ticket <= self._settled:
+                return
+            end = self._rounds[-1].end(self._start_round())
+        # It is shared: one who stops waiting must not take it from the others.
+        await asyncio.shield(end)
+
+    def _start_round(self) -> Future[None]:
+        """Ask the writing thread for the open round; it stays open until the thread gets there."""
+        current = self._rounds[-1]
+        if current.future is None:
+            current.future = self._writer.submit(self._write_round, current)
+        return current.future
+
+    def _seal_round(self) -> None:
+        """Let nothing more into the open round: a call that comes between must see what was queued before it only."""
+        current = self._rounds[-1]
+        if current.queued or current.future is not None:
+            self._start_round()
+            self._rounds.append(_Round())
+
+    async def _write(self, job: Callable[[Database], T]) -> T:
+        with self._lock:
+            self._refuse_when_closed()
+            self._seal_round()
+            future = self._writer.submit(self._run_writing, job)
+        return await _result(future)
+
+    async def _read(self, job: Callable[[Database], T]) -> T:
+        await self._settle()
+        with self._lock:
+            self._refuse_when_closed()
+            future = self._reader.submit(self._run_reading, job)
+        return await _result(future)
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise closed()
+
+    # --- on the writing thread
+
+    def _run_writing(self, job: Callable[[Database], T]) -> T:
+        return job(self._open_writing())
+
+    def _write_round(self, current: _Round) -> None:
+        with self._lock:
+            self._rounds.remove(current)
+            if not self._rounds:
+                self._rounds.append(_Round())
+        batch = current.queued
+        if not batch:
+            return
+        try:
+            unknown = self._open_writing().append(batch)
+        except StoreError as error:
+            self._finish(batch, {queued.session_id: error for queued in batch})
+        else:
+            self._finish(batch, {session_id: unknown_session(session_id) for session_id in unknown})
+
+    def _finish(self, batch: list[_Queued], errors: dict[str, StoreError]) -> None:
+        """Settle a batch; the sessions in `errors` have lost it, and lose what is already queued behind it."""
+        with self._lock:
+            self._settled = batch[-1].ticket
+            if not errors:
+                return
+            for queued in batch:
+                self._lose(queued, errors)
+            for later in self._rounds:
+                later.queued = [queued for queued in later.queued if not self._lose(queued, errors)]
+
+    def _lose(self, queued: _Queued, errors: dict[str, StoreError]) -> bool:
+        error = errors.get(queued.session_id)
+        if error is not None:
+            self._ledger.lose(queued.session_id, queued.ticket, error)
+        return error is not None
+
+    def _open_writing(self) -> Database:
+        if self._writing is None:
+            self._writing = Database.open(self.path, self._busy_seconds)
+        return self._writing
+
+    def _end_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.close()
+
+    # --- on the reading thread
+
+    def _run_reading(self, job: Callable[[Database], T]) -> T:
+        if self._reading is None:
+            self._reading = Database.open(self.path, self._busy_seconds)
+        return job(self._reading)
+
+    def _end_reading(self) -> None:
+        if self._reading is not None:
+            self._reading.close()
+
+
+def _result(future: Future[T]) -> asyncio.Future[T]:
+    return asyncio.wrap_future(future)

@@ -1,0 +1,148 @@
+"""Knows how an event is written down as one line of JSON, and how it is read back as exactly the same event.
+
+Readers are made from the annotations of `session.event`, so a new kind of event needs no line here. What holds no
+`Unknown` is converted by msgspec at once. It takes no class of ours beside the structs of a union, so the few kinds
+that may hold one are read field by field.
+"""
+
+import functools
+import json
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, TypeAlias, Union
+
+import msgspec
+
+from accord.errors import StoreError
+from accord.protocol.model import Unknown
+from accord.session.event import Event
+
+__all__ = ["decode_event", "encode_event"]
+
+Read: TypeAlias = Callable[[Any], Any]
+
+# Stands in the tag field of an `Unknown`, whose own payload may have any tag or none.
+_UNKNOWN_TAG = "unknown"
+_TAG_FIELD = "type"
+
+
+def encode_event(event: Event) -> bytes:
+    """The event as JSON without a line feed.
+
+    Raises:
+        StoreError: `unwritable`: it holds something that JSON has no words for.
+    """
+    try:
+        text = _ENCODER.encode(event)
+        # msgspec writes NaN as null without a word, and a raw part of a text as it is: look closer where one may be.
+        if b"null" in text or b"\n" in text:
+            text = _encode_slowly(event)
+    except UnicodeEncodeError:
+        # A lone surrogate, half of an emoji that a peer cut between two chunks: escaped, it can be kept.
+        text = _encode_slowly(event)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise _unwritable(event) from error
+    return text
+
+
+def decode_event(text: bytes) -> Event:
+    """The event that was written down.
+
+    Raises:
+        StoreError: `unreadable`: it is no event of this version, or was damaged.
+    """
+    try:
+        value = _parse(text)
+        read = _readers()[value["event"]]
+        event: Event = read(value)
+    except (ValueError, KeyError, TypeError, RecursionError, msgspec.ValidationError) as error:
+        sentence = "a kept event cannot be read: a later version of Accord has written it, or it is damaged"
+        raise StoreError(sentence, reason="unreadable") from error
+    return event
+
+
+def _write_unknown(value: Any) -> Any:
+    if isinstance(value, Unknown):
+        return {_TAG_FIELD: _UNKNOWN_TAG, "tag": value.tag, "payload": value.payload}
+    message = f"a {type(value).__name__} cannot be written as JSON"
+    raise TypeError(message)
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)
+
+
+def _encode_slowly(event: Event) -> bytes:
+    try:
+        return json.dumps(msgspec.to_builtins(event, enc_hook=_write_unknown), separators=(",", ":")).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unwritable(event) from error
+
+
+def _unwritable(event: Event) -> StoreError:
+    return StoreError(f"a {type(event).__name__} holds what cannot be written as JSON", reason="unwritable")
+
+
+def _parse(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return json.loads(text)  # which knows NaN and lone surrogates
+
+
+@functools.cache
+def _readers() -> dict[str, Read]:
+    """By the tag of the event; made at the first use, which takes a few milliseconds."""
+    kinds: tuple[type[msgspec.Struct], ...] = typing.get_args(Event)
+    return {str(kind.__struct_config__.tag): _reader(kind) for kind in kinds}
+
+
+def _reader(kind: Any) -> Read:
+    if not _is_open(kind):
+        return functools.partial(msgspec.convert, type=kind)
+    if isinstance(kind, type):
+        return _struct_reader(kind)
+    if typing.get_origin(kind) is list:
+        read_item = _reader(typing.get_args(kind)[0])
+        return lambda items: [read_item(item) for item in items]
+    return _union_reader(typing.get_args(kind))
+
+
+def _struct_reader(kind: type[msgspec.Struct]) -> Read:
+    hints = typing.get_type_hints(kind)
+    readers = [(field.encode_name, field.name, _reader(hints[field.name])) for field in msgspec.structs.fields(kind)]
+
+    def read(value: Any) -> Any:
+        return kind(**{name: read_field(value[key]) for key, name, read_field in readers if key in value})
+
+    return read
+
+
+def _union_reader(members: tuple[Any, ...]) -> Read:
+    values = [member for member in members if member not in (msgspec.UnsetType, types.NoneType)]
+    if Unknown in values:
+        read_value = _variant_reader([member for member in values if member is not Unknown])
+    else:
+        # The vocabulary has no other union with several members that may hold an `Unknown`.
+        (kind,) = values
+        read_value = _reader(kind)
+    if types.NoneType not in members:
+        return read_value
+    return lambda value: None if value is None else read_value(value)
+
+
+def _variant_reader(kinds: list[type[msgspec.Struct]]) -> Read:
+    readers = {kind.__struct_config__.tag: _reader(kind) for kind in kinds}
+    readers[_UNKNOWN_TAG] = lambda value: Unknown(value["tag"], value["payload"])
+    return lambda value: readers[value[_TAG_FIELD]](value)
+
+
+def _is_open(kind: Any) -> bool:
+    """Whether an `Unknown` may stand somewhere in it."""
+    if kind is Unknown:
+        return True
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return any(map(_is_open, typing.get_type_hints(kind).values()))
+    if typing.get_origin(kind) in (Union, types.UnionType, list):
+        return any(map(_is_open, typing.get_args(kind)))
+    return False

@@ -1,0 +1,75 @@
+"""Knows files bounded to roots, and commands that leave nothing behind; agents and clients use it alike.
+
+It knows nothing of the protocol: no session, no terminal's id, no message. What it raises is a `WorkspaceError`,
+whose `code` is what the other side should be told. Each half is imported when it is first used: what reads a file
+pays nothing for processes.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from accord.workspace.errors import (
+    AccessDenied,
+    FileFailed,
+    FileTooLarge,
+    InvalidPath,
+    NoSuchFile,
+    NotADirectory,
+    NotAFile,
+    NotText,
+    PathOutsideRoots,
+    StartFailed,
+    WorkspaceError,
+)
+
+if TYPE_CHECKING:
+    from accord.workspace.commands import Command, Outcome, run_command, start_command
+    from accord.workspace.disk import Disk
+    from accord.workspace.exits import Exit
+    from accord.workspace.files import Workspace
+    from accord.workspace.launch import TerminalSize
+    from accord.workspace.output import Output
+
+__all__ = [
+    "AccessDenied",
+    "Command",
+    "Disk",
+    "Exit",
+    "FileFailed",
+    "FileTooLarge",
+    "InvalidPath",
+    "NoSuchFile",
+    "NotADirectory",
+    "NotAFile",
+    "NotText",
+    "Outcome",
+    "Output",
+    "PathOutsideRoots",
+    "StartFailed",
+    "TerminalSize",
+    "Workspace",
+    "WorkspaceError",
+    "run_command",
+    "start_command",
+]
+
+_HOMES = {
+    "Command": "commands",
+    "Disk": "disk",
+    "Exit": "exits",
+    "Outcome": "commands",
+    "Output": "output",
+    "TerminalSize": "launch",
+    "Workspace": "files",
+    "run_command": "commands",
+    "start_command": "commands",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{home}"), name)

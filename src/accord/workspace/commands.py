@@ -1,0 +1,294 @@
+"""Knows how a command lives: what it wrote so far, when it has ended, and that nothing of it is left afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from accord.transport.descriptors import enlarge_pipe, unread_bytes
+from accord.transport.polled import PolledSource
+from accord.transport.process import KILL_SECONDS
+from accord.transport.streams import open_source
+from accord.workspace.exits import Exit, exit_of
+from accord.workspace.launch import TerminalSize, launch
+from accord.workspace.output import Tail
+from accord.workspace.roots import parse_path
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from accord.transport.process import ChildProcess
+    from accord.transport.threaded import ThreadedSource
+    from accord.workspace.files import Workspace
+    from accord.workspace.output import Output
+
+__all__ = ["Command", "Outcome", "run_command", "start_command"]
+
+# For whoever sets no limit: more than anybody reads, less than anybody misses.
+DEFAULT_OUTPUT_BYTES = 16 * 1024 * 1024
+
+GRACE_SECONDS = 1.0
+
+# How long the last of the output may be on its way when the process that wrote it is gone.
+LAST_WORDS_SECONDS = 0.25
+
+
+class Outcome(NamedTuple):
+    """What came of a command that ran to its end, or to the end of its time."""
+
+    exit: Exit
+    output: Output
+    timed_out: bool
+
+
+async def start_command(
+    argv: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    within: Workspace | None = None,
+    env: Mapping[str, str | None] | None = None,
+    output_byte_limit: int | None = None,
+    pty: bool | TerminalSize = False,
+    on_output: Callable[[bytes], None] | None = None,
+    grace_seconds: float = GRACE_SECONDS,
+) -> Command:
+    """Start a program; it runs until it ends, or until it is killed or released. No shell is involved.
+
+    Its directory must lie inside the roots of `within` where that is given, and is their first where `cwd` is not.
+    `env` changes our own environment for it; None unsets a variable. It has no input, and its stdout and stderr are
+    one stream; with `pty` they are a terminal. Of the stream the last `output_byte_limit` bytes are kept (16 MiB where
+    None), and `on_output` gets every piece as it comes. `grace_seconds` is how long it may take to end when asked
+    politely.
+
+    Raises:
+        StartFailed: There is no such program or directory, or it may not be run.
+        WorkspaceError: The directory is outside the roots.
+    """
+    if isinstance(argv, str):
+        raise TypeError("a command is a list of arguments, not a line for a shell")
+    tail = Tail(DEFAULT_OUTPUT_BYTES if output_byte_limit is None else output_byte_limit)
+    size = TerminalSize() if pty is True else pty or None
+    directory: AbstractContextManager[str | None]
+    if within is None:
+        directory = nullcontext(None if cwd is None else parse_path(cwd))
+    else:
+        directory = within.open_directory(within.roots[0] if cwd is None else cwd)
+    with directory as entrance:
+        process, descriptor = launch(argv, entrance, env or {}, size)
+    return Command(process, descriptor, tail, on_output, is_terminal=size is not None, grace_seconds=grace_seconds)
+
+
+async def run_command(
+    argv: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    within: Workspace | None = None,
+    env: Mapping[str, str | None] | None = None,
+    output_byte_limit: int | None = None,
+    timeout_seconds: float | None = None,
+    pty: bool | TerminalSize = False,
+    on_output: Callable[[bytes], None] | None = None,
+) -> Outcome:
+    """Run a program to its end, for `timeout_seconds` at most; nothing of it is left, also if this is cancelled.
+
+    See `start_command` for the rest. What was written before the time was over is in the outcome.
+
+    Raises:
+        StartFailed: There is no such program or directory, or it may not be run.
+        WorkspaceError: The directory is outside the roots.
+    """
+    command = await start_command(
+        argv,
+        cwd=cwd,
+        within=within,
+        env=env,
+        output_byte_limit=output_byte_limit,
+        pty=pty,
+        on_output=on_output,
+    )
+    async with command:
+        in_time = await command.wait_for(timeout_seconds)
+    # Behind the release: what it wrote while it was being ended counts too.
+    return Outcome(await command.wait(), command.output, timed_out=not in_time)
+
+
+class Command:
+    """A command that was started. Made by `start_command`; to be used in one loop, and released.
+
+    As an async context it releases itself. Its output can be read at any time, also after that.
+    """
+
+    def __init__(
+        self,
+        process: ChildProcess,
+        descriptor: int,
+        tail: Tail,
+        on_output: Callable[[bytes], None] | None,
+        *,
+        is_terminal: bool,
+        grace_seconds: float,
+    ) -> None:
+        self._process = process
+        self._tail = tail
+        self._on_output = on_output
+        self._grace_seconds = grace_seconds
+        self._loop = asyncio.get_running_loop()
+        self._exit: Exit | None = None
+        self._exited = asyncio.Event()
+        self._silent = asyncio.Event()
+        self._ending: asyncio.Task[None] | None = None
+        self._descriptor = descriptor
+        # What has to be read before the end may be told; None while it runs.
+        self._owed_bytes: int | None = None
+        self._source: PolledSource | ThreadedSource
+        if is_terminal:
+            # This end is ours alone, so the loop may watch it.
+            self._source = PolledSource(descriptor, self._feed, self._fall_silent)
+        else:
+            enlarge_pipe(descriptor)
+            self._source = open_source(descriptor, self._feed, self._fall_silent)
+        # What was written to a pipe can be read at once. A terminal, or a thread that reads, may lag behind.
+        self._may_lag = is_terminal or not isinstance(self._source, PolledSource)
+        self._source.resume()
+        process.watch(self._on_end)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process and of its group."""
+        return self._process.pid
+
+    @property
+    def exit(self) -> Exit | None:
+        """How it ended; None while it runs. All that it wrote itself is in the output by then."""
+        return self._exit
+
+    @property
+    def output(self) -> Output:
+        """What is kept of its output so far, as text. Descendants may go on writing after its end."""
+        return self._tail.output(ended=self._silent.is_set())
+
+    @property
+    def output_bytes(self) -> bytes:
+        """The same as it was written."""
+        return self._tail.data()
+
+    async def wait(self) -> Exit:
+        """How it ended, when it has ended; it may leave descendants behind that still run."""
+        await self._exited.wait()
+        return self._exit or Exit(None, None)
+
+    async def wait_for(self, seconds: float | None) -> bool:
+        """Whether it has ended, after waiting for that so long at most."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._exited.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def kill(self) -> None:
+        """End it and whatever it started: politely, after `grace_seconds` not, then what left its group.
+
+        Output and exit can still be asked for. Cancelling this kills all of them at once.
+        """
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._end())
+        try:
+            await asyncio.shield(self._ending)
+        except asyncio.CancelledError:
+            self._process.destroy()
+            raise
+
+    async def release(self) -> None:
+        """Kill it if it runs, and let go of everything but its output. Whoever waits for its end gets it."""
+        try:
+            await self.kill()
+        finally:
+            self._let_go()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.release()
+
+    def __del__(self) -> None:
+        # Only when the loop is closed or nothing is left to watch: a loop that watches us holds us.
+        if not sys.is_finalizing() and hasattr(self, "_source"):
+            self._process.destroy()
+            self._source.close()
+
+    async def _end(self) -> None:
+        process = self._process
+        try:
+            if not process.ended:
+                process.terminate()
+                await process.wait(self._grace_seconds)
+            process.kill()
+            await process.wait(KILL_SECONDS)
+            process.reap()
+            await process.sweep()
+            await self._read_last_words()
+        finally:
+            process.destroy()
+            self._finish()
+
+    async def _read_last_words(self) -> None:
+        # Nobody is left to write, so the end is near; unless somebody hides from us.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                await self._silent.wait()
+
+    def _let_go(self) -> None:
+        self._source.close()
+        self._silent.set()
+        self._finish()
+
+    def _feed(self, data: bytes) -> None:
+        if not data:
+            self._fall_silent()
+            return
+        self._tail.feed(data)
+        if self._on_output is not None:
+            self._tell(self._on_output, data)
+        if self._owed_bytes is not None:
+            self._owed_bytes -= len(data)
+            if self._owed_bytes <= 0:
+                self._finish()
+
+    def _tell(self, on_output: Callable[[bytes], None], data: bytes) -> None:
+        try:
+            on_output(data)
+        except Exception as error:  # noqa: BLE001 - a listener that fails must not stop the reading
+            self._loop.call_exception_handler(
+                {"message": "the listener for a command's output failed", "exception": error}
+            )
+
+    def _fall_silent(self, _error: OSError | None = None) -> None:
+        # A terminal ends with an error when nobody has its other side any more.
+        self._source.close()
+        self._silent.set()
+        if self._process.ended:
+            self._finish()
+
+    def _on_end(self) -> None:
+        if self._silent.is_set():
+            self._finish()
+        elif self._may_lag:
+            self._loop.call_later(LAST_WORDS_SECONDS, self._finish)
+        else:
+            self._owed_bytes = unread_bytes(self._descriptor)
+            if not self._owed_bytes:
+                self._finish()
+
+    def _finish(self) -> None:
+        if self._exit is None:
+            self._exit = exit_of(self._process.exit_status)
+            self._exited.set()

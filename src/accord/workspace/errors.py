@@ -1,0 +1,134 @@
+"""Knows what can be wrong with a path, a file or a command, and which code each deserves.
+
+AccordError
+└── WorkspaceError
+    ├── InvalidPath -32602         relative, empty, too long, a loop of links
+    ├── PathOutsideRoots -32602    it leads, or may lead, out of the roots
+    ├── NoSuchFile -32002          nothing is there
+    ├── NotAFile -32602            a directory, a FIFO, a device, a socket, a file of the kernel
+    ├── NotADirectory -32602       where a command should run
+    ├── NotText -32602             not UTF-8, on disk or to be written
+    ├── FileTooLarge -32602        over the limit
+    ├── AccessDenied -32003        the system says no
+    ├── FileFailed -32603          disk full, read-only, broken: `number` is the errno
+    └── StartFailed -32602         no such program, or it may not be run
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import ClassVar
+
+from accord.errors import AccordError
+
+__all__ = [
+    "AccessDenied",
+    "FileFailed",
+    "FileTooLarge",
+    "InvalidPath",
+    "NoSuchFile",
+    "NotADirectory",
+    "NotAFile",
+    "NotText",
+    "PathOutsideRoots",
+    "StartFailed",
+    "WorkspaceError",
+    "workspace_error",
+]
+
+
+class WorkspaceError(AccordError):
+    """What was asked of the workspace cannot be done.
+
+    `code` is the JSON-RPC error that fits. `path` is the one that was asked for, never where it led: the text may be
+    shown to whoever asked without telling anything about the rest of the disk.
+    """
+
+    code: ClassVar[int] = -32602
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class InvalidPath(WorkspaceError):
+    """This can name no file: it is relative, empty, too long, or goes round in circles."""
+
+
+class PathOutsideRoots(WorkspaceError):
+    """It leads out of the roots, by itself or through a link. Whether something is there was not looked at."""
+
+
+class NoSuchFile(WorkspaceError):
+    """Nothing is there, or a directory on the way is missing."""
+
+    code = -32002
+
+
+class NotAFile(WorkspaceError):
+    """Something else than a regular file is there; `kind` says what."""
+
+    def __init__(self, message: str, *, path: str = "", kind: str = "") -> None:
+        super().__init__(message, path=path)
+        self.kind = kind
+
+
+class NotADirectory(WorkspaceError):
+    """A command should run there, or a root should be there."""
+
+
+class NotText(WorkspaceError):
+    """Not UTF-8: a binary file, or a text with half a character in it."""
+
+
+class FileTooLarge(WorkspaceError):
+    """Reading it would need more than `limit_bytes`; `line` and `limit` may help."""
+
+    def __init__(self, message: str, *, path: str = "", limit_bytes: int) -> None:
+        super().__init__(message, path=path)
+        self.limit_bytes = limit_bytes
+
+
+class AccessDenied(WorkspaceError):
+    """The system does not let us."""
+
+    code = -32003
+
+
+class FileFailed(WorkspaceError):
+    """The system failed; `number` is its errno."""
+
+    code = -32603
+
+    def __init__(self, message: str, *, path: str = "", number: int = 0) -> None:
+        super().__init__(message, path=path)
+        self.number = number
+
+
+class StartFailed(WorkspaceError):
+    """The command never ran; `argv` is what was asked for."""
+
+    def __init__(self, message: str, *, argv: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.argv = argv
+
+
+_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_MISSING = {errno.ENOENT, errno.ENOTDIR}
+_INVALID = {errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
+# ENXIO is what a socket, or a FIFO that nobody reads, says to whoever opens it.
+_NO_FILE = {errno.EISDIR, errno.ENXIO}
+
+
+def workspace_error(error: OSError, path: str) -> WorkspaceError:
+    """What an error of the system means to whoever asked for `path`."""
+    number = error.errno or 0
+    if number in _MISSING:
+        return NoSuchFile("there is no such file", path=path)
+    if number in _DENIED:
+        return AccessDenied("the system does not allow it", path=path)
+    if number in _INVALID:
+        return InvalidPath("no file can have this path", path=path)
+    if number in _NO_FILE:
+        return NotAFile("this is no regular file", path=path, kind="directory" if number == errno.EISDIR else "other")
+    return FileFailed(f"the system failed: {error.strerror}", path=path, number=number)

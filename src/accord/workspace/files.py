@@ -1,0 +1,116 @@
+"""Knows the text files that a session may use: on disk below its roots, or in an editor's unsaved buffers.
+
+The disk's own work is in `accord.workspace.disk`; here it is done in threads, and hooks are asked before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, TypeAlias
+
+from accord.workspace.disk import DEFAULT_MAX_BYTES, Disk
+from accord.workspace.errors import NoSuchFile
+from accord.workspace.lines import select_lines
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Awaitable, Callable, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from accord.workspace.disk import Missing
+
+    ReadHook: TypeAlias = Callable[[Path], str | Awaitable[str | None] | None]
+    WriteHook: TypeAlias = Callable[[Path, str], bool | Awaitable[bool]]
+
+__all__ = ["Workspace"]
+
+
+class Workspace:
+    """Text files below some roots, bounded to them by descriptor.
+
+    `read_hook` gets a path and returns the text of an unsaved buffer, or None for "look at the disk"; `write_hook`
+    gets a path and the new text and returns True if it took it. Both may be coroutine functions, run in the loop, and
+    see only paths inside the roots, with links resolved, below the root as that was given. What they raise passes.
+
+    The other options are those of `accord.workspace.disk.Disk`. Nothing is held open; there is no close.
+
+    Raises:
+        InvalidPath: A root is relative.
+        NotADirectory: A root is no directory.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[str | os.PathLike[str]],
+        *,
+        read_hook: ReadHook | None = None,
+        write_hook: WriteHook | None = None,
+        missing: Missing = "error",
+        create_parents: bool = True,
+        keep_line_ends: bool = True,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+    ) -> None:
+        self._disk = Disk(
+            roots,
+            missing=missing,
+            create_parents=create_parents,
+            keep_line_ends=keep_line_ends,
+            max_bytes=max_bytes,
+        )
+        self._read_hook = read_hook
+        self._write_hook = write_hook
+        self._writing = asyncio.Lock()
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The roots as they were given."""
+        return self._disk.roots
+
+    async def read_text(self, path: str | os.PathLike[str], line: int | None = None, limit: int | None = None) -> str:
+        """The text from line `line` (from 1; 0 is the start too) on, `limit` lines of it; its line ends are kept.
+
+        Beyond the end there is nothing: an empty text, not an error.
+
+        Raises:
+            WorkspaceError: See the classes in `accord.workspace.errors`.
+            ValueError: A negative `line` or `limit`.
+        """
+        if self._read_hook is not None:
+            place = await self._resolve(path)
+            unsaved = None if place is None else self._read_hook(place)
+            if inspect.isawaitable(unsaved):
+                unsaved = await unsaved
+            if unsaved is not None:
+                return select_lines(unsaved, line, limit)
+        return await asyncio.to_thread(self._disk.read_text, path, line, limit)
+
+    async def write_text(self, path: str | os.PathLike[str], content: str) -> None:
+        """Replace the file's text, or create the file; whoever reads meanwhile sees the old text or the new one.
+
+        Writes happen in the order in which they were asked for. One that is cancelled after it began may still happen.
+
+        Raises:
+            WorkspaceError: See the classes in `accord.workspace.errors`; the file is as it was.
+        """
+        async with self._writing:
+            if self._write_hook is not None:
+                place = await self._resolve(path)
+                taken = place is not None and self._write_hook(place, content)
+                if inspect.isawaitable(taken):
+                    taken = await taken
+                if taken:
+                    return
+            await asyncio.to_thread(self._disk.write_text, path, content)
+
+    def open_directory(self, path: str | os.PathLike[str]) -> AbstractContextManager[str]:
+        """A name under which a child process may enter a directory inside the roots; see `Disk.open_directory`."""
+        return self._disk.open_directory(path)
+
+    async def _resolve(self, path: str | os.PathLike[str]) -> Path | None:
+        """The path for a hook; None where its directory is missing, so that there can be no buffer."""
+        try:
+            return await asyncio.to_thread(self._disk.resolve, path)
+        except NoSuchFile:
+            return None

@@ -1,0 +1,124 @@
+"""Knows how a command is started: its own session and group, no input, and one stream for all it writes.
+
+How it is ended, with whatever it started, is known to `accord.transport.process`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from accord.transport import lineage
+from accord.transport.process import ChildProcess
+from accord.workspace.errors import StartFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["TerminalSize", "launch"]
+
+_TERM = "xterm-256color"
+
+# Started by its name on disk: this process has no use for it.
+_FOREGROUND = str(Path(__file__).with_name("foreground.py"))
+
+# Held until the process that they belong to is forgotten: the collector could else finalise one of them before the
+# command that ends it, and that one would complain.
+_held: WeakKeyDictionary[ChildProcess, subprocess.Popen[bytes]] = WeakKeyDictionary()
+
+
+class TerminalSize(NamedTuple):
+    """Width and height in character cells."""
+
+    columns: int = 80
+    rows: int = 24
+
+
+def launch(
+    argv: Sequence[str],
+    cwd: str | None,
+    changes: Mapping[str, str | None],
+    pty: TerminalSize | None,
+) -> tuple[ChildProcess, int]:
+    """Start it in a running loop; the descriptor, which is the caller's, has what it writes.
+
+    Raises:
+        StartFailed: There is no such program or directory, or it may not be run.
+    """
+    environment = _environment(changes)
+    marker, environment = lineage.mark(environment)
+    try:
+        line = _line(argv, environment, cwd, pty)
+        reading, writing = _open_stream(pty)
+    except (OSError, ValueError) as error:
+        raise _failed(argv, error) from error
+    try:
+        popen = subprocess.Popen(
+            line,
+            bufsize=0,
+            stdin=subprocess.DEVNULL if pty is None else writing,
+            stdout=writing,
+            stderr=writing,
+            cwd=cwd,
+            env=environment if pty is None else {"TERM": _TERM, **environment},
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        os.close(reading)
+        raise _failed(argv, error) from error
+    finally:
+        os.close(writing)
+    process = ChildProcess(popen, marker)
+    _held[process] = popen
+    return process, reading
+
+
+def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    # A command that changed this could not be found again by who started us.
+    wanted = {name: value for name, value in changes.items() if name != lineage.VARIABLE}
+    merged: dict[str, str | None] = {**os.environ, **wanted}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def _line(
+    argv: Sequence[str], environment: Mapping[str, str], cwd: str | None, pty: TerminalSize | None
+) -> Sequence[str]:
+    if not argv or not argv[0]:
+        raise ValueError("no program was named")
+    if pty is None and sys.platform != "win32":
+        return argv
+    # Windows finds no `npx.cmd` for `npx`; and where a step lies between, the system cannot tell us what is missing.
+    program = shutil.which(Path(cwd or ".", argv[0]) if "/" in argv[0] else argv[0], path=environment.get("PATH"))
+    if program is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
+    if pty is None:
+        return [str(program), *argv[1:]]
+    if not sys.executable or getattr(sys, "frozen", False):
+        # A frozen program is its own interpreter. A terminal that is nobody's is still one, without job control.
+        return argv
+    return [sys.executable, "-I", "-S", _FOREGROUND, *argv]
+
+
+def _open_stream(pty: TerminalSize | None) -> tuple[int, int]:
+    if pty is None:
+        return os.pipe()
+    if sys.platform == "win32":
+        raise ValueError("there are no pseudo-terminals here")
+    import termios  # noqa: PLC0415 - not on every system
+
+    reading, writing = os.openpty()
+    termios.tcsetwinsize(writing, (pty.rows, pty.columns))
+    return reading, writing
+
+
+def _failed(argv: Sequence[str], error: Exception) -> StartFailed:
+    if not isinstance(error, OSError):
+        return StartFailed(f"the command cannot be started: {error}", argv=tuple(argv))
+    where = "the program" if error.filename in {None, *argv[:1]} else "its directory"
+    return StartFailed(f"the command cannot be started: {where}: {error.strerror}", argv=tuple(argv))

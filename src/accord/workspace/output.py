@@ -1,0 +1,88 @@
+"""Knows what is kept of a command's output: the last bytes, beginning with a whole character.
+
+It keeps bytes; what they mean is asked for at the end, so a character may come in two pieces.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import NamedTuple
+
+__all__ = ["Output", "Tail"]
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_CONTINUATION = 0x80  # the first two bits of a byte that continues a character
+_MAX_CONTINUATION_BYTES = 3
+
+
+class Output(NamedTuple):
+    """What is kept as text; `truncated` says that there was more before it."""
+
+    text: str
+    truncated: bool
+
+
+class Tail:
+    """The last `max_bytes` of a stream of bytes."""
+
+    def __init__(self, max_bytes: int) -> None:
+        if max_bytes < 0:
+            raise ValueError("an output limit cannot be negative")
+        self._max_bytes = max_bytes
+        self._held = bytearray()
+        self._truncated = False
+        # How many bytes at the beginning may still belong to a character that was cut.
+        self._torn_bytes = 0
+        # Cutting at every piece would move the whole tail each time.
+        self._slack_bytes = max(max_bytes // 4, 64 * 1024)
+
+    def feed(self, data: bytes) -> None:
+        """Take the next piece."""
+        if len(data) > self._max_bytes:
+            self._held.clear()
+            self._mark_cut()
+            data = data[len(data) - self._max_bytes :]
+        self._held += data
+        if len(self._held) > self._max_bytes + self._slack_bytes:
+            self._cut()
+
+    def data(self) -> bytes:
+        """The bytes that are kept."""
+        self._cut()
+        return bytes(self._held)
+
+    def output(self, *, ended: bool) -> Output:
+        """The text that is kept, without the half of a character that has not come yet, unless none will.
+
+        What is no UTF-8 is replaced. Replacements are longer than what they replace: the text is cut again, so that it
+        takes no more than the limit when it is encoded.
+        """
+        self._cut()
+        text = codecs.getincrementaldecoder("utf-8")("replace").decode(self._held, final=ended)
+        truncated = self._truncated
+        if _REPLACEMENT in text:
+            encoded = text.encode()
+            if len(encoded) > self._max_bytes:
+                truncated = True
+                kept = encoded[len(encoded) - self._max_bytes :]
+                text = kept[_leading_continuation_bytes(kept) :].decode()
+        return Output(text, truncated)
+
+    def _cut(self) -> None:
+        excess_bytes = len(self._held) - self._max_bytes
+        if excess_bytes > 0:
+            del self._held[:excess_bytes]
+            self._mark_cut()
+        # Once for each cut: bytes that are no UTF-8 at all would else vanish with each look.
+        torn_bytes = _leading_continuation_bytes(self._held[: self._torn_bytes])
+        del self._held[:torn_bytes]
+        self._torn_bytes = 0 if self._held else self._torn_bytes - torn_bytes
+
+    def _mark_cut(self) -> None:
+        self._truncated = True
+        self._torn_bytes = _MAX_CONTINUATION_BYTES
+
+
+def _leading_continuation_bytes(data: bytes | bytearray) -> int:
+    """How much of a character that began before is at the beginning."""
+    return next((index for index, byte in enumerate(data) if byte & 0xC0 != _CONTINUATION), len(data))

@@ -1,0 +1,133 @@
+"""Sessions stand where the platform wants them, for their owner alone."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.stores import default_path
+from accord.stores.folder import make_private, place, safe_name
+
+PLACES = [
+    ("linux", {}, "/home/u", "/home/u/.local/state/accord/echo/sessions.db"),
+    ("linux", {"XDG_STATE_HOME": "/state"}, "/home/u", "/state/accord/echo/sessions.db"),
+    ("linux", {"XDG_STATE_HOME": ""}, "/home/u", "/home/u/.local/state/accord/echo/sessions.db"),
+    ("linux", {"XDG_STATE_HOME": "relative"}, "/home/u", "/home/u/.local/state/accord/echo/sessions.db"),
+    ("freebsd14", {}, "/home/u", "/home/u/.local/state/accord/echo/sessions.db"),
+    (
+        "darwin",
+        {"XDG_STATE_HOME": "/state"},
+        "/Users/u",
+        "/Users/u/Library/Application Support/accord/echo/sessions.db",
+    ),
+    ("win32", {"LOCALAPPDATA": "D:\\Local"}, "C:\\Users\\u", "D:\\Local\\accord\\echo\\sessions.db"),
+    ("win32", {}, "C:\\Users\\u", "C:\\Users\\u\\AppData\\Local\\accord\\echo\\sessions.db"),
+]
+
+
+@pytest.mark.parametrize(("platform", "environment", "home", "expected"), PLACES)
+def test_each_platform_has_its_place(platform: str, environment: dict[str, str], home: str, expected: str) -> None:
+    kind = PureWindowsPath if platform == "win32" else PurePosixPath
+    assert place("echo", platform, environment, home) == kind(expected)
+
+
+def test_this_platform_has_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("XDG_STATE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(tmp_path))
+    path = default_path("echo")
+    assert path.is_absolute()
+    assert path.parts[-3:] == ("accord", "echo", "sessions.db")
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("name", ["echo", "my-agent", "a.b_c", "Agent2", "x" * 64])
+def test_a_safe_name_stays(name: str) -> None:
+    assert safe_name(name) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "beginning"),
+    [
+        ("", "agent-"),
+        (".", "agent-"),
+        ("..", "agent-"),
+        (".hidden", "hidden-"),
+        ("a/b", "a-b-"),
+        ("../../etc/passwd", "etc-passwd-"),
+        ("C:\\x", "C-x-"),
+        ("Grüße an alle", "Gr-e-an-alle-"),
+        ("\0", "agent-"),
+        ("\ud800", "agent-"),
+        ("con", "agent-"),
+        ("NUL.txt", "agent-"),
+        ("nul ", "agent-"),
+        ("ends.", "ends-"),
+        ("x" * 300, "x" * 64 + "-"),
+    ],
+)
+def test_an_unsafe_name_is_changed(name: str, beginning: str) -> None:
+    assert safe_name(name).startswith(beginning)
+    assert safe_name(name) != beginning
+
+
+@given(st.text(st.characters()), st.text(st.characters()))
+def test_every_name_is_one_part_of_a_path_and_no_two_are_the_same(one: str, other: str) -> None:
+    safe = safe_name(one)
+    assert PureWindowsPath(safe).parts == PurePosixPath(safe).parts == (safe,)
+    assert safe not in {".", ".."}
+    assert len(safe) < 100
+    assert (safe == safe_name(other)) == (one == other)
+
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes; the profile folder is private")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@posix_only
+def test_what_is_made_is_for_its_owner_alone(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    path = tmp_path / "accord" / "echo" / "sessions.db"
+    make_private(path)
+    assert [mode(path), mode(path.parent), mode(path.parent.parent)] == [0o600, 0o700, 0o700]
+    assert mode(tmp_path) == 0o755
+
+
+LOCK = """
+import fcntl, sys
+try:
+    fcntl.lockf(open(sys.argv[1], "r+b"), fcntl.LOCK_EX | fcntl.LOCK_NB)
+except OSError:
+    print("held")
+"""
+
+
+@posix_only
+def test_a_file_in_use_keeps_the_locks_that_this_process_has_on_it(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    make_private(path)
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN EXCLUSIVE")
+    make_private(path)
+    answer = subprocess.run([sys.executable, "-c", LOCK, path], stdout=subprocess.PIPE, timeout=60, check=True)
+    connection.close()
+    assert answer.stdout == b"held\n"
+
+
+@posix_only
+def test_what_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    path.write_bytes(b"content")
+    path.chmod(0o640)
+    make_private(path)
+    assert mode(path) == 0o640
+    assert path.read_bytes() == b"content"

@@ -1,0 +1,169 @@
+"""Processes that die, share a file, have no space or may not write."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from accord.session.content import Text
+from accord.session.event import Event, MessageChunk
+from accord.stores import SqliteStore
+
+WRITER = Path(__file__).with_name("writer.py")
+PATIENCE_SECONDS = 60.0
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, limits and permissions as POSIX has them")
+
+
+class Process:
+    """A child that runs `writer.py`; every wait for it is bounded."""
+
+    def __init__(self, *arguments: object) -> None:
+        self.child = subprocess.Popen(
+            [sys.executable, WRITER, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        self._rest = b""
+
+    def line(self) -> str | None:
+        """The next line it says, or None when it has nothing more to say."""
+        assert self.child.stdout is not None
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self.child.stdout], [], [], max(deadline - time.monotonic(), 0))
+            assert ready, "the child says nothing"
+            chunk = os.read(self.child.stdout.fileno(), 65536)
+            if not chunk:
+                return None
+            self._rest += chunk
+        line, self._rest = self._rest.split(b"\n", 1)
+        return line.decode()
+
+    def lines(self) -> list[str]:
+        return list(iter(self.line, None))
+
+    def kill(self) -> None:
+        self.child.kill()
+
+    def end(self) -> int:
+        for stream in (self.child.stdin, self.child.stdout):
+            if stream is not None:
+                stream.close()
+        return self.child.wait(PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "sessions.db"
+
+
+async def log_of(path: Path) -> list[str]:
+    store = SqliteStore(path)
+    events = await store.read("a")
+    await store.close()
+    return [said(event) for event in events]
+
+
+def said(event: Event) -> str:
+    assert isinstance(event, MessageChunk)
+    assert isinstance(event.block, Text)
+    return event.block.text
+
+
+def survive(path: Path, rounds: int, seed: int) -> None:
+    """Kill a writer again and again; after each death all it had told must be in the log, in order."""
+    chance = random.Random(seed)
+    for number in range(rounds):
+        process = Process("stream", path, chance.random())
+        positions = [process.line() for _ in range(chance.randint(1, 120))]
+        # Somewhere within the next group or two, wherever the writer happens to be.
+        for _ in range(chance.randint(0, 20_000)):
+            pass
+        process.kill()
+        positions += process.lines()
+        process.end()
+        told = [int(position) for position in positions if position is not None]
+        log = asyncio.run(log_of(path))
+        assert len(log) >= told[-1], f"round {number} (seed {seed}): {told[-1]} events were told, {len(log)} are kept"
+        assert [text.split()[1] for text in log] == list(map(str, range(len(log))))
+
+
+def test_what_was_committed_survives_ten_kills(path: Path) -> None:
+    survive(path, rounds=10, seed=random.randrange(10**6))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_what_was_committed_survives_a_hundred_kills(path: Path) -> None:
+    survive(path, rounds=100, seed=random.randrange(10**6))
+
+
+def test_processes_that_share_a_new_file_never_collide(path: Path) -> None:
+    count = 100
+    names = [f"writer{number}" for number in range(4)]
+    processes = [Process("share", path, name, count) for name in names]
+    assert [process.line() for process in processes] == ["ready"] * len(names)
+    for process in processes:
+        assert process.child.stdin is not None
+        process.child.stdin.write(b"go\n")
+    positions = [list(map(int, process.lines())) for process in processes]
+    assert [process.end() for process in processes] == [0] * len(names)
+    assert sorted(position for own in positions for position in own) == list(range(1, count * len(names) + 1))
+    log = asyncio.run(log_of(path))
+    for name, own in zip(names, positions, strict=True):
+        assert [log[position - 1] for position in own] == [f"{name} {number}" for number in range(count)]
+
+
+def test_a_file_that_may_not_grow_keeps_what_it_has_and_goes_on_when_it_may(path: Path) -> None:
+    process = Process("full", path)
+    told = dict(line.split() for line in process.lines())
+    assert process.end() == 0
+    kept = int(told["kept"])
+    assert kept > 0
+    assert told["reason"] in {"full", "failed"}
+    assert int(told["read"]) == kept
+    assert int(told["position"]) == kept + 1
+    log = asyncio.run(log_of(path))
+    assert [text.split()[1] for text in log] == list(map(str, range(kept + 1)))
+
+
+@pytest.fixture
+def foreign_folder() -> Iterator[Path]:
+    """A folder that others may look into but not change, outside of what only its owner may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        yield folder
+        folder.chmod(0o755)
+
+
+def test_a_folder_that_may_not_be_written_is_read_only(foreign_folder: Path) -> None:
+    path = foreign_folder / "sessions.db"
+    foreign_folder.chmod(0o555)
+    process = Process("locked", path)
+    assert process.lines() == [f"read_only {path}"] * 2
+    assert process.end() == 0
+
+
+def test_a_file_that_may_not_be_written_is_read_only(foreign_folder: Path) -> None:
+    path = foreign_folder / "sessions.db"
+
+    async def make() -> None:
+        store = SqliteStore(path)
+        await store.list_sessions()
+        await store.close()
+
+    asyncio.run(make())
+    path.chmod(0o444)
+    foreign_folder.chmod(0o555)
+    process = Process("locked", path)
+    assert process.lines() == [f"read_only {path}"] * 2
+    assert process.end() == 0

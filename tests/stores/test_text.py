@@ -1,0 +1,211 @@
+"""Every event is read back as exactly what was written down."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.errors import StoreError
+from accord.protocol.model import UNSET, Unknown
+from accord.session.content import Annotations, Audio, Block, Image, Link, Resource, Text
+from accord.session.event import (
+    Background,
+    CommandsChanged,
+    CompactionChanged,
+    CompactionChunk,
+    ConfigChanged,
+    Cost,
+    Event,
+    InfoChanged,
+    MessageChanged,
+    MessageChunk,
+    ModeChanged,
+    Noticed,
+    PlanChanged,
+    PlanEntry,
+    StateChanged,
+    TerminalChanged,
+    TerminalExit,
+    TerminalOutput,
+    ToolChanged,
+    ToolContentAdded,
+    UnknownUpdate,
+    UsageChanged,
+    WorkError,
+)
+from accord.session.option import Choice, Command, Group, Select, Toggle
+from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
+from accord.stores.text import decode_event, encode_event
+
+META = {"vendor/key": [1, None, {"a": "b"}]}
+UNKNOWN = Unknown("hologram", {"type": "hologram", "voxels": [1, 2]})
+BLOCKS: list[Block] = [
+    Text("é→😀\n", annotations=Annotations(["user"], "2026-01-01", 0.5, META), meta=META),
+    Image("AAAA", "image/png", uri="file:///a"),
+    Audio("AAAA", "audio/wav"),
+    Link("file:///a", "a", size=3),
+    Resource("file:///a", text="x"),
+    UNKNOWN,
+]
+
+EVENTS: list[Event] = [
+    *(MessageChunk("agent", block, id="m", meta=META) for block in BLOCKS),
+    MessageChanged("user", "m"),
+    MessageChanged("thought", "m", content=BLOCKS, meta=None),
+    MessageChanged("thought", "m", content=None),
+    MessageChanged("thought", "m", content=[]),
+    ToolChanged("t"),
+    ToolChanged("t", title=None, kind=None, status=None, name=None, content=None, locations=None, raw_input=None),
+    ToolChanged(
+        "t",
+        title="Title",
+        kind="further",
+        status="paused",
+        content=[Shown(UNKNOWN), Diff([FileChange("/a", None, "x")]), TerminalView("t"), Unknown("", {})],
+        locations=[Location("/a", 3)],
+        raw_input={"n": 2**80, "f": 1e300, "list": [True, None]},
+        raw_output="text",
+        cancellable=False,
+        created=True,
+        meta=META,
+    ),
+    ToolContentAdded("t", Shown(Text("x"), META)),
+    ToolContentAdded("t", UNKNOWN),
+    TerminalChanged("t", command="ls", output=bytes(range(256)), exit=TerminalExit(1, "KILL"), size=(80, 24)),
+    TerminalChanged("t", command=None, output=None, exit=None, size=None, cancellable=True),
+    TerminalOutput("t", b"\xff\xfe"),
+    PlanChanged([PlanEntry("a", "completed", "high", META)], id="p"),
+    CommandsChanged([Command("a", "b", "c", META)]),
+    ConfigChanged(
+        [
+            Select("a", "A", "x", [Choice("x", "X")], [Group("g", "G", [Choice("y", "Y")])], meta=META),
+            Toggle("b", "B", value=True),
+            Unknown("slider", {"type": "slider"}),
+        ]
+    ),
+    ModeChanged("ask"),
+    InfoChanged(),
+    InfoChanged(title=None, updated_at="2026-01-01T00:00:00Z", meta={}),
+    UsageChanged(1, 2, Cost(0.1, "EUR")),
+    UsageChanged(1, 2, None),
+    Noticed("title", "error", "description"),
+    CompactionChanged("c", "completed", summary=BLOCKS, error=None),
+    CompactionChunk("c", UNKNOWN),
+    StateChanged("idle", "error", WorkError(-32603, "x", {"a": 1}), [Background("terminal", "t")]),
+    StateChanged("running", background=[]),
+    UnknownUpdate("later", {"sessionUpdate": "later"}),
+]
+
+
+def test_there_is_an_example_of_every_event() -> None:
+    assert {type(event) for event in EVENTS} == set(get_args(Event))
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_an_event_is_read_back_as_it_was_written(event: Event) -> None:
+    text = encode_event(event)
+    assert b"\n" not in text
+    assert decode_event(text) == event
+
+
+def test_absent_and_null_stay_different() -> None:
+    event = decode_event(encode_event(ToolChanged("t", title=None)))
+    assert isinstance(event, ToolChanged)
+    assert event.title is None
+    assert event.kind is UNSET
+
+
+@pytest.mark.parametrize(
+    "payload", [{"type": "text", "text": 3}, {"type": "unknown", "tag": "x"}, {}, {"type": ["a"]}], ids=str
+)
+def test_an_unknown_block_keeps_its_payload_whatever_it_looks_like(payload: dict[str, Any]) -> None:
+    event = MessageChunk("agent", Unknown("a tag of its own", payload))
+    assert decode_event(encode_event(event)) == event
+
+
+def test_half_an_emoji_is_kept() -> None:
+    event = MessageChunk("agent", Text("\ud83d"), meta={"\ude00": "\ud83d"})
+    assert decode_event(encode_event(event)) == event
+
+
+def test_what_is_no_number_does_not_become_null() -> None:
+    event = decode_event(encode_event(ToolChanged("t", raw_output=[math.nan, math.inf, None])))
+    assert isinstance(event, ToolChanged)
+    assert math.isnan(event.raw_output[0])
+    assert event.raw_output[1:] == [math.inf, None]
+
+
+def cyclic() -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    value["again"] = value
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [object(), cyclic(), [None, object()], {"\ud800": object()}, ["\ud800", cyclic()], msgspec.Raw(b"{\n}")],
+    ids=["object", "cycle", "object beside null", "object beside a surrogate", "cycle beside a surrogate", "raw"],
+)
+def test_what_json_has_no_words_for_is_refused(value: Any) -> None:
+    with pytest.raises(StoreError) as caught:
+        encode_event(ToolChanged("t", raw_output=value))
+    assert caught.value.reason == "unwritable"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"3",
+        b'"text"',
+        b"{}",
+        b'{"event":"from a later version"}',
+        b'{"event":["x"]}',
+        b'{"event":"message_chunk"}',
+        b'{"event":"message_chunk","speaker":"agent","block":null}',
+        b'{"event":"message_chunk","speaker":"agent","block":{"type":"hologram"}}',
+        b'{"event":"message_chunk","speaker":"nobody","block":{"type":"text","text":"x"}}',
+        b'{"event":"message","speaker":"agent","id":"m","content":3}',
+        b'{"event":"message","speaker":"agent","id":"m","content":"text"}',
+        b'{"event":"terminal_output","id":"t","data":"not base64!"}',
+        b'{"event":"mode","mode":"\xff"}',
+        b"[" * 100_000,
+    ],
+    ids=lambda text: text[:70].decode("ascii", "replace"),
+)
+def test_what_is_no_event_is_unreadable(text: bytes) -> None:
+    with pytest.raises(StoreError) as caught:
+        decode_event(text)
+    assert caught.value.reason == "unreadable"
+
+
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(categories=["L", "Cs"])),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(plain)
+def test_any_json_in_an_event_is_kept(value: Any) -> None:
+    event = ToolChanged("t", raw_input=value, meta={"value": value})
+    text = encode_event(event)
+    assert b"\n" not in text
+    assert decode_event(text) == event
+
+
+@given(plain)
+def test_the_text_is_json_for_everybody(value: Any) -> None:
+    assert json.loads(encode_event(ToolChanged("t", raw_input=value)))["raw_input"] == value
