@@ -27,16 +27,16 @@ MUTANTS = (
         "order",
         "a task per notification",
         "connection/lane.py",
-        "                    await self._drive(result, context)\n",
-        "                    asyncio.ensure_future(result)\n",
+        "                    await _go_on(coroutine, waits_for, run)\n",
+        "                    asyncio.ensure_future(_go_on(coroutine, waits_for, run))\n",
         ORDER + "test_ten_thousand_updates_are_handled_in_order_although_handlers_suspend",
     ),
     Mutant(
         "order",
         "one runner for all lanes",
         "connection/lane.py",
-        "                self._hand_on()\n            while True:",
-        "                pass\n            while True:",
+        "                    self._hand_on_if_mine()\n",
+        "",
         ORDER + "test_a_stuck_session_delays_nothing_of_another",
     ),
     Mutant(
@@ -99,9 +99,9 @@ MUTANTS = (
     Mutant(
         "bounded",
         "the reader never pauses",
-        "connection/connection.py",
-        "        return self._backlog.bytes <= self._backlog.max_bytes\n",
-        "        return True\n",
+        "connection/reception.py",
+        "        return backlog.bytes <= backlog.max_bytes and not self.ended\n",
+        "        return not self.ended\n",
         BOUNDED + "test_a_slow_handler_slows_the_sender_and_loses_nothing",
     ),
     Mutant(

@@ -282,7 +282,7 @@ async def test_senders_that_wait_are_told_when_the_peer_goes(opened: list[Ends],
             await ends.transport.send(b"x" * 100_000)
 
     floods = [asyncio.create_task(flood()) for _ in range(3)]
-    assert await until(lambda: len(ends.transport._turnstile._waiting) == 3)
+    assert await until(lambda: len(ends.transport._turnstile.waiting) == 3)
     ends.hang_up()
     errors = await asyncio.gather(*floods, return_exceptions=True)
     assert [type(error) for error in errors] == [ConnectionLost] * 3

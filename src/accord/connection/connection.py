@@ -32,12 +32,12 @@ from accord.errors import (
 )
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.serialize import TAIL, notification_head
-from accord.protocol.codec import Codec, encode_into
+from accord.protocol.codec import Codec, encode_between, encode_into
 from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
-from accord.transport.interface import DeliveringTransport, Transport
+from accord.transport.interface import DeliveringTransport, PostingTransport, Transport
 
 __all__ = ["Connection"]
 
@@ -81,6 +81,7 @@ class Connection:
         peer: Peer[Call, Inbound] = Peer()
         self._outbox = Outbox(transport)
         self._send = transport.send
+        self._post = transport.post if isinstance(transport, PostingTransport) else _cannot_post
         self._sayable: set[Method] = set()
         self._backlog = Backlog(max_backlog_bytes)
         self._codec = Codec(strict=strict)
@@ -172,12 +173,15 @@ class Connection:
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Let somebody see every text from now on; call what is returned to stop that."""
-        self._outbox.observers = (*self._outbox.observers, observer)
+        self._show((*self._outbox.observers, observer))
 
         def stop() -> None:
-            self._outbox.observers = tuple(each for each in self._outbox.observers if each is not observer)
+            self._show(tuple(each for each in self._outbox.observers if each is not observer))
 
         return stop
+
+    def _show(self, observers: tuple[Observer, ...]) -> None:
+        self._outbox.observers = self._reception.observers = observers
 
     # --- what we say
 
@@ -244,12 +248,10 @@ class Connection:
             self._check_method(method)
         if self.strict:
             self._check_params(method, params)
-        text = bytearray(method.head)
-        encode_into(params, text)
-        text += TAIL
+        text = encode_between(method.head, params, TAIL)
         if self._outbox.observers:
             await self._outbox.send(text)
-        else:
+        elif not self._post(text):
             await self._send(text)
 
     async def call_extension(self, name: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
@@ -321,7 +323,7 @@ class Connection:
     async def _read_all(self) -> AccordError:
         transport = self.transport
         deliver = transport.deliver if isinstance(transport, DeliveringTransport) else self._deliver
-        while await deliver(self._take):
+        while await deliver(self._reception.take) and self._lost is None:
             if not await self._backlog.room():
                 self._calls.fail_inside()
         return ConnectionLost("the peer closed the connection", clean=True)
@@ -335,14 +337,6 @@ class Connection:
             if not take(text):
                 return True
 
-    def _take(self, text: bytes) -> bool:
-        """One text was read; False while there is no room for more."""
-        if self._outbox.observers:
-            for observer in self._outbox.observers:
-                observer("in", text)
-        self._reception.take(text)
-        return self._backlog.bytes <= self._backlog.max_bytes
-
     def _handler_failed(self, error: Exception) -> None:
         self._reception.failed(error)
 
@@ -352,6 +346,7 @@ class Connection:
         """The link is gone: from here on nothing can be asked, and nobody waits in vain."""
         if self._lost is None:
             self._lost = reason
+            self._reception.ended = True
             self._calls.fail_all(reason)
 
     async def _drain_and_stop(self) -> None:
@@ -384,3 +379,8 @@ class Connection:
             log.exception("closing the transport failed")
         finally:
             self._closed.set()
+
+
+def _cannot_post(_text: bytes | bytearray) -> bool:
+    """Stands for `post` where a transport has none."""
+    return False

@@ -11,19 +11,41 @@ from __future__ import annotations
 import asyncio
 import types
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextvars import Context, ContextVar, copy_context
 from typing import Any, TypeAlias
 
 from accord.connection.backlog import Backlog
+from accord.connection.handlers import Handler
 
-__all__ = ["INSIDE", "Lane", "Lanes"]
+__all__ = ["INSIDE", "Lane", "Lanes", "in_lane", "waiting"]
 
-Item: TypeAlias = tuple[Callable[[Any], Any], Any, int]
-"""What to call, with what, and how many bytes of the budget that frees."""
+Item: TypeAlias = tuple[Callable[[Any], Coroutine[Any, Any, Any] | None], Any, int]
+"""What to call, with what, and how many bytes of the budget that frees. Code of others stands in coroutines alone."""
+
+FEW = 4
+"""From more things than this on, a lane that is ready is worth a task."""
 
 INSIDE: ContextVar[object] = ContextVar("INSIDE", default=None)
 """The connection whose handler this code runs in, also in tasks that the handler started."""
+
+
+def in_lane(handler: Handler) -> Callable[[Any], Coroutine[Any, Any, Any]]:
+    """A handler as a lane takes it: a function that gives a coroutine and runs nothing yet."""
+    if handler.suspends:
+        return handler.call
+
+    async def call(argument: Any) -> None:
+        result = handler.call(argument)
+        if result is not None and hasattr(result, "__await__"):
+            await result
+
+    return call
+
+
+async def waiting(awaitable: Awaitable[Any]) -> None:
+    """What a plain function gave that turned out to be something to wait for."""
+    await awaitable
 
 
 class Lane:
@@ -71,14 +93,43 @@ class Lanes:
         return list(self._runners)
 
     def _start_runner(self) -> None:
-        self._runner = asyncio.get_running_loop().create_task(self._run())
-        self._runners.add(self._runner)
+        self._runner = self._start(self._run(), None)
+
+    def _start(self, running: Coroutine[Any, Any, None], context: Context | None) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(running, context=context)
+        self._runners.add(task)
+        return task
+
+    async def _run_alone(self, lane: Lane) -> None:
+        """Empty one lane in a task of its own: dearer than a place in the runner, but each of its things is cheaper."""
+        items, backlog, runner = lane.items, self._backlog, asyncio.current_task()
+        try:
+            while items:
+                call, argument, weight = items.popleft()
+                try:
+                    coroutine = call(argument)
+                    if coroutine is not None:
+                        await coroutine
+                except asyncio.CancelledError:
+                    self._raise_if_cancelled()
+                except Exception as error:  # noqa: BLE001 - whatever a handler does, the next message is handled
+                    self._failed(error)
+                finally:
+                    backlog.bytes -= weight
+                    if backlog.waiter is not None:
+                        backlog.look()
+        finally:
+            del self._lanes[lane.key]
+            self._runners.discard(runner)
 
     async def _run(self) -> None:
         runner = asyncio.current_task()
         try:
             while self._ready and self._runner is runner:
                 lane = self._ready.popleft()
+                if len(lane.items) > FEW:
+                    self._start(self._run_alone(lane), lane.context)
+                    continue
                 try:
                     await self._empty(lane)
                 finally:
@@ -95,18 +146,21 @@ class Lanes:
             self._start_runner()
 
     async def _empty(self, lane: Lane) -> None:
-        items, backlog, context = lane.items, self._backlog, lane.context
+        items, backlog, run = lane.items, self._backlog, lane.context.run
         while items:
             call, argument, weight = items.popleft()
             try:
-                result = context.run(call, argument)
-                if result is not None:
-                    await self._drive(result, context)
+                coroutine = call(argument)
+                if coroutine is not None:
+                    # By hand, not by `await`: most handlers end at once, and one that does not must not be waited for
+                    # by the other lanes.
+                    waits_for = run(coroutine.send, None)
+                    self._hand_on_if_mine()
+                    await _go_on(coroutine, waits_for, run)
+            except StopIteration:
+                pass
             except asyncio.CancelledError:
-                runner = asyncio.current_task()
-                if runner is None or runner.cancelling():
-                    raise
-                # The handler awaited something that was cancelled: its own affair, the lane goes on.
+                self._raise_if_cancelled()
             except Exception as error:  # noqa: BLE001 - whatever a handler does, the next message is handled
                 self._failed(error)
             finally:
@@ -114,20 +168,28 @@ class Lanes:
                 if backlog.waiter is not None:
                     backlog.look()
 
-    @types.coroutine
-    def _drive(self, coroutine: Coroutine[Any, Any, Any], context: Context) -> Generator[Any, Any, None]:
-        """Await a coroutine in a context of its own, and hand the other lanes on when it suspends."""
-        send = coroutine.send
-        try:
-            waiting_for = context.run(send, None)
-            if self._runner is not None and self._runner is asyncio.current_task():
-                self._hand_on()
-            while True:
-                try:
-                    sent = yield waiting_for
-                except BaseException as error:  # noqa: BLE001 - it is the coroutine's, whatever it is
-                    waiting_for = context.run(coroutine.throw, error)
-                else:
-                    waiting_for = context.run(send, sent)
-        except StopIteration:
-            return
+    @staticmethod
+    def _raise_if_cancelled() -> None:
+        """A handler that awaited something that was cancelled is its own affair; a lane that is cancelled ends."""
+        runner = asyncio.current_task()
+        if runner is None or runner.cancelling():
+            raise asyncio.CancelledError
+
+    def _hand_on_if_mine(self) -> None:
+        if self._runner is asyncio.current_task():
+            self._hand_on()
+
+
+@types.coroutine
+def _go_on(coroutine: Coroutine[Any, Any, Any], waits_for: Any, run: Callable[..., Any]) -> Generator[Any, Any, None]:
+    """Await a coroutine that has begun and waits for something, in a context of its own."""
+    try:
+        while True:
+            try:
+                sent = yield waits_for
+            except BaseException as error:  # noqa: BLE001 - it is the coroutine's, whatever it is
+                waits_for = run(coroutine.throw, error)
+            else:
+                waits_for = run(coroutine.send, sent)
+    except StopIteration:
+        return

@@ -16,7 +16,8 @@ from accord.connection.calls import Calls
 from accord.connection.fault import internal_error, invalid_params, not_found, refused
 from accord.connection.handlers import Handler, Handlers
 from accord.connection.handshake import Handshake, announcing, complete
-from accord.connection.lane import Lanes
+from accord.connection.lane import Lanes, in_lane, waiting
+from accord.connection.outbox import Observer
 from accord.connection.shortcut import (
     LARGE_BYTES,
     REFUSED,
@@ -90,12 +91,16 @@ class Reception:
         self._calls = calls
         self._answers = answers
         self._lanes = lanes
+        self._lane_of = lanes.get
         self._backlog = backlog
         self._codec = codec
         self._edition: Edition | None = None
         self._rules = _BEFORE
         self._stream: Stream | None = None
         self.counts = Counts()
+        self.observers: tuple[Observer, ...] = ()
+        self.ended = False
+        """Whether the link is gone: then nothing more is wanted."""
 
     @property
     def edition(self) -> Edition | None:
@@ -111,13 +116,18 @@ class Reception:
 
     # --- texts
 
-    def take(self, text: bytes) -> None:
-        """One text was read. Never raises and never waits."""
+    def take(self, text: bytes) -> bool:
+        """One text was read; False while there is no room for more. Never waits, and raises what observers raise."""
+        for observer in self.observers:
+            observer("in", text)
+        stream, backlog = self._stream, self._backlog
         try:
-            self._take(text)
+            if stream is None or not text.startswith(stream.head) or not self._take_streamed(stream, text):
+                self._take(text)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not become the end of the connection
             self.counts.internal_errors += 1
             self._take_failed(text, internal_error(error, "reading a message"))
+        return backlog.bytes <= backlog.max_bytes and not self.ended
 
     def _take_failed(self, text: bytes, error: ErrorObject) -> None:
         """What we failed to read may be a request, and then it is owed an answer."""
@@ -127,9 +137,6 @@ class Reception:
                 self._answers.refuse(each.id, error, each.method)
 
     def _take(self, text: bytes) -> None:
-        stream = self._stream
-        if stream is not None and text.startswith(stream.head) and self._take_streamed(stream, text):
-            return
         if len(text) > LARGE_BYTES and not self._codec.strict and is_utf8(text) and self._take_large(text):
             return
         message = parse(text, self._rules)
@@ -150,18 +157,16 @@ class Reception:
             return False
         if stream.arrival is not None:
             self._hook(stream.arrival, params)
-        session = params.session_id
-        lane = self._lanes.get(session)
-        if lane is not None:
-            weight = len(text) + OVERHEAD_BYTES
-            self._backlog.bytes += weight
-            lane.items.append((stream.call, params, weight))
-        elif stream.suspends:
-            weight = len(text) + OVERHEAD_BYTES
-            self._backlog.bytes += weight
-            self._lanes.add(session, (stream.call, params, weight))
+        lane = self._lane_of(params.session_id)
+        if lane is None and not stream.suspends:
+            self._run_at_once(stream.call, params, params.session_id)
+            return True
+        weight = len(text) + OVERHEAD_BYTES
+        self._backlog.bytes += weight
+        if lane is None:
+            self._lanes.add(params.session_id, (stream.in_lane, params, weight))
         else:
-            self._run_at_once(stream.call, params, session)
+            lane.items.append((stream.in_lane, params, weight))
         return True
 
     def _take_large(self, text: bytes) -> bool:
@@ -322,7 +327,7 @@ class Reception:
         if handler.suspends or self._lanes.get(session) is not None:
             weight = size + OVERHEAD_BYTES
             self._backlog.add(weight)
-            self._lanes.add(session, (handler.call, params, weight))
+            self._lanes.add(session, (in_lane(handler), params, weight))
         else:
             self._run_at_once(handler.call, params, session)
 
@@ -334,7 +339,7 @@ class Reception:
             self.failed(error)
             return
         if result is not None and hasattr(result, "__await__"):
-            self._lanes.add(session, (lambda _: result, None, 0))
+            self._lanes.add(session, (waiting, result, 0))
 
     def _hook(self, hook: Callable[[Any], None], params: Any) -> None:
         try:
@@ -376,7 +381,7 @@ class Reception:
         held, self._handshake.held = self._handshake.held or [], None
         for text in held:
             self._backlog.free(len(text) + OVERHEAD_BYTES)
-            self.take(text)
+            self._take(text)
 
 
 def _given(params: Json | None) -> Json:

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from accord.connection.handlers import Handler
+from accord.connection.lane import in_lane
 from accord.protocol.codec import decoder_for
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.model import Int64
@@ -92,13 +93,14 @@ def typed_result(result: Any) -> msgspec.json.Decoder[Any]:
 class Stream:
     """A notification whose texts all began with the same bytes so far."""
 
-    __slots__ = ("arrival", "call", "decode", "head", "suspends")
+    __slots__ = ("arrival", "call", "decode", "head", "in_lane", "suspends")
 
     def __init__(
         self, head: bytes, method: NotificationMethod[Any], handler: Handler, arrival: Callable[[Any], None] | None
     ) -> None:
         self.head = head
         self.call = handler.call
+        self.in_lane = in_lane(handler)
         self.suspends = handler.suspends
         self.arrival = arrival
         self.decode = typed_message(method).decode

@@ -17,7 +17,7 @@ from accord.errors import LocalProtocolError
 from accord.protocol.model import Choice, Unknown
 from accord.protocol.salvage import Misfit, Salvage
 
-__all__ = ["Codec", "Misfit", "decoder_for", "encode", "encode_into"]
+__all__ = ["Codec", "Misfit", "decoder_for", "encode", "encode_between", "encode_into"]
 
 
 def _write_unknown(value: Any) -> Any:
@@ -84,6 +84,24 @@ def encode_into(value: Any, text: bytearray) -> None:
         if holds_no_number:
             del text[start:]
             raise LocalProtocolError("NaN and infinity cannot be written as JSON", expected="a finite number")
+
+
+def encode_between(head: bytes, value: Any, tail: bytes) -> bytes | bytearray:
+    """The JSON text of a value between two others; the quickest way for small ones.
+
+    Raises:
+        LocalProtocolError: JSON has no words for it.
+    """
+    try:
+        body = _ENCODER.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        body = b"null"  # to be looked at again
+    if len(body) > _LARGE_BYTES or b"null" in body:
+        text = bytearray(head)
+        encode_into(value, text)
+        text += tail
+        return text
+    return head + body + tail
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-__all__ = ["DeliveringTransport", "Transport"]
+__all__ = ["DeliveringTransport", "PostingTransport", "Transport"]
 
 
 @runtime_checkable
@@ -61,5 +61,17 @@ class DeliveringTransport(Transport, Protocol):
         Raises:
             ConnectionLost: The link broke.
             FrameError: What the peer sends cannot be read any further.
+        """
+        ...
+
+
+@runtime_checkable
+class PostingTransport(Transport, Protocol):
+    """A transport that can also take a text without a coroutine, where there is nothing to wait for."""
+
+    def post(self, text: bytes | bytearray) -> bool:
+        """Send one text as `send` would, if that would not suspend; False if `send` has to do it.
+
+        Now and then it is False for no other reason than that the loop needs a turn.
         """
         ...

@@ -133,7 +133,8 @@ class PolledSink:
         self._chunks: deque[bytes | bytearray] = deque()
         self._offset = 0  # what has left of the first chunk
         self.buffered_bytes = 0
-        self._tail: bytearray | None = None  # the last chunk, while it may still grow
+        self.tail: bytearray | None = None
+        """What leaves last, while it may still grow; whoever lets it grow counts that in `buffered_bytes`."""
         self._in_turn = False
         self._wrote_at = 0.0
         self._watched = False
@@ -152,19 +153,6 @@ class PolledSink:
         self._append(frame)
         if self.buffered_bytes >= SLICE_BYTES and not self._watched:
             self.flush()
-
-    def put_line(self, text: bytes | bytearray) -> bool:
-        """Append one line to what leaves at the end of this turn; False if nothing does that it would fit behind.
-
-        What the stream of a burst takes: no frame of its own is made for it.
-        """
-        tail = self._tail
-        if tail is None or len(tail) + len(text) + 1 >= SLICE_BYTES:
-            return False
-        tail += text
-        tail += b"\n"
-        self.buffered_bytes += len(text) + 1
-        return True
 
     def _put_at_once(self, frame: bytes | bytearray) -> None:
         written = self._write(frame)
@@ -189,8 +177,8 @@ class PolledSink:
             if written < size_bytes:
                 self._offset += written
                 break
-            if self._chunks.popleft() is self._tail:
-                self._tail = None
+            if self._chunks.popleft() is self.tail:
+                self.tail = None
             self._offset = 0
         if self._chunks:
             self._watch()
@@ -204,7 +192,7 @@ class PolledSink:
         self._closed = True
         self._unwatch()
         self._chunks.clear()
-        self._tail = None
+        self.tail = None
         self.buffered_bytes = 0
         with contextlib.suppress(OSError):
             os.set_blocking(self._descriptor, self._was_blocking)
@@ -213,16 +201,16 @@ class PolledSink:
     def _append(self, frame: bytes | bytearray) -> None:
         size_bytes = len(frame)
         self.buffered_bytes += size_bytes
-        tail = self._tail
+        tail = self.tail
         if size_bytes >= SLICE_BYTES:
             # Large enough to go alone: joining it with others would only copy it.
             self._chunks.append(frame)
-            self._tail = None
+            self.tail = None
         elif tail is not None and len(tail) < SLICE_BYTES:
             tail += frame
         else:
-            self._tail = bytearray(frame)
-            self._chunks.append(self._tail)
+            self.tail = bytearray(frame)
+            self._chunks.append(self.tail)
 
     def _write(self, data: bytes | bytearray | memoryview) -> int:
         try:

@@ -45,7 +45,6 @@ class StreamTransport:
         force_threads: bool = False,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._framing = framing
         self._reader = reader_for(framing, max_bytes)
         self._texts: deque[bytes] = deque()
         self._receiver: asyncio.Future[bool] | None = None
@@ -64,6 +63,7 @@ class StreamTransport:
         # the first.
         self._source = open_source(read_from, self._feed, self._on_input_error, force_threads=force_threads)
         self._sink = _open_sink(write_to, self._on_room, self._on_output_error, force_threads=force_threads)
+        self._bursts = self._sink if framing == "lines" and isinstance(self._sink, PolledSink) else None
 
     async def send(self, text: bytes | bytearray) -> None:
         """See `Transport.send`.
@@ -72,20 +72,6 @@ class StreamTransport:
             ConnectionLost: The peer no longer reads, or this end was closed.
             LocalProtocolError: The text holds a newline and lines are spoken.
         """
-        if self._is_quiet and b"\n" not in text and self._sink.put_line(text):
-            self._unyielded_bytes += len(text) + 1
-        else:
-            await self._send_frame(text)
-        if self._unyielded_bytes >= SLICE_BYTES:
-            self._unyielded_bytes = 0
-            await asyncio.sleep(0)
-
-    @property
-    def _is_quiet(self) -> bool:
-        """Whether a line may go straight to what is about to leave: nobody waits, and nothing is wrong."""
-        return self._framing == "lines" and not self._turnstile and not self._closed and self._output_error is None
-
-    async def _send_frame(self, text: bytes | bytearray) -> None:
         if self._closed or self._output_error is not None:
             raise await self._loss()
         frame = frame_headers(text) if self._reader.framing == "headers" else frame_line(text)
@@ -98,6 +84,23 @@ class StreamTransport:
             self._unyielded_bytes += len(frame)
         if not passed or self._output_error is not None:
             raise await self._loss()
+        if self._unyielded_bytes >= SLICE_BYTES:
+            self._unyielded_bytes = 0
+            await asyncio.sleep(0)
+
+    def post(self, text: bytes | bytearray) -> bool:
+        """See `PostingTransport.post`: lines of a burst are appended to what leaves at the end of this turn."""
+        sink = self._bursts
+        if sink is None or sink.tail is None or self._closed or self._turnstile.waiting or b"\n" in text:
+            return False
+        tail, size_bytes = sink.tail, len(text) + 1
+        if len(tail) + size_bytes >= SLICE_BYTES:
+            self._unyielded_bytes = SLICE_BYTES  # so `send`, which has to take this one, gives the loop a turn
+            return False
+        tail += text
+        tail += b"\n"
+        sink.buffered_bytes += size_bytes
+        return True
 
     async def receive(self) -> bytes | None:
         """See `Transport.receive`.
@@ -231,15 +234,15 @@ class StreamTransport:
 
     def _hand_over(self, texts: list[bytes]) -> None:
         """Give texts to whoever takes them as they come; what they do not want yet stays."""
-        for index, text in enumerate(texts):
-            try:
-                wanted = self._take is not None and self._take(text)
-            except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
-                self._stop_taking(error, texts[index + 1 :])
-                return
-            if not wanted:
-                self._stop_taking(None, texts[index + 1 :])
-                return
+        take, left = self._take or _refuse, iter(texts)
+        try:
+            for text in left:
+                if not take(text):
+                    self._stop_taking(None, list(left))
+                    return
+        except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
+            self._stop_taking(error, list(left))
+            return
         if self._ended:
             self._source.wanted = False
             self._wake_receiver()
@@ -265,6 +268,11 @@ class StreamTransport:
     def _wake_receiver(self) -> None:
         if self._receiver is not None and not self._receiver.done():
             self._receiver.set_result(False)
+
+
+def _refuse(_text: bytes) -> bool:
+    """Takes nothing."""
+    return False
 
 
 def open_source(

@@ -147,10 +147,6 @@ class ThreadedSink:
         self.buffered_bytes += len(frame)
         self._frames.put(frame)
 
-    def put_line(self, _text: bytes | bytearray) -> bool:
-        """See `accord.transport.polled.PolledSink.put_line`; here every line is put as a frame."""
-        return False
-
     def flush(self) -> None:
         """Nothing to do: the thread writes as fast as it can."""
 

@@ -24,32 +24,32 @@ class Turnstile:
     behind.
     """
 
-    __slots__ = ("_fits", "_put", "_waiting")
+    __slots__ = ("_fits", "_put", "waiting")
 
     def __init__(self, fits: Callable[[int], bool], put: Callable[[bytes | bytearray], object]) -> None:
         self._fits = fits
         self._put = put
-        self._waiting: deque[tuple[bytes | bytearray, Future[bool]]] = deque()
+        self.waiting: deque[tuple[bytes | bytearray, Future[bool]]] = deque()
 
     def __bool__(self) -> bool:
-        return bool(self._waiting)
+        return bool(self.waiting)
 
     async def wait(self, text: bytes | bytearray) -> bool:
         """Wait until `text` was put in; False means that it never will be."""
         ticket: tuple[bytes | bytearray, Future[bool]] = (text, get_running_loop().create_future())
-        self._waiting.append(ticket)
+        self.waiting.append(ticket)
         try:
             return await ticket[1]
         except CancelledError:
-            if ticket in self._waiting:
-                self._waiting.remove(ticket)
+            if ticket in self.waiting:
+                self.waiting.remove(ticket)
                 # Room that was too small for this text may do for the next.
                 self.advance()
             raise
 
     def advance(self) -> None:
         """Let pass whoever fits now."""
-        waiting = self._waiting
+        waiting = self.waiting
         while waiting and self._fits(len(waiting[0][0])):
             text, passed = waiting.popleft()
             # Its task is cancelled but did not run yet: it must find that nothing was sent.
@@ -60,7 +60,7 @@ class Turnstile:
 
     def shut(self) -> None:
         """Send everybody away."""
-        while self._waiting:
-            passed = self._waiting.popleft()[1]
+        while self.waiting:
+            passed = self.waiting.popleft()[1]
             if not passed.done():
                 passed.set_result(False)
