@@ -82,7 +82,8 @@ class Connection:
         self._outbox = Outbox(transport)
         self._send = transport.send
         self._post = transport.post if isinstance(transport, PostingTransport) else _cannot_post
-        self._sayable: set[Method] = set()
+        self._streamed: Method | None = None
+        """The notification that was said last, while nothing has to be checked or shown before it is said again."""
         self._backlog = Backlog(max_backlog_bytes)
         self._codec = Codec(strict=strict)
         self._lanes = Lanes(self, self._backlog, self._handler_failed)
@@ -100,6 +101,7 @@ class Connection:
             self._backlog,
             self._codec,
         )
+        self._reception.on_edition = self._forget_streamed
         self._reader: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
         self._lost: AccordError | None = None
@@ -182,6 +184,10 @@ class Connection:
 
     def _show(self, observers: tuple[Observer, ...]) -> None:
         self._outbox.observers = self._reception.observers = observers
+        self._forget_streamed()
+
+    def _forget_streamed(self) -> None:
+        self._streamed = None
 
     # --- what we say
 
@@ -205,8 +211,7 @@ class Connection:
                 raise LocalProtocolError("this connection does not speak the edition of that initialize")
             answer: R = await self.initialize(params, (edition,), timeout_seconds=timeout_seconds)
             return answer
-        if method not in self._sayable:
-            self._check_method(method)
+        self._check_method(method)
         if self.strict:
             self._check_params(method, params)
         session = getattr(params, "session_id", None)
@@ -233,7 +238,6 @@ class Connection:
                 f"the answer to initialize does not fit: {misfit}", field=misfit.field, expected=misfit.expected
             ) from None
         self._reception.edition = edition
-        self._sayable.clear()
         return result
 
     async def notify(self, method: NotificationMethod[P], params: P) -> None:
@@ -243,16 +247,22 @@ class Connection:
             LocalProtocolError: This edition or side has no such notification; nothing was sent.
             ConnectionLost: The link is gone.
         """
-        if self._lost is not None or method not in self._sayable:
-            self._check_open()
-            self._check_method(method)
+        if method is not self._streamed:
+            await self._notify_with_care(method, params)
+            return
+        text = encode_between(method.head, params, TAIL)
+        if not self._post(text):
+            await self._send(text)
+
+    async def _notify_with_care(self, method: NotificationMethod[P], params: P) -> None:
+        """The first of its kind, or one that somebody watches; what follows it may need no further look."""
+        self._check_open()
+        self._check_method(method)
         if self.strict:
             self._check_params(method, params)
-        text = encode_between(method.head, params, TAIL)
-        if self._outbox.observers:
-            await self._outbox.send(text)
-        elif not self._post(text):
-            await self._send(text)
+        elif not self._outbox.observers:
+            self._streamed = method
+        await self._outbox.send(encode_between(method.head, params, TAIL))
 
     async def call_extension(self, name: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
         """Call a method outside the specification; params and result are plain JSON values."""
@@ -289,7 +299,6 @@ class Connection:
             known = edition.notification(theirs, method.name)
         if known is not method:
             raise LocalProtocolError(f"{method!r} is not what {theirs}s serve in {edition.name}", field=method.name)
-        self._sayable.add(method)
 
     def _check_params(self, method: Method, params: Any) -> None:
         text = bytearray()
@@ -346,6 +355,7 @@ class Connection:
         """The link is gone: from here on nothing can be asked, and nobody waits in vain."""
         if self._lost is None:
             self._lost = reason
+            self._forget_streamed()
             self._reception.ended = True
             self._calls.fail_all(reason)
 

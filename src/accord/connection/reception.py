@@ -99,6 +99,8 @@ class Reception:
         self._stream: Stream | None = None
         self.counts = Counts()
         self.observers: tuple[Observer, ...] = ()
+        self.on_edition: Callable[[], None] = lambda: None
+        """Called when an edition was agreed on."""
         self.ended = False
         """Whether the link is gone: then nothing more is wanted."""
 
@@ -113,6 +115,7 @@ class Reception:
         self._rules = edition.rules
         self._stream = None
         self._calls.cancels = edition.cancels_requests
+        self.on_edition()
 
     # --- texts
 

@@ -37,6 +37,7 @@ def _read_untagged(kind: Choice, value: Any) -> Any:
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)
+_encode = _ENCODER.encode
 _LARGE_BYTES = 64 * 1024
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 
@@ -71,7 +72,7 @@ def encode_into(value: Any, text: bytearray) -> None:
         _ENCODER.encode_into(value, text, -1)
         # msgspec writes NaN and the infinities as null without a word. Looking for that word in a large text costs more
         # than looking at the few values it is mostly made of.
-        suspect = len(text) > _LARGE_BYTES or text.find(b"null", start) >= 0
+        suspect = len(text) > _LARGE_BYTES or text.rfind(b"null", start) >= 0
         holds_no_number = suspect and _holds_no_number(value)
     except UnicodeEncodeError:
         # A lone surrogate, as JavaScript peers make when they cut an emoji between two chunks: escaped, it may go.
@@ -93,10 +94,11 @@ def encode_between(head: bytes, value: Any, tail: bytes) -> bytes | bytearray:
         LocalProtocolError: JSON has no words for it.
     """
     try:
-        body = _ENCODER.encode(value)
+        body = _encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError):
         body = b"null"  # to be looked at again
-    if len(body) > _LARGE_BYTES or b"null" in body:
+    # `rfind`, because it is the fastest way to look for a few bytes.
+    if len(body) > _LARGE_BYTES or body.rfind(b"null") >= 0:
         text = bytearray(head)
         encode_into(value, text)
         text += tail

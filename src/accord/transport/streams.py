@@ -26,6 +26,8 @@ HIGH_WATER_BYTES = 256 * 1024
 
 FLUSH_SECONDS = 1.0
 
+_LF = 0x0A
+
 
 class StreamTransport:
     """A `Transport` over a descriptor to read and one to write, both of which it owns from now on.
@@ -57,6 +59,7 @@ class StreamTransport:
         self._gone = asyncio.Event()
         self._flushed: asyncio.Future[None] | None = None
         self._turnstile = Turnstile(self._fits, self._put)
+        self._waiting = self._turnstile.waiting
         enlarge_pipe(read_from)
         enlarge_pipe(write_to)
         # In this order, and closed in the other: both may be one socket, whose blocking mode is restored by
@@ -91,7 +94,7 @@ class StreamTransport:
     def post(self, text: bytes | bytearray) -> bool:
         """See `PostingTransport.post`: lines of a burst are appended to what leaves at the end of this turn."""
         sink = self._bursts
-        if sink is None or sink.tail is None or self._closed or self._turnstile.waiting or b"\n" in text:
+        if sink is None or sink.tail is None or self._closed or self._waiting or _LF in text:
             return False
         tail, size_bytes = sink.tail, len(text) + 1
         if len(tail) + size_bytes >= SLICE_BYTES:

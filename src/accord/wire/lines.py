@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["LineReader", "frame_line"]
 
 
+# As numbers: looking for a byte that way is several times as fast as looking for a string of one.
+_LF, _CR = b"\n\r"
+
 # From this size on a piece stands for itself.
 _PIECE_BYTES = 4096
 
@@ -53,7 +56,7 @@ class LineReader:
                 return []
             self._opening = None
             data = opening
-        if b"\n" not in data:
+        if _LF not in data:
             self._hold(data)
             return []
         return self._split(data)
@@ -71,7 +74,7 @@ class LineReader:
         if self._held:
             lines[0] = b"".join([*self._held, lines[0]])
             self._let_go()
-        if b"\r" in data or lines[0].endswith(b"\r"):
+        if _CR in data or lines[0].endswith(b"\r"):
             lines = [line.removesuffix(b"\r") for line in lines]
         # Only a large piece, or one that ends a held line, can hold a line over the limit.
         if len(data) > self._max_bytes or len(lines[0]) > self._max_bytes:
@@ -116,7 +119,7 @@ def frame_line(text: bytes | bytearray) -> bytes | bytearray:
     Raises:
         LocalProtocolError: The text holds a newline and would be read as two.
     """
-    if b"\n" in text:
+    if _LF in text:
         raise LocalProtocolError("a text for one line holds a newline", expected="a text without newlines")
     if isinstance(text, bytearray):
         text += b"\n"
