@@ -17,7 +17,10 @@ class Transport(Protocol):
     """
 
     async def send(self, text: bytes | bytearray) -> None:
-        """Send one text, behind all that were sent before it, also by other tasks.
+        """Send one text, behind all that were sent before it.
+
+        Where several tasks have to wait, they are served in the order in which they came; one that was just served may
+        say a little more before the next.
 
         Suspends while the peer does not read, and otherwise now and then for one turn of the loop. A sender
         that is cancelled has sent all of its text or nothing: frames are never torn. The text belongs to the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accord.errors import ConnectionLost, FrameError
 from accord.transport.descriptors import can_poll, enlarge_pipe
@@ -27,6 +27,9 @@ HIGH_WATER_BYTES = 256 * 1024
 FLUSH_SECONDS = 1.0
 
 _LF = 0x0A
+
+# How much a sender that had to wait may say before it has to wait again behind the others.
+_FAVOUR_BYTES = 16 * 1024
 
 
 class StreamTransport:
@@ -58,7 +61,9 @@ class StreamTransport:
         self._closed = False
         self._gone = asyncio.Event()
         self._flushed: asyncio.Future[None] | None = None
-        self._turnstile = Turnstile(self._fits, self._put)
+        self._turnstile = Turnstile(self._fits, self._put, _FAVOUR_BYTES)
+        self._favoured: asyncio.Task[Any] | None = None
+        self._favour_bytes = 0
         self._waiting = self._turnstile.waiting
         enlarge_pipe(read_from)
         enlarge_pipe(write_to)
@@ -78,9 +83,10 @@ class StreamTransport:
         if self._closed or self._output_error is not None:
             raise await self._loss()
         frame = frame_headers(text) if self._reader.framing == "headers" else frame_line(text)
-        if self._turnstile or not self._fits(len(frame)):
+        if (self._waiting and not self._may_go_on(len(frame))) or not self._fits(len(frame)):
             passed = await self._turnstile.wait(frame)
             self._unyielded_bytes = 0
+            self._favoured, self._favour_bytes = asyncio.current_task(), _FAVOUR_BYTES
         else:
             passed = True
             self._sink.put(frame)
@@ -94,7 +100,9 @@ class StreamTransport:
     def post(self, text: bytes | bytearray) -> bool:
         """See `PostingTransport.post`: lines of a burst are appended to what leaves at the end of this turn."""
         sink = self._bursts
-        if sink is None or sink.tail is None or self._closed or self._waiting or _LF in text:
+        if sink is None or sink.tail is None or self._closed or _LF in text:
+            return False
+        if self._waiting and not self._may_go_on(len(text)):
             return False
         tail, size_bytes = sink.tail, len(text) + 1
         if len(tail) + size_bytes >= SLICE_BYTES:
@@ -103,6 +111,16 @@ class StreamTransport:
         tail += text
         tail += b"\n"
         sink.buffered_bytes += size_bytes
+        return True
+
+    def _may_go_on(self, size_bytes: int) -> bool:
+        """Whether the sender is the one that has waited last, and has not said much since.
+
+        Otherwise many senders would have to wait once for each of their texts.
+        """
+        if self._favour_bytes < size_bytes or self._favoured is not asyncio.current_task():
+            return False
+        self._favour_bytes -= size_bytes
         return True
 
     async def receive(self) -> bytes | None:

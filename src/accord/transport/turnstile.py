@@ -17,18 +17,21 @@ SLICE_BYTES = 64 * 1024
 
 
 class Turnstile:
-    """The queue before a bounded buffer.
+    """The queue before a bounded buffer; who passes is promised room for `share_bytes` more.
 
     Whoever makes room puts the text of the first in line in, on its behalf. So nobody overtakes it between
     being woken and running, and a cancelled sender has either passed with its whole text or left nothing
     behind.
     """
 
-    __slots__ = ("_fits", "_put", "waiting")
+    __slots__ = ("_fits", "_put", "_share_bytes", "waiting")
 
-    def __init__(self, fits: Callable[[int], bool], put: Callable[[bytes | bytearray], object]) -> None:
+    def __init__(
+        self, fits: Callable[[int], bool], put: Callable[[bytes | bytearray], object], share_bytes: int = 0
+    ) -> None:
         self._fits = fits
         self._put = put
+        self._share_bytes = share_bytes
         self.waiting: deque[tuple[bytes | bytearray, Future[bool]]] = deque()
 
     def __bool__(self) -> bool:
@@ -48,9 +51,10 @@ class Turnstile:
             raise
 
     def advance(self) -> None:
-        """Let pass whoever fits now."""
-        waiting = self.waiting
-        while waiting and self._fits(len(waiting[0][0])):
+        """Let pass whoever fits now, with what each of them may say at once."""
+        waiting, promised_bytes = self.waiting, 0
+        while waiting and self._fits(len(waiting[0][0]) + promised_bytes):
+            promised_bytes += self._share_bytes
             text, passed = waiting.popleft()
             # Its task is cancelled but did not run yet: it must find that nothing was sent.
             if passed.done():
