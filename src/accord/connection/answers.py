@@ -94,7 +94,7 @@ class Answers:
         """Run the handler, beside everything else."""
         if inbound.began:
             return  # cancelled while it waited in its lane, and answered
-        inbound.task = asyncio.get_running_loop().create_task(self._run(inbound))
+        inbound.task = asyncio.get_running_loop().create_task(self._run(inbound), name=inbound.method)
         self._backlog.add(OPEN_REQUEST_BYTES)
         self._tasks.add(inbound.task)
 

@@ -37,7 +37,7 @@ from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
-from accord.transport.interface import DeliveringTransport, PostingTransport, Transport
+from accord.transport.interface import DeliveringTransport, Transport
 
 __all__ = ["Connection"]
 
@@ -81,7 +81,7 @@ class Connection:
         peer: Peer[Call, Inbound] = Peer()
         self._outbox = Outbox(transport)
         self._send = transport.send
-        self._post = transport.post if isinstance(transport, PostingTransport) else _cannot_post
+        self._post = self._outbox.post_at_once
         self._streamed: Method | None = None
         """The notification that was said last, while nothing has to be checked or shown before it is said again."""
         self._backlog = Backlog(max_backlog_bytes)
@@ -389,8 +389,3 @@ class Connection:
             log.exception("closing the transport failed")
         finally:
             self._closed.set()
-
-
-def _cannot_post(_text: bytes | bytearray) -> bool:
-    """Stands for `post` where a transport has none."""
-    return False

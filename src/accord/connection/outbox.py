@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from accord.errors import TransportError
-from accord.transport.interface import Transport
+from accord.transport.interface import PostingTransport, Transport
 
 __all__ = ["Observer", "Outbox"]
 
@@ -20,7 +20,8 @@ class Outbox:
     """The writing half of a connection."""
 
     def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+        self._send = transport.send
+        self.post_at_once = transport.post if isinstance(transport, PostingTransport) else _cannot_post
         self.observers: tuple[Observer, ...] = ()
         self._posts: set[asyncio.Task[None]] = set()
 
@@ -34,7 +35,8 @@ class Outbox:
             seen = bytes(text)
             for observer in self.observers:
                 observer("out", seen)
-        await self._transport.send(text)
+        if not self.post_at_once(text):
+            await self._send(text)
 
     def post(self, text: bytes) -> asyncio.Task[None]:
         """Send one text without waiting for it; if the link is gone, so is the text."""
@@ -50,3 +52,8 @@ class Outbox:
     def tasks(self) -> list[asyncio.Task[None]]:
         """What was posted and has not left yet."""
         return list(self._posts)
+
+
+def _cannot_post(_text: bytes | bytearray) -> bool:
+    """Stands for `post` where a transport has none."""
+    return False

@@ -217,19 +217,19 @@ class Reception:
     # --- messages
 
     def _take_message(self, message: Message, text: bytes, batch: BatchAnswer | None) -> None:
-        match message:
-            case Result(id=id_, result=result):
-                self._calls.succeed(id_, result)
-            case Failure(id=id_, error=error):
-                self._calls.fail(id_, error)
-            case Malformed():
-                self._take_malformed(message, text, batch)
-            case Request(method="initialize") if self._side == "agent":
+        if isinstance(message, Request):
+            if message.method == "initialize" and self._side == "agent":
                 self._initialize(message, batch)
-            case Request():
+            else:
                 self._take_request(message, len(text), batch)
-            case Notification():
-                self._take_notification(message, text)
+        elif isinstance(message, Result):
+            self._calls.succeed(message.id, message.result)
+        elif isinstance(message, Notification):
+            self._take_notification(message, text)
+        elif isinstance(message, Failure):
+            self._calls.fail(message.id, message.error)
+        else:
+            self._take_malformed(message, text, batch)
 
     def _take_malformed(self, message: Malformed, text: bytes, batch: BatchAnswer | None) -> None:
         self.counts.malformed += 1
