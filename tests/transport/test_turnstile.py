@@ -15,9 +15,9 @@ class Buffer:
         self.texts: list[bytes] = []
         self.turnstile = Turnstile(lambda size: size <= self.room_bytes, self.put)
 
-    def put(self, text: bytes) -> None:
+    def put(self, text: bytes | bytearray) -> None:
         self.room_bytes -= len(text)
-        self.texts.append(text)
+        self.texts.append(bytes(text))
 
     def make_room(self, size_bytes: int) -> None:
         self.room_bytes += size_bytes
