@@ -283,6 +283,11 @@ class Target:
                 while not self._is_idle():
                     self._listen()
                     await asyncio.sleep(0)
+                # What was answered last may still be on its way, through a thread: this comes behind it.
+                await self._probe()
+                while not self._is_idle():
+                    self._listen()
+                    await asyncio.sleep(0)
         except TimeoutError:
             raise AssertionError(f"{self!r} did not settle: {self._state()}, {self._differences()}") from None
         self.zoo.gate.clear()
