@@ -27,8 +27,8 @@ MUTANTS = (
         "order",
         "a task per notification",
         "connection/lane.py",
-        "                    await _go_on(coroutine, waits_for, run)\n",
-        "                    asyncio.ensure_future(_go_on(coroutine, waits_for, run))\n",
+        "                        await coroutine\n",
+        "                        asyncio.ensure_future(coroutine)\n",
         ORDER + "test_ten_thousand_updates_are_handled_in_order_although_handlers_suspend",
     ),
     Mutant(
@@ -37,7 +37,7 @@ MUTANTS = (
         "connection/lane.py",
         "                    self._hand_on_if_mine()\n",
         "",
-        ORDER + "test_a_stuck_session_delays_nothing_of_another",
+        ORDER + "test_an_answer_waits_for_the_earlier_updates_of_the_session_it_names",
     ),
     Mutant(
         "order",
@@ -74,9 +74,9 @@ MUTANTS = (
     Mutant(
         "order",
         "one lane for all sessions",
-        "connection/reception.py",
-        "        session = params.session_id\n        lane = self._lanes.get(session)",
-        '        session = "all"\n        lane = self._lanes.get(session)',
+        "connection/lane.py",
+        "        lane = self._lanes.get(key)\n",
+        '        key = "all"\n        lane = self._lanes.get(key)\n',
         ORDER + "test_a_stuck_session_delays_nothing_of_another",
     ),
     Mutant(
