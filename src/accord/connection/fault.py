@@ -9,14 +9,22 @@ from __future__ import annotations
 
 import logging
 import uuid
-from typing import Any
 
 from accord.errors import RequestError, request_error
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.serialize import error_text
 from accord.protocol.salvage import Misfit
 
-__all__ = ["CANCELLED", "error_answer", "internal_error", "invalid_params", "not_found", "raised", "refused"]
+__all__ = [
+    "CANCELLED",
+    "error_answer",
+    "internal_error",
+    "invalid_params",
+    "not_found",
+    "raised",
+    "refused",
+    "serialize_error",
+]
 
 log = logging.getLogger("accord.connection")
 
@@ -63,8 +71,3 @@ def serialize_error(id_: RequestId, error: ErrorObject, doing: str) -> bytes:
         return error_text(id_, error)
     except (TypeError, ValueError, RecursionError) as problem:
         return error_text(id_, internal_error(problem, doing))
-
-
-def describe(value: Any) -> str:
-    """A value's type, for logs: values themselves may be secret."""
-    return type(value).__name__

@@ -16,7 +16,6 @@ Nothing here knows a method or an edition.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, Union
 
 import msgspec
@@ -184,4 +183,3 @@ def required_keys(kind: type[Wire]) -> list[str]:
 
 
 Choice: TypeAlias = type[Untagged] | type[UntaggedLists]
-Convert: TypeAlias = Callable[[Any, Any], Any]
