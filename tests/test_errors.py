@@ -176,11 +176,11 @@ def test_an_internal_error_names_the_entry_in_the_log() -> None:
 
 
 def test_permission_denied_names_the_scope() -> None:
-    assert PermissionDenied(data={"scope": "fs.write"}).scope == "fs.write"
+    assert PermissionDenied.from_answer(PermissionDenied.code, "", {"scope": "fs.write"}).scope == "fs.write"
 
 
 def test_auth_required_offers_the_ways_to_log_in() -> None:
-    assert AuthRequired(data={"authMethods": [{"id": "a"}, 1]}).auth_methods == [{"id": "a"}, 1]
+    assert AuthRequired.from_answer(AuthRequired.code, "", {"authMethods": [{"id": "a"}, 1]}).auth_methods == [{"id": "a"}, 1]
 
 
 def test_an_unsupported_version_names_those_that_are() -> None:
@@ -192,7 +192,7 @@ def test_an_unsupported_version_names_those_that_are() -> None:
     [(5, 5.0), (0.5, 0.5), (0, 0.0), ("5", None), (None, None), (True, None), (-1, None), (10**400, None), ([], None)],
 )
 def test_a_rate_limit_says_how_long_to_wait_if_it_is_a_time(value: Any, seconds: float | None) -> None:
-    assert RateLimited(data={"retryAfter": value}).retry_after == seconds
+    assert RateLimited.from_answer(RateLimited.code, "", {"retryAfter": value}).retry_after == seconds
 
 
 NO_FACTS: list[Any] = [None, "text", 1, [], [1], {}, {"method": 1, "field": None, "expected": [], "scope": {}}]
@@ -206,10 +206,10 @@ def test_data_of_the_wrong_shape_is_no_fact_and_no_failure(data: Any) -> None:
     assert InvalidParams(data=data).field is None
     assert InvalidParams(data=data).expected is None
     assert InternalError(data=data).correlation_id is None
-    assert PermissionDenied(data=data).scope is None
-    assert AuthRequired(data=data).auth_methods == []
+    assert PermissionDenied.from_answer(PermissionDenied.code, "", data).scope is None
+    assert AuthRequired.from_answer(AuthRequired.code, "", data).auth_methods == []
     assert UnsupportedVersion(data=data).supported == []
-    assert RateLimited(data=data).retry_after is None
+    assert RateLimited.from_answer(RateLimited.code, "", data).retry_after is None
 
 
 def test_a_lost_connection_tells_how_the_agent_ended() -> None:
@@ -238,7 +238,7 @@ EXAMPLES: list[AccordError] = [
     CallTimeout("session/prompt", 2.5),
     StoreError("m"),
     RequestError("m", {"a": [1]}, code=-32050, received=True),
-    *(kind("m", {"a": [1]}, code=-1, received=True) for kind in CODES.values()),
+    *(kind.from_answer(-1, "m", {"a": [1]}) for kind in CODES.values()),
     *(kind() for kind in CODES.values()),
 ]
 
@@ -260,3 +260,12 @@ def test_a_copy_is_another_object_with_the_same_facts(error: AccordError, again:
     assert type(twin) is type(error)
     assert vars(twin) == vars(error)
     assert (str(twin), twin.args) == (str(error), error.args)
+
+
+def test_authors_say_what_is_missing_in_one_argument() -> None:
+    assert AuthRequired().data == {"reason": "auth_required"}
+    assert AuthRequired("Log in", [{"id": "key"}]).auth_methods == [{"id": "key"}]
+    assert RateLimited(2.5).data == {"reason": "rate_limited", "retryAfter": 2.5}
+    assert RateLimited().retry_after is None
+    assert PermissionDenied("fs.write").data == {"reason": "permission_denied", "scope": "fs.write"}
+    assert PermissionDenied().scope is None

@@ -25,8 +25,8 @@ Facts are attributes; the text is for people. This room knows nothing of bytes, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 __all__ = [
     "AccordError",
@@ -204,9 +204,26 @@ class RequestError(AccordError):
             self.code = code
         super().__init__(self.message)
 
+    @classmethod
+    def from_answer(cls, code: int, message: str, data: Any = None) -> Self:
+        """The exception for a received error object, whatever arguments authors give this class."""
+        error = cls.__new__(cls)
+        RequestError.__init__(error, message, data, code=code, received=True)
+        return error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies are made from the facts: classes differ in what their constructors take.
+        return _remake, (type(self), self.__dict__)
+
     def __str__(self) -> str:
         text = f"{self.message} ({self.code})"
         return text if self.data is None else f"{text}: {self.data!r}"
+
+
+def _remake(kind: type[RequestError], facts: dict[str, Any]) -> RequestError:
+    error = kind.from_answer(facts.get("code", kind.code), facts["message"], facts["data"])
+    error.__dict__.update(facts)
+    return error
 
 
 class ParseError(RequestError):
@@ -272,10 +289,19 @@ class RequestCancelled(RequestError):
 
 
 class AuthRequired(RequestError):
-    """-32000: log in first; `auth_methods` are the ways offered, as the wire had them."""
+    """-32000: log in first; `auth_methods` are the ways offered, as the wire had them.
+
+    An agent that raises it need name no methods: those it offers are filled in.
+    """
 
     code = -32000
     default_message = "Authentication required"
+
+    def __init__(self, message: str = "", auth_methods: Sequence[Any] | None = None) -> None:
+        data: dict[str, Any] = {"reason": "auth_required"}
+        if auth_methods is not None:
+            data["authMethods"] = list(auth_methods)
+        super().__init__(message, data)
 
     @property
     def auth_methods(self) -> list[Any]:
@@ -292,10 +318,14 @@ class ResourceNotFound(RequestError):
 
 
 class PermissionDenied(RequestError):
-    """-32003: not allowed; `scope` says what was."""
+    """-32003: not allowed; `scope` says what would have been needed."""
 
     code = -32003
     default_message = "Permission denied"
+
+    def __init__(self, scope: str | None = None, message: str = "") -> None:
+        data = {"reason": "permission_denied"}
+        super().__init__(message, data if scope is None else {**data, "scope": scope})
 
     @property
     def scope(self) -> str | None:
@@ -321,6 +351,10 @@ class RateLimited(RequestError):
 
     code = -32029
     default_message = "Rate limited"
+
+    def __init__(self, retry_after: float | None = None, message: str = "") -> None:
+        data: dict[str, Any] = {"reason": "rate_limited"}
+        super().__init__(message, data if retry_after is None else {**data, "retryAfter": retry_after})
 
     @property
     def retry_after(self) -> float | None:
@@ -372,7 +406,7 @@ def request_error(code: int, message: str, data: Any = None) -> RequestError:
     kind = _BY_REASON.get(reason) if reason is not None else None
     if kind is None:
         kind = _BY_CODE.get(code, RequestError)
-    return kind(message, data, code=code, received=True)
+    return kind.from_answer(code, message, data)
 
 
 def _text_of(data: Any, key: str) -> str | None:

@@ -95,9 +95,9 @@ async def test_a_faulty_handler_is_an_internal_error_that_says_only_where_to_loo
 
 
 RAISED = [
-    (AuthRequired(data={"reason": "auth_required", "authMethods": []}), -32000),
-    (RateLimited(data={"reason": "rate_limited", "retryAfter": 3}), -32029),
-    (PermissionDenied(data={"reason": "permission_denied", "scope": "x"}), -32003),
+    (AuthRequired(auth_methods=[]), -32000),
+    (RateLimited(3), -32029),
+    (PermissionDenied("x"), -32003),
     (ResourceNotFound(data={"sessionId": "s"}), -32002),
     (InvalidParams("No", {"field": "modeId", "expected": "a mode"}), -32602),
     (RequestError("Custom", {"a": 1}, code=-31999), -31999),
