@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from accord.agent import Agent, Elicitation, Extension, Permission, Session, Tool, ToolFailed, Turn
     from accord.connection import Connection, Handlers, current_request
     from accord.errors import (
         AccordError,
@@ -40,11 +41,19 @@ if TYPE_CHECKING:
     )
     from accord.protocol.edition import V1, V2, V2_JUNE, Edition
     from accord.protocol.model import UNSET, Unknown
+    from accord.session.ask import McpServer
+    from accord.session.content import Annotations, Audio, Image, Link, Resource, Text
+    from accord.session.event import PlanEntry
+    from accord.session.option import Choice, Group, PermissionOption
+    from accord.session.tool import Diff, FileChange, Location
+    from accord.session.transcript import Transcript
+    from accord.stores import MemoryStore, SqliteStore, Store, check_store
     from accord.transport import Transport, check_transport, memory_pair, open_stdio, spawn
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "accord.agent": ("Agent", "Elicitation", "Extension", "Permission", "Session", "Tool", "ToolFailed", "Turn"),
     "accord.connection": ("Connection", "Handlers", "current_request"),
     "accord.errors": (
         "AccordError",
@@ -75,6 +84,13 @@ _HOMES = {
     ),
     "accord.protocol.edition": ("V1", "V2", "V2_JUNE", "Edition"),
     "accord.protocol.model": ("UNSET", "Unknown"),
+    "accord.session.ask": ("McpServer",),
+    "accord.session.content": ("Annotations", "Audio", "Image", "Link", "Resource", "Text"),
+    "accord.session.event": ("PlanEntry",),
+    "accord.session.option": ("Choice", "Group", "PermissionOption"),
+    "accord.session.tool": ("Diff", "FileChange", "Location"),
+    "accord.session.transcript": ("Transcript",),
+    "accord.stores": ("MemoryStore", "SqliteStore", "Store", "check_store"),
     "accord.transport": ("Transport", "check_transport", "memory_pair", "open_stdio", "spawn"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -85,36 +101,63 @@ __all__ = [
     "V2",
     "V2_JUNE",
     "AccordError",
+    "Agent",
+    "Annotations",
+    "Audio",
     "AuthRequired",
     "BacklogExceeded",
     "CallTimeout",
+    "Choice",
     "ConnectFailed",
     "Connection",
     "ConnectionLost",
+    "Diff",
     "Edition",
+    "Elicitation",
     "ElicitationRequired",
+    "Extension",
+    "FileChange",
     "FrameError",
+    "Group",
     "Handlers",
+    "Image",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
+    "Link",
     "LocalProtocolError",
+    "Location",
+    "McpServer",
+    "MemoryStore",
     "MethodNotFound",
     "NegotiationFailed",
     "ParseError",
+    "Permission",
     "PermissionDenied",
+    "PermissionOption",
+    "PlanEntry",
     "ProtocolError",
     "RateLimited",
     "RemoteProtocolError",
     "RequestCancelled",
     "RequestError",
+    "Resource",
     "ResourceNotFound",
+    "Session",
+    "SqliteStore",
+    "Store",
     "StoreError",
+    "Text",
+    "Tool",
+    "ToolFailed",
+    "Transcript",
     "Transport",
     "TransportError",
+    "Turn",
     "Unknown",
     "UnsupportedVersion",
     "__version__",
+    "check_store",
     "check_transport",
     "current_request",
     "memory_pair",

@@ -221,7 +221,8 @@ class RequestError(AccordError):
 
 
 def _remake(kind: type[RequestError], facts: dict[str, Any]) -> RequestError:
-    error = kind.from_answer(facts.get("code", kind.code), facts["message"], facts["data"])
+    error = kind.from_answer(kind.code, facts["message"])
+    error.__dict__.clear()
     error.__dict__.update(facts)
     return error
 

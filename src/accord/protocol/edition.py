@@ -56,6 +56,20 @@ class Edition:
         return self._methods()
 
     @functools.cached_property
+    def grown(self) -> Edition:
+        """This edition and, behind its own rows, those that only its unstable text has: nothing of it changes."""
+        if self.draft is self:
+            return self
+
+        def methods() -> tuple[Method, ...]:
+            own = {(method.name, method.side) for method in self.methods}
+            return (*self.methods, *(m for m in self.draft.methods if (m.name, m.side) not in own))
+
+        return Edition(
+            self.name, self.version, methods, self._home, rules=self.rules, cancels_requests=self.cancels_requests
+        )
+
+    @functools.cached_property
     def _requests(self) -> dict[tuple[str, Side], RequestMethod[Any, Any]]:
         return {key: m for m in self.methods if isinstance(m, RequestMethod) for key in _keys(m)}
 

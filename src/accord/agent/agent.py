@@ -1,0 +1,312 @@
+"""An agent as its author writes it: handlers are registered here, and it runs anywhere, in every edition."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+from accord import stores, transport
+from accord.agent.book import PROMPT_KINDS, Book, PromptKind
+from accord.agent.link import Extension, Link
+from accord.agent.login import Gate
+from accord.agent.session import Session
+from accord.agent.tool import checked_json
+from accord.agent.turn import Turn
+from accord.errors import LocalProtocolError
+from accord.session.ability import AuthMethod, Peer
+from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
+from accord.stores.interface import Store
+from accord.transport.interface import Transport
+
+__all__ = ["Agent"]
+
+PromptHandler = Callable[[Turn], Awaitable[None] | None]
+CommandHandler = Callable[[Turn, str], Awaitable[None] | None]
+OptionHandler = Callable[[Session, str, str | bool], Awaitable[None] | None]
+SessionHandler = Callable[[Session], Awaitable[None] | None]
+LoginHandler = Callable[[], Awaitable[bool | None] | bool | None]
+ExtensionHandler = Callable[[Extension], Any]
+
+H = TypeVar("H", bound=Callable[..., Any])
+P = TypeVar("P", bound=PromptHandler)
+
+CANCEL_GRACE_SECONDS = 5.0
+
+
+class Agent:
+    """Register what it does, then `run` it.
+
+    ```python
+    agent = accord.Agent("greeter", version="1.0")
+
+
+    @agent.prompt
+    async def reply(turn: accord.Turn) -> None:
+        await turn.say(f"You said: {turn.text}")
+
+
+    agent.run()
+    ```
+
+    `store` keeps the sessions: by default an SQLite file in the platform's state folder (`accord/<name>/sessions.db`),
+    None switches it off, and sessions then cannot be listed, loaded or resumed. `strict` turns what is otherwise
+    tolerated on the wire into errors, for development. `drafts` also serves what the protocol's unstable text has
+    (`session/fork`). A handler that was cancelled has `cancel_grace_seconds` to come to its end.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        version: str = "0.0.0",
+        title: str | None = None,
+        store: Store | Literal["default"] | None = "default",
+        strict: bool = False,
+        drafts: bool = False,
+        cancel_grace_seconds: float = CANCEL_GRACE_SECONDS,
+    ) -> None:
+        if not name:
+            raise LocalProtocolError("an agent needs a name", field="name")
+        self.name = name
+        self._book = Book(Peer(name, version, title))
+        self._store_wanted = store
+        self._store: Store | None = None
+        self._gate = Gate(self._book)
+        self._strict = strict
+        self._drafts = drafts
+        self._cancel_grace_seconds = cancel_grace_seconds
+
+    def __repr__(self) -> str:
+        return f"<agent {self.name}>"
+
+    # --- prompts and commands
+
+    @overload
+    def prompt(self, handler: P, /) -> P: ...
+    @overload
+    def prompt(self, /, *, accepts: Iterable[PromptKind] = ()) -> Callable[[P], P]: ...
+    def prompt(self, handler: P | None = None, /, *, accepts: Iterable[PromptKind] = ()) -> P | Callable[[P], P]:
+        """Handle prompts. `accepts` names what they may hold beside text and links: image, audio, resource."""
+        kinds = frozenset(accepts)
+        if not kinds <= PROMPT_KINDS:
+            raise LocalProtocolError(f"prompts can hold {', '.join(sorted(PROMPT_KINDS))}", field="accepts")
+
+        def register(given: P) -> P:
+            if self._book.prompt is not None:
+                raise LocalProtocolError("there is one handler for prompts")
+            self._book.prompt, self._book.accepts = given, kinds
+            return given
+
+        return register if handler is None else register(handler)
+
+    def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[H], H]:
+        """Handle a slash command: the handler gets the turn and what stood behind the name. `hint` shows what may."""
+        if not name or name.startswith("/") or any(character.isspace() or character == "/" for character in name):
+            raise LocalProtocolError("the name of a command is one word, without the slash", field="name")
+
+        def register(handler: H) -> H:
+            self._book.commands[name] = (Command(name, description, hint), handler)
+            return handler
+
+        return register
+
+    # --- settings
+
+    def select(
+        self,
+        id: str,  # noqa: A002
+        name: str,
+        choices: Sequence[str | Choice | Group],
+        *,
+        default: str | None = None,
+        category: str | None = None,
+        description: str | None = None,
+    ) -> None:
+        """Declare an option with one of several values; the first is the default. `Group`s put headings over them."""
+        groups = [choice for choice in choices if isinstance(choice, Group)]
+        plain = [Choice(choice, choice) if isinstance(choice, str) else choice for choice in choices]
+        flat = [choice for choice in plain if isinstance(choice, Choice)]
+        option = Select(id, name, "", flat, groups, description, category)
+        if not option.values():
+            raise LocalProtocolError(f"the option {id!r} needs a value", field="choices")
+        option.value = option.values()[0] if default is None else default
+        self._book.add_option(option)
+
+    def toggle(
+        self,
+        id: str,  # noqa: A002
+        name: str,
+        *,
+        default: bool = False,
+        category: str | None = None,
+        description: str | None = None,
+    ) -> None:
+        """Declare an option that is on or off; clients that cannot show it do not get it."""
+        self._book.add_option(Toggle(id, name, default, description, category))
+
+    def modes(
+        self,
+        modes: Sequence[str | Choice],
+        *,
+        default: str | None = None,
+        name: str = "Mode",
+        id: str = "mode",  # noqa: A002
+    ) -> None:
+        """Declare the modes; every edition tells them in its own words."""
+        self.select(id, name, list(modes), default=default, category="mode")
+
+    def models(
+        self,
+        models: Sequence[str | Choice | Group],
+        *,
+        default: str | None = None,
+        name: str = "Model",
+        id: str = "model",  # noqa: A002
+        legacy: bool = False,
+    ) -> None:
+        """Declare the models. `legacy` also tells them in the words of 2025 (`models`, `session/set_model`)."""
+        self.select(id, name, models, default=default, category="model")
+        self._book.models = legacy
+
+    def on_option(self, handler: H) -> H:
+        """Hear of every change of an option: the handler gets the session, the option's id and its new value.
+
+        A `RequestError` that it raises refuses the change.
+        """
+        self._book.on_option.append(handler)
+        return handler
+
+    def on_session(self, handler: H) -> H:
+        """Hear of every session that is opened, new or from before, in time to prepare it."""
+        self._book.on_session.append(handler)
+        return handler
+
+    # --- logging in
+
+    def login(self, id: str, name: str, *, description: str | None = None) -> Callable[[H], H]:  # noqa: A002
+        """Offer a way to log in by a call. The handler raises or returns False if it fails.
+
+        As soon as there is one, sessions need a login (-32000), unless `logged_in` says that there was one.
+        """
+
+        def register(handler: H) -> H:
+            self._book.logins[id] = (AuthMethod(id, name, "agent", description), handler)
+            return handler
+
+        return register
+
+    def terminal_login(
+        self,
+        id: str,  # noqa: A002
+        name: str,
+        *,
+        args: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        description: str | None = None,
+    ) -> None:
+        """Offer a way to log in by running this very program with `args` in a terminal; exit status 0 is success.
+
+        Only clients that can do so are offered it. `logged_in` must tell afterwards that it worked.
+        """
+        method = AuthMethod(id, name, "terminal", description, list(args), dict(env or {}))
+        self._book.logins[id] = (method, None)
+
+    def logged_in(self, handler: H) -> H:
+        """Say whether there is a login: asked before every session is opened."""
+        self._book.logged_in = handler
+        return handler
+
+    def logout(self, handler: H) -> H:
+        """Forget the login."""
+        self._book.logout = handler
+        return handler
+
+    # --- beside the protocol
+
+    def request(self, method: str) -> Callable[[H], H]:
+        """Answer an extension request (`_name`): the handler gets an `Extension` and returns plain JSON."""
+
+        def register(handler: H) -> H:
+            self._book.requests[_extension(method)] = handler
+            return handler
+
+        return register
+
+    def notification(self, method: str) -> Callable[[H], H]:
+        """Take an extension notification (`_name`): the handler gets an `Extension`."""
+
+        def register(handler: H) -> H:
+            self._book.notifications[_extension(method)] = handler
+            return handler
+
+        return register
+
+    def advertise(self, name: str, value: Any) -> None:
+        """Tell clients of an ability beside the protocol: it stands in the `_meta` of the capabilities."""
+        self._book.advertised[name] = checked_json(value, name)
+
+    # --- running
+
+    @property
+    def store(self) -> Store | None:
+        """Where the sessions are kept."""
+        if self._store is None and self._store_wanted is not None:
+            if self._store_wanted == "default":
+                self._store = stores.SqliteStore(stores.default_path(self.name))
+            else:
+                self._store = self._store_wanted
+        return self._store
+
+    async def serve(self, link: Transport) -> None:
+        """Serve one client over any transport until it is gone; may be called for several at the same time."""
+        if self._book.prompt is None and not self._book.commands:
+            raise LocalProtocolError("an agent needs a handler for prompts: use @agent.prompt")
+        served = Link(
+            link,
+            self._book,
+            self.store,
+            self._gate,
+            strict=self._strict,
+            drafts=self._drafts,
+            cancel_grace_seconds=self._cancel_grace_seconds,
+        )
+        await served.serve()
+
+    async def close(self) -> None:
+        """Let go of the store, if it is the default one; one that was given is its giver's to close."""
+        if self._store is not None and self._store_wanted == "default":
+            store, self._store = self._store, None
+            await store.close()
+
+    async def run_async(self) -> None:
+        """Serve the client on stdin and stdout until it leaves, or until this process is asked to end."""
+        serving = asyncio.ensure_future(self.serve(transport.open_stdio()))
+        loop = asyncio.get_running_loop()
+        if sys.platform != "win32":
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, serving.cancel)
+        try:
+            with contextlib.suppress(asyncio.CancelledError):
+                await serving
+        finally:
+            await self.close()
+
+    def run(self) -> None:
+        """`run_async` as a whole program; returns when the client is gone."""
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(self.run_async())
+
+    @property
+    def options(self) -> list[ConfigOption]:
+        """The declared options with their defaults."""
+        return list(self._book.options.values())
+
+
+def _extension(method: str) -> str:
+    if not method.startswith("_"):
+        raise LocalProtocolError("the name of an extension method starts with an underscore", field=method)
+    return method

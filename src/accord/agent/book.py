@@ -1,0 +1,91 @@
+"""What an author registered: handlers, commands, options, logins, and the abilities that follow from them.
+
+Handlers are kept as plain callables here: what they are given (a turn, a session) is made in the rooms above.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from accord.errors import LocalProtocolError
+from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
+from accord.session.option import Command, ConfigOption, Select
+
+__all__ = ["Book", "PromptKind", "called"]
+
+PromptKind: TypeAlias = Literal["image", "audio", "resource"]
+AnyHandler: TypeAlias = Callable[..., Any]
+PROMPT_KINDS: frozenset[str] = frozenset({"image", "audio", "resource"})
+
+
+async def called(handler: AnyHandler, *arguments: Any) -> Any:
+    """Call what an author gave us, whether it is a coroutine function or not."""
+    result = handler(*arguments)
+    if inspect.isawaitable(result):
+        awaited: Awaitable[Any] = result
+        return await awaited
+    return result
+
+
+@dataclass
+class Book:
+    """One agent's registrations; shared by all its connections."""
+
+    peer: Peer
+    prompt: AnyHandler | None = None
+    accepts: frozenset[PromptKind] = frozenset()
+    commands: dict[str, tuple[Command, AnyHandler]] = field(default_factory=dict)
+    options: dict[str, ConfigOption] = field(default_factory=dict)
+    models: bool = False
+    """Whether the option for the model is also told in the words of 2025."""
+    on_option: list[AnyHandler] = field(default_factory=list)
+    on_session: list[AnyHandler] = field(default_factory=list)
+    logins: dict[str, tuple[AuthMethod, AnyHandler | None]] = field(default_factory=dict)
+    logout: AnyHandler | None = None
+    logged_in: AnyHandler | None = None
+    requests: dict[str, AnyHandler] = field(default_factory=dict)
+    notifications: dict[str, AnyHandler] = field(default_factory=dict)
+    advertised: dict[str, Any] = field(default_factory=dict)
+
+    def add_option(self, option: ConfigOption) -> None:
+        """Declare a config option; its value is the one that new sessions begin with."""
+        if not isinstance(option, Select):
+            self.options[option.id if hasattr(option, "id") else ""] = option
+            return
+        values = option.values()
+        if len(set(values)) != len(values) or option.value not in values:
+            raise LocalProtocolError(f"the values of {option.id!r} must differ, and its default be one of them")
+        if option.category == "mode" and any(
+            isinstance(other, Select) and other.category == "mode" for other in self.options.values()
+        ):
+            raise LocalProtocolError("there is one option with the category 'mode' at most", field=option.id)
+        self.options[option.id] = option
+
+    def abilities(self, *, stored: bool, drafts: bool) -> AgentAbilities:
+        """What this agent serves: derived, never claimed."""
+        return AgentAbilities(
+            load=stored,
+            resume=stored,
+            listing=stored,
+            close=True,
+            delete=stored,
+            fork=stored and drafts,
+            extra_roots=True,
+            prompts=self.accepts,
+            mcp=frozenset({"stdio", "http", "sse"}) if _has_mcp() else frozenset({"stdio"}),
+            logout=bool(self.logins) and (self.logout is not None or self.logged_in is None),
+            auth_methods=[method for method, _ in self.logins.values()],
+            meta=dict(self.advertised) or None,
+        )
+
+    def auth_methods(self, client: ClientAbilities) -> list[AuthMethod]:
+        """The ways to log in that this client can take."""
+        return [method for method, _ in self.logins.values() if method.type != "terminal" or client.terminal_login]
+
+
+def _has_mcp() -> bool:
+    return importlib.util.find_spec("mcp") is not None

@@ -1,0 +1,75 @@
+"""Who is on the other end, as an author sees it: its name, what it can do, and methods beside the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from accord.connection import Connection
+from accord.errors import LocalProtocolError
+from accord.session.ability import ClientAbilities, Peer
+from accord.session.ask import ElicitForm, ElicitUrl
+from accord.session.dialect import Dialect
+
+__all__ = ["Client"]
+
+
+class Client:
+    """The client of one connection. `abilities` are what it declared, nothing more."""
+
+    def __init__(self, connection: Connection, dialect: Dialect, peer: Peer | None, abilities: ClientAbilities) -> None:
+        self.name = "unknown" if peer is None else peer.name
+        self.version = "unknown" if peer is None else peer.version
+        self.title = None if peer is None else peer.title
+        self.abilities = abilities
+        self._connection = connection
+        self._dialect = dialect
+
+    def __repr__(self) -> str:
+        return f"<client {self.name} {self.version}>"
+
+    def can(self, what: str) -> bool:
+        """Whether something may be asked of this client, or shown to it as it is: see `ABILITIES` for the words.
+
+        Raises:
+            LocalProtocolError: Nobody has such an ability; says which there are.
+        """
+        ability = ABILITIES.get(what)
+        if ability is None:
+            known = ", ".join(sorted(ABILITIES))
+            raise LocalProtocolError(f"there is no ability {what!r}: one of {known}", field=what)
+        return ability(self)
+
+    def speaks(self, ask: type[Any]) -> bool:
+        """Whether the edition has words for an ask at all."""
+        return bool(self._dialect.find(ask))
+
+    async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+        """Call an extension method (`_name`) of the client; params and result are plain JSON."""
+        return await self._connection.call_extension(_extension(method), params, timeout_seconds=timeout_seconds)
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        """Send an extension notification (`_name`)."""
+        await self._connection.notify_extension(_extension(method), params)
+
+
+ABILITIES: dict[str, Callable[[Client], bool]] = {
+    "elicit": lambda client: client.speaks(ElicitForm) and client.abilities.elicit_form,
+    "elicit_url": lambda client: client.speaks(ElicitUrl) and client.abilities.elicit_url,
+    "read_files": lambda client: client.abilities.read_files,
+    "write_files": lambda client: client.abilities.write_files,
+    "terminals": lambda client: client.abilities.terminals,
+    "notices": lambda client: client.abilities.notices,
+    "compaction": lambda client: client.abilities.compaction,
+    "toggles": lambda client: client.abilities.toggles,
+}
+"""What authors may ask for: questions that the client answers, and what it shows as such instead of as text.
+
+Files and terminals work in any case: without the ability they are the agent's own.
+"""
+
+
+def _extension(method: str) -> str:
+    if not method.startswith("_"):
+        raise LocalProtocolError("the name of an extension method starts with an underscore", field=method)
+    return method

@@ -1,0 +1,96 @@
+"""The text files of a session: asked of the client where it offers them, else on this machine's disk; one interface."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from accord.agent.asker import Asker
+from accord.agent.reach import Reach
+from accord.errors import PermissionDenied, ResourceNotFound
+from accord.session.ask import FileRead, ReadFile, WriteFile
+from accord.workspace import AccessDenied, NoSuchFile, NotText, Workspace
+
+__all__ = ["Files"]
+
+
+class Files:
+    """Text files below the roots of a session, the first of which is its directory.
+
+    Reading and writing go to the client each on its own, wherever it offers that: a client shows what is not saved
+    yet, and knows what was changed. `workspace` gives the same roots on this machine when they are needed, and raises
+    `NotADirectory` where they are not here.
+
+    What is raised is the same on both ways: `NoSuchFile` and `AccessDenied` stand for the client's -32002 and -32003
+    too (its own error is then the cause). Any other refusal of a client is a `RequestError`. Both kinds have a `code`.
+    """
+
+    def __init__(self, session_id: str, roots: Sequence[str], asker: Asker, workspace: Callable[[], Workspace]) -> None:
+        self._session_id = session_id
+        self._asker = asker
+        self._reach = Reach(roots, workspace)
+        self._writing = asyncio.Lock()
+
+    async def read(self, path: str | os.PathLike[str], line: int | None = None, limit: int | None = None) -> str:
+        """The text from line `line` (from 1; 0 is the start too) on, `limit` lines of it.
+
+        A relative path starts at the session's directory. Beyond the end there is nothing: an empty text, no error,
+        unless a client sees that otherwise.
+
+        Raises:
+            PathOutsideRoots: It leads out of the roots; the client was not asked.
+            NoSuchFile: Nothing is there.
+            WorkspaceError: What else is wrong with a file on this machine, as a directory or a binary file; see
+                `accord.workspace.errors`.
+            RequestError: What else the client answered.
+            ConnectionLost: The client is gone.
+            ValueError: A negative `line` or `limit`.
+        """
+        if (line or 0) < 0 or (limit or 0) < 0:
+            raise ValueError("line and limit cannot be negative")
+        place = self._reach.file(path)
+        if not self._asker.abilities.read_files:
+            return await self._reach.workspace.read_text(place, line, limit)
+        await self._reach.check(place)
+        with _translated(place):
+            answer: FileRead = await self._asker.ask(ReadFile(self._session_id, place, line or None, limit))
+        return answer.content
+
+    async def write(self, path: str | os.PathLike[str], text: str) -> None:
+        """Replace the file's text, or create the file.
+
+        A relative path starts at the session's directory. Writes happen one after the other, in the order in which
+        they were asked for. One that is cancelled may still happen.
+
+        Raises:
+            PathOutsideRoots: It leads out of the roots; the client was not asked.
+            NotText: The text holds half a character.
+            WorkspaceError: What else is wrong with a file on this machine; see `accord.workspace.errors`.
+            RequestError: What else the client answered.
+            ConnectionLost: The client is gone.
+        """
+        place = self._reach.file(path)
+        if not self._asker.abilities.write_files:
+            await self._reach.workspace.write_text(place, text)
+            return
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise NotText("the text holds half a character", path=place) from error
+        # Held until the client has answered: it may handle two requests in any order.
+        async with self._writing:
+            await self._reach.check(place)
+            with _translated(place):
+                await self._asker.ask(WriteFile(self._session_id, place, text))
+
+
+@contextmanager
+def _translated(place: str) -> Iterator[None]:
+    try:
+        yield
+    except ResourceNotFound as error:
+        raise NoSuchFile("there is no such file", path=place) from error
+    except PermissionDenied as error:
+        raise AccessDenied("the client does not allow it", path=place) from error

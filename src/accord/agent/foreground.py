@@ -1,0 +1,358 @@
+"""Carries out what the turn automaton says: starts handlers, cancels them, answers prompts, tells states.
+
+The automaton knows when; here is how. Every prompt of a session comes through here, from its arrival to its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections import deque
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from accord.agent.asker import Asker
+from accord.agent.book import Book, called
+from accord.agent.fault import store_fault, unknown_session, work_error
+from accord.agent.question import Question
+from accord.agent.session import Session, new_id
+from accord.agent.turn import Turn
+from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, StoreError
+from accord.session.ask import Prompt, PromptAnswered
+from accord.session.content import Text
+from accord.session.dialect import Dialect
+from accord.session.event import MessageChanged, StateChanged, WorkError
+from accord.session.turn import TurnAutomaton
+from accord.session.turn_input import (
+    HandlerCancelled,
+    HandlerFailed,
+    HandlerFinished,
+    Input,
+    InsertionFailed,
+    PromptArrived,
+    PromptInserted,
+    PromptWithdrawn,
+)
+from accord.session.turn_output import (
+    AnswerClosed,
+    AnswerFailed,
+    AnswerInserted,
+    AnswerStopped,
+    AnswerWithdrawn,
+    CancelHandler,
+    Closed,
+    Hold,
+    Illegal,
+    Insert,
+    Output,
+    Retire,
+    Start,
+    StopBackground,
+    Tell,
+)
+
+__all__ = ["Foreground", "OpenPrompt"]
+
+log = logging.getLogger("accord.agent")
+
+_COMMAND = re.compile(r"/([^\s/]+)(?:\s+|$)")
+
+
+class OpenPrompt:
+    """A prompt from its arrival to its answer; compared by identity."""
+
+    def __init__(self, ask: Prompt) -> None:
+        self.ask = ask
+        self.message_id = new_id("message")
+        self._answer: asyncio.Future[PromptAnswered] = asyncio.get_running_loop().create_future()
+
+    def answer(self, answer: PromptAnswered) -> None:
+        """It is answered."""
+        if not self._answer.done():
+            self._answer.set_result(answer)
+
+    def fail(self, error: Exception) -> None:
+        """It is answered with an error."""
+        if not self._answer.done():
+            self._answer.set_exception(error)
+            self._answer.exception()  # a client that is gone hears of no failure
+
+    async def answered(self) -> PromptAnswered:
+        """Wait for the answer; may be waited for again."""
+        return await asyncio.shield(self._answer)
+
+
+class Foreground:
+    """One session's turns.
+
+    A handler that does not end within `grace_seconds` after it was cancelled is left behind: its turn is over, and
+    nothing more can be said in it.
+    """
+
+    def __init__(self, session: Session, asker: Asker, book: Book, dialect: Dialect, *, grace_seconds: float) -> None:
+        self._session = session
+        self._asker = asker
+        self._book = book
+        self._echoes = dialect.echoes
+        self._automaton = TurnAutomaton(dialect.rule)
+        self._inputs: deque[Input] = deque()
+        self._feeding = False
+        self._grace_seconds = grace_seconds
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._turn: Turn | None = None
+        self._handler: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._failure: StoreError | None = None
+        self.closed = asyncio.Event()
+        session.feed = self.feed
+
+    # --- prompts
+
+    def check(self, ask: Prompt) -> None:
+        """See whether the agent takes such a prompt.
+
+        Raises:
+            InvalidParams: It is empty, or holds what the agent does not take, or names a command that is not there.
+        """
+        if not ask.content:
+            expected = {"field": "prompt", "expected": "at least one block"}
+            raise InvalidParams("A prompt must not be empty", expected)
+        for place, block in enumerate(ask.content):
+            kind = _kind(block)
+            if kind not in {"text", "resource_link"} and kind not in self._book.accepts:
+                kinds = ", ".join(["text", "resource_link", *sorted(self._book.accepts)])
+                raise InvalidParams(
+                    "This agent does not take such content",
+                    {"field": f"prompt.{place}.type", "expected": f"one of {kinds}"},
+                )
+        if self._book.prompt is None and self._command(ask)[0] is None:
+            commands = ", ".join(f"/{name}" for name in self._book.commands) or "none: no handler is registered"
+            raise InvalidParams("There is no such command", {"field": "prompt", "expected": f"one of {commands}"})
+
+    def arrive(self, ask: Prompt) -> OpenPrompt:
+        """A prompt that was checked is there; it has its turn when those before it had theirs."""
+        prompt = OpenPrompt(ask)
+        self.feed(PromptArrived(prompt))
+        return prompt
+
+    async def answer(self, prompt: OpenPrompt, *, is_open: Callable[[], bool]) -> PromptAnswered:
+        """The answer to a prompt, when all that was said before it has left."""
+        while True:
+            try:
+                answer = await prompt.answered()
+                break
+            except asyncio.CancelledError:
+                if not is_open():
+                    raise
+                # The client takes this one back; what that means is the automaton's to say.
+                self.feed(PromptWithdrawn(prompt))
+        if answer.message_id is None:
+            # The answer is the end of the turn: all of that goes before it.
+            try:
+                await self._session.outlet.settle()
+            except StoreError as error:
+                raise store_fault(error, self._session.id) from error
+        return answer
+
+    # --- the automaton's hands
+
+    def feed(self, event: Input) -> None:
+        """Something happened; do what follows from it."""
+        self._inputs.append(event)
+        if self._feeding:
+            return  # from inside an output: it has its turn behind those that are still to be carried out
+        self._feeding = True
+        try:
+            while self._inputs:
+                for output in self._automaton.feed(self._inputs.popleft()):
+                    self._HANDS[type(output)](self, output)
+        finally:
+            self._feeding = False
+
+    @property
+    def snapshot(self) -> StateChanged:
+        """The state as it was last told."""
+        return self._automaton.snapshot()
+
+    def _start_task(self, work: Any) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _insert(self, output: Insert) -> None:
+        self._start_task(self._insert_prompt(output.prompt))  # type: ignore[arg-type]
+
+    async def _insert_prompt(self, prompt: OpenPrompt) -> None:
+        """Give the user's message its place: it is kept before anything follows from it."""
+        outlet = self._session.outlet
+        message = MessageChanged("user", prompt.message_id, list(prompt.ask.content))
+        try:
+            await self._session.touch()
+            await outlet.tell(message, show=self._echoes)
+            await outlet.settle()
+        except StoreError as error:
+            fault = store_fault(error, self._session.id)
+            log.error("a prompt could not be kept: %s", error)  # noqa: TRY400 - the reason says all
+            self.feed(InsertionFailed(prompt, WorkError(fault.code, fault.message, fault.data)))
+        except AccordError:
+            # The client is gone: the close that follows ends all this.
+            self.feed(PromptInserted(prompt))
+        else:
+            self.feed(PromptInserted(prompt))
+
+    def _hold(self, _: Hold) -> None:
+        """The automaton holds it."""
+
+    def _start(self, output: Start) -> None:
+        prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
+        name, argument = self._command(prompt.ask)
+        self._failure = None
+        self._turn = Turn(self._session, self._asker, prompt.ask, prompt.message_id, name, argument)
+        self._handler = self._start_task(self._run(self._turn))
+
+    def _command(self, ask: Prompt) -> tuple[str | None, str]:
+        text = "\n".join(block.text for block in ask.content if isinstance(block, Text))
+        match = _COMMAND.match(text)
+        if match is None or match[1] not in self._book.commands:
+            return None, text
+        return match[1], text[match.end() :]
+
+    async def _run(self, turn: Turn) -> None:
+        end: Input
+        try:
+            for notice in self._session.unreported():
+                await turn.notice(notice.title, notice.description, severity=notice.severity)
+            if turn.command is None:
+                await called(self._book.prompt or _nothing, turn)
+            else:
+                await called(self._book.commands[turn.command][1], turn, turn.argument)
+            await self._tidy(turn, "completed")
+            await self._session.outlet.settle()
+            end = HandlerFinished(turn.stop_reason)
+        except asyncio.CancelledError:
+            end = HandlerCancelled() if self._failure is None else self._failed(self._failure)
+            await self._tidy(turn, "cancelled")
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises ends its turn and nothing else
+            end = self._failed(error)
+            await self._tidy(turn, "failed")
+        if self._turn is turn:
+            self._end(end)
+
+    def _failed(self, error: Exception) -> HandlerFailed:
+        return HandlerFailed(work_error(error, self._book.auth_methods(self._session.client.abilities)))
+
+    async def _tidy(self, turn: Turn, status: str) -> None:
+        """Bring to an end what the handler left open."""
+        try:
+            for tool in turn.tools:
+                if not tool.finished:
+                    await {"completed": tool.complete, "failed": tool.fail, "cancelled": tool.cancel}[status]()
+            await self._session.end_commands()
+        except AccordError as error:
+            log.debug("a turn could not be tidied up: %s", error)
+        except asyncio.CancelledError:
+            if status == "completed":
+                raise
+
+    def _end(self, end: Input) -> None:
+        turn, self._turn, self._handler = self._turn, None, None
+        if turn is not None:
+            turn.end()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.feed(end)
+
+    def _cancel_handler(self, _: CancelHandler) -> None:
+        if self._handler is None or self._timer is not None:
+            return
+        self._handler.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._grace_seconds, self._abandon)
+
+    def _abandon(self) -> None:
+        """The handler goes on although it was cancelled: the turn does not."""
+        self._timer = None
+        log.warning("a prompt handler did not end within %g s after it was cancelled", self._grace_seconds)
+        if self._handler is not None:
+            self._handler.cancel()
+        self._end(HandlerCancelled())
+
+    def store_failed(self, error: StoreError) -> None:
+        """What was said could not be kept: the turn ends with an error."""
+        log.error("a session could not be kept: %s", error)
+        self._failure = error
+        if self._turn is not None and self._handler is not None:
+            self._turn.fail(error)
+            self._handler.cancel()
+
+    def _retire(self, output: Retire) -> None:
+        for question in output.questions:
+            if isinstance(question, Question):
+                question.retire()
+
+    def _answer_inserted(self, output: AnswerInserted) -> None:
+        prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
+        prompt.answer(PromptAnswered(message_id=prompt.message_id))
+
+    def _answer_stopped(self, output: AnswerStopped) -> None:
+        output.prompt.answer(PromptAnswered(stop_reason=output.stop_reason))  # type: ignore[attr-defined]
+
+    def _answer_failed(self, output: AnswerFailed) -> None:
+        error = output.error
+        output.prompt.fail(RequestError(error.message, error.data, code=error.code))  # type: ignore[attr-defined]
+
+    def _answer_withdrawn(self, output: AnswerWithdrawn) -> None:
+        output.prompt.fail(RequestCancelled())  # type: ignore[attr-defined]
+
+    def _answer_closed(self, output: AnswerClosed) -> None:
+        output.prompt.fail(unknown_session(self._session.id))  # type: ignore[attr-defined]
+
+    def _tell(self, output: Tell) -> None:
+        self._session.outlet.tell_soon(output.state)
+
+    def _stop_background(self, _: StopBackground) -> None:
+        self._start_task(self._session.stop_background())
+
+    def _closed(self, _: Closed) -> None:
+        self.closed.set()
+
+    def _illegal(self, output: Illegal) -> None:
+        log.error("a bug of ours: %r cannot happen while a turn is %s", output.input, output.state)
+
+    async def stop(self) -> None:
+        """End what still runs; the automaton was told before."""
+        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._grace_seconds)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    _HANDS: ClassVar[dict[type[Output], Callable[[Any, Any], None]]] = {
+        Insert: _insert,
+        Hold: _hold,
+        Start: _start,
+        CancelHandler: _cancel_handler,
+        Retire: _retire,
+        AnswerInserted: _answer_inserted,
+        AnswerStopped: _answer_stopped,
+        AnswerFailed: _answer_failed,
+        AnswerWithdrawn: _answer_withdrawn,
+        AnswerClosed: _answer_closed,
+        Tell: _tell,
+        StopBackground: _stop_background,
+        Closed: _closed,
+        Illegal: _illegal,
+    }
+
+
+def _kind(block: Any) -> str:
+    tag = getattr(type(block), "__struct_config__", None)
+    return str(tag.tag) if tag is not None and tag.tag else str(getattr(block, "tag", "unknown"))
+
+
+def _nothing(_: Turn) -> None:
+    """Nobody wants prompts; they are refused before they come here."""

@@ -1,0 +1,310 @@
+"""One client of an agent: the handshake, its sessions, and everything it may ask.
+
+What a client asks comes in as one of the asks of `accord.session.ask`, whatever the edition; each kind has one method
+here, found by a table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from accord.agent.book import Book, called
+from accord.agent.client import Client
+from accord.agent.desk import Desk
+from accord.agent.fault import answerable, unknown_session
+from accord.agent.foreground import OpenPrompt
+from accord.agent.login import Gate
+from accord.agent.session import Session
+from accord.connection import Connection, Handlers
+from accord.errors import InvalidParams, LocalProtocolError
+from accord.session.ability import AgentAbilities, ClientAbilities
+from accord.session.ask import (
+    CancelTerminal,
+    CancelTool,
+    CloseSession,
+    DeleteSession,
+    Done,
+    ForkSession,
+    Initialize,
+    Initialized,
+    ListSessions,
+    Login,
+    Logout,
+    NewSession,
+    OptionsSet,
+    Prompt,
+    ReopenSession,
+    SessionOpened,
+    SessionsListed,
+    SetMode,
+    SetModel,
+    SetOption,
+)
+from accord.session.dialect import Dialect, Words
+from accord.session.dialects import DIALECTS, Spoken
+from accord.session.turn_input import CancelAsked
+from accord.stores.interface import Store
+from accord.transport import Transport
+
+__all__ = ["Extension", "Link"]
+
+log = logging.getLogger("accord.agent")
+
+
+class Extension:
+    """A call of an extension method, as its handler gets it. `session` is the one it names, if it is open."""
+
+    __slots__ = ("client", "params", "session")
+
+    def __init__(self, params: Any, client: Client, session: Session | None) -> None:
+        self.params = params
+        self.client = client
+        self.session = session
+
+
+class Link:
+    """The agent's end of one connection."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        book: Book,
+        store: Store | None,
+        gate: Gate,
+        *,
+        strict: bool,
+        drafts: bool,
+        cancel_grace_seconds: float,
+    ) -> None:
+        self._book = book
+        self._gate = gate
+        self._drafts = drafts
+        self._served: AgentAbilities = book.abilities(stored=store is not None, drafts=drafts)
+        self._arrived: dict[int, tuple[Any, OpenPrompt]] = {}
+        """Prompts that were read and whose request has not begun, by the identity of their params."""
+        self.abilities = ClientAbilities()
+        handlers = Handlers()
+        editions = [spoken.edition(drafts=drafts) for spoken in DIALECTS]
+        self.connection = Connection(transport, "agent", handlers, editions=editions, strict=strict)
+        self._handlers = handlers
+        for spoken in DIALECTS:
+            self._speak(spoken)
+        for name in book.requests:
+            handlers.on_extension_request(name, functools.partial(self._extension, book.requests[name]))
+        for name in book.notifications:
+            handlers.on_extension_notification(name, functools.partial(self._extension, book.notifications[name]))
+        self._dialect: Dialect | None = None
+        self._client: Client | None = None
+        self._desk = Desk(book, store, self, self.connection, self._served, grace_seconds=cancel_grace_seconds)
+
+    async def serve(self) -> None:
+        """Serve the client until it is gone; nothing of its sessions is left then."""
+        try:
+            async with self.connection:
+                lost = await self.connection.wait_closed()
+                if lost is not None:
+                    log.warning("the client is gone: %s", lost)
+        finally:
+            await asyncio.shield(self._desk.close())
+
+    # --- the handshake
+
+    def _speak(self, spoken: Spoken) -> None:
+        """An edition was selected: from now on its words are understood."""
+        dialect = spoken.dialect()
+        for words in (*dialect.agent_words, *(dialect.drafts if self._drafts else ())):
+            if words.needs and not getattr(self._served, words.needs):
+                continue
+            if words.ask is Prompt:
+                self._handlers.on(words.method, functools.partial(self._prompt, words))
+                self._handlers.on_arrival(words.method, functools.partial(self._prompt_arrived, words))
+            else:
+                self._handlers.on(words.method, functools.partial(self._serve, dialect, words))
+        self._handlers.on_arrival(dialect.cancel, functools.partial(self._cancel_arrived, dialect))
+
+    async def _serve(self, dialect: Dialect, words: Words, params: Any) -> Any:
+        serve = self._SERVERS.get(words.ask)
+        if serve is None:
+            raise LocalProtocolError(f"nobody serves {words.ask.__name__}")
+        ask = words.hear(params)
+        try:
+            if words.ask is Initialize:
+                self._dialect = dialect
+            answer = await serve(self, ask)
+        except Exception as error:
+            raise answerable(error, self._book.auth_methods(self.abilities)) from error
+        return words.say_answer(answer)
+
+    async def _initialize(self, ask: Initialize) -> Initialized:
+        dialect = self._dialect
+        assert dialect is not None  # noqa: S101 - `_serve` has just set it
+        self.abilities = ask.abilities
+        self._client = Client(self.connection, dialect, ask.client, ask.abilities)
+        self._desk.meet(self._client, dialect)
+        abilities = self._book.abilities(stored=self._desk.has_store, drafts=self._drafts)
+        abilities.auth_methods = self._book.auth_methods(ask.abilities)
+        abilities.logout = abilities.logout and bool(abilities.auth_methods)
+        return Initialized(self._book.peer, abilities)
+
+    async def _login(self, ask: Login) -> Done:
+        await self._gate.login(ask.method)
+        return Done()
+
+    async def _logout(self, _: Logout) -> Done:
+        await self._gate.logout()
+        return Done()
+
+    # --- sessions
+
+    async def _new(self, ask: NewSession) -> SessionOpened:
+        await self._gate.check()
+        return await self._desk.new(ask)
+
+    async def _reopen(self, ask: ReopenSession) -> SessionOpened:
+        await self._gate.check()
+        return await self._desk.reopen(ask)
+
+    async def _fork(self, ask: ForkSession) -> SessionOpened:
+        await self._gate.check()
+        return await self._desk.fork(ask)
+
+    async def _list(self, ask: ListSessions) -> SessionsListed:
+        await self._gate.check()
+        return await self._desk.page(ask)
+
+    async def _close(self, ask: CloseSession) -> Done:
+        await self._desk.close_session(ask.session_id)
+        return Done()
+
+    async def _delete(self, ask: DeleteSession) -> Done:
+        await self._desk.delete(ask.session_id)
+        return Done()
+
+    # --- prompts
+
+    def _prompt_arrived(self, words: Words, params: Any) -> None:
+        """A prompt was read: it has its place among the others from now on, however long its request has to wait."""
+        ask: Prompt = words.hear(params)
+        foreground = self._desk.foreground(ask.session_id)
+        if foreground is None:
+            return
+        try:
+            foreground.check(ask)
+        except InvalidParams:
+            return  # the request says it
+        self._arrived[id(params)] = (params, foreground.arrive(ask))
+
+    async def _prompt(self, words: Words, params: Any) -> Any:
+        _, prompt = self._arrived.pop(id(params), (None, None))
+        session_id = params.session_id
+        foreground = self._desk.foreground(session_id)
+        if prompt is None:
+            if foreground is None:
+                raise unknown_session(session_id)
+            ask = words.hear(params)
+            foreground.check(ask)
+            prompt = foreground.arrive(ask)
+        if foreground is None:
+            return words.say_answer(await prompt.answered())
+        return words.say_answer(await foreground.answer(prompt, is_open=lambda: self.connection.is_open))
+
+    def _cancel_arrived(self, dialect: Dialect, params: Any) -> None:
+        foreground = self._desk.foreground(dialect.hear_cancel(params).session_id)
+        if foreground is not None:
+            foreground.feed(CancelAsked())
+
+    async def _cancel_tool(self, ask: CancelTool) -> Done:
+        self._desk.session(ask.session_id).cancel_tool(ask.tool_id)
+        return Done()
+
+    async def _cancel_terminal(self, ask: CancelTerminal) -> Done:
+        await self._desk.session(ask.session_id).terminals.cancel(ask.terminal_id)
+        return Done()
+
+    # --- settings
+
+    async def _set_option(self, ask: SetOption) -> OptionsSet:
+        session = self._desk.session(ask.session_id)
+        await session.set_option(ask.option, ask.value)
+        await session.outlet.settle()
+        return OptionsSet(list(session.settings.options))
+
+    async def _set_mode(self, ask: SetMode) -> Done:
+        session = self._desk.session(ask.session_id)
+        mode = session.settings.mode
+        if mode is None:
+            raise InvalidParams("This agent has no modes", {"field": "modeId", "expected": "no mode at all"})
+        if ask.mode not in mode.values():
+            expected = f"one of {', '.join(mode.values())}"
+            raise InvalidParams("There is no such mode", {"field": "modeId", "expected": expected})
+        await session.set_option(mode.id, ask.mode)
+        await session.outlet.settle()
+        return Done()
+
+    async def _set_model(self, ask: SetModel) -> Done:
+        session = self._desk.session(ask.session_id)
+        model = session.settings.model
+        if model is None or ask.model not in model.values():
+            expected = "no model at all" if model is None else f"one of {', '.join(model.values())}"
+            raise InvalidParams("There is no such model", {"field": "modelId", "expected": expected})
+        await session.set_option(model.id, ask.model)
+        await session.outlet.settle()
+        return Done()
+
+    # --- beside the protocol
+
+    async def _extension(self, handler: Callable[..., Any], params: Any) -> Any:
+        session_id = params.get("sessionId") if isinstance(params, dict) else None
+        session = self._desk.find(session_id) if isinstance(session_id, str) else None
+        if self._client is None:
+            raise LocalProtocolError("no client has introduced itself yet")
+        try:
+            return await called(handler, Extension(params, self._client, session))
+        except Exception as error:
+            raise answerable(error, self._book.auth_methods(self.abilities)) from error
+
+    # --- what we ask
+
+    async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
+        """Ask the client something, in the words of its edition.
+
+        Raises:
+            LocalProtocolError: The edition has no words for it, or the client does not offer it; nothing was sent.
+            RequestError: The client answered with an error.
+            ConnectionLost: It is gone.
+        """
+        dialect = self._dialect
+        if dialect is None:
+            raise LocalProtocolError("no edition is agreed on yet")
+        what = type(ask).__name__
+        said = dialect.say(ask)
+        if said is None:
+            raise LocalProtocolError(f"{dialect.edition.name} has no words for {what}: see turn.can()", field=what)
+        words, params = said
+        if words.needs and not getattr(self.abilities, words.needs):
+            raise LocalProtocolError(
+                f"this client does not offer {words.needs} in {dialect.edition.name}: see turn.can()", field=what
+            )
+        result = await self.connection.call(words.method, params, timeout_seconds=timeout_seconds)
+        return words.hear_answer(result, ask)
+
+    _SERVERS: ClassVar[dict[type[Any], Callable[[Any, Any], Any]]] = {
+        Initialize: _initialize,
+        Login: _login,
+        Logout: _logout,
+        NewSession: _new,
+        ReopenSession: _reopen,
+        ForkSession: _fork,
+        ListSessions: _list,
+        CloseSession: _close,
+        DeleteSession: _delete,
+        SetOption: _set_option,
+        SetMode: _set_mode,
+        SetModel: _set_model,
+        CancelTool: _cancel_tool,
+        CancelTerminal: _cancel_terminal,
+    }

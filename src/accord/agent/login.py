@@ -1,0 +1,58 @@
+"""Who may open sessions: the ways to log in, and the gate before everything that needs it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from accord.agent.book import Book, called
+from accord.errors import AuthRequired, InvalidParams
+
+__all__ = ["Gate"]
+
+
+class Gate:
+    """One agent's login, for all its connections: a program has one user.
+
+    Without a `logged_in` function it is closed until a login succeeds, and again after a logout. An agent without any
+    way to log in is open.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._open = False
+        self._lock = asyncio.Lock()
+
+    async def check(self) -> None:
+        """Return if sessions may be used.
+
+        Raises:
+            AuthRequired: Log in first.
+        """
+        if not self._book.logins:
+            return
+        is_open = self._open if self._book.logged_in is None else await called(self._book.logged_in)
+        if not is_open:
+            raise AuthRequired
+
+    async def login(self, method_id: str) -> None:
+        """Log in by a method that needs no terminal.
+
+        Raises:
+            InvalidParams: There is no such method, or it is not one that can be called.
+        """
+        method, handler = self._book.logins.get(method_id, (None, None))
+        if method is None or handler is None:
+            callable_ = [name for name, (_, given) in self._book.logins.items() if given is not None]
+            expected = f"one of {', '.join(callable_)}" if callable_ else "no call: log in by a terminal method"
+            raise InvalidParams("This is no way to log in by a call", {"field": "methodId", "expected": expected})
+        async with self._lock:
+            if await called(handler) is False:
+                raise AuthRequired("The login failed")
+            self._open = True
+
+    async def logout(self) -> None:
+        """Forget the login; sessions that are open stay open."""
+        async with self._lock:
+            if self._book.logout is not None:
+                await called(self._book.logout)
+            self._open = False

@@ -1,0 +1,31 @@
+"""What an agent author uses of the MCP servers that the client gave: their tools as callables, and what failed.
+
+Everything that imports the `mcp` package stays behind `open_servers`, which loads it when there is a server to open.
+"""
+
+from accord.agent.mcp.errors import (
+    AmbiguousTool,
+    McpCallRefused,
+    McpCallTimeout,
+    McpError,
+    McpNonsense,
+    McpServerLost,
+    NoSuchTool,
+)
+from accord.agent.mcp.servers import McpServers, open_servers
+from accord.agent.mcp.tool import McpFailure, McpResult, McpTool
+
+__all__ = [
+    "AmbiguousTool",
+    "McpCallRefused",
+    "McpCallTimeout",
+    "McpError",
+    "McpFailure",
+    "McpNonsense",
+    "McpResult",
+    "McpServerLost",
+    "McpServers",
+    "McpTool",
+    "NoSuchTool",
+    "open_servers",
+]

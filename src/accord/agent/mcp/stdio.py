@@ -1,0 +1,104 @@
+"""Knows how the `mcp` package talks to a program that we start.
+
+The package brings its own way to start programs. Ours keeps more promises (`accord.transport.child`): nothing outlives
+us, descendants included, and the end of stderr is there when somebody asks why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from accord.agent.mcp.clues import Clues
+from accord.errors import ConnectFailed, TransportError
+from accord.session.ask import McpServer
+from accord.transport import ChildTransport, spawn
+
+__all__ = ["over_stdio"]
+
+
+@asynccontextmanager
+async def over_stdio(server: McpServer, cwd: str, clues: Clues) -> AsyncIterator[JSONRPCDispatcher[Any]]:
+    """A dispatcher that talks to the server's program; afterwards the program and its descendants are gone.
+
+    Raises:
+        ConnectFailed: It could not be started.
+    """
+    if not server.command:
+        raise ConnectFailed("it has no command")
+    # Of a variable that is named twice the last counts, which is what a dict makes of pairs.
+    child = await spawn(server.command, *server.args, cwd=cwd, env=dict(server.env))
+    clues.child = child
+    try:
+        yield JSONRPCDispatcher(
+            _Reader(child, clues), _Writer(child, clues), on_stream_exception=clues.on_stream_exception
+        )
+    finally:
+        await child.close()
+
+
+class _Stream:
+    """One direction of the talk with a child. It owns nothing: whoever started the child closes it."""
+
+    def __init__(self, child: ChildTransport, clues: Clues) -> None:
+        self._child = child
+        self._clues = clues
+
+    async def aclose(self) -> None:
+        """Nothing of ours to close."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        return None
+
+
+class _Reader(_Stream):
+    """What the child says; a text that is no message comes out as an exception and ends nothing."""
+
+    def __aiter__(self) -> _Reader:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            text = await self._child.receive()
+        except TransportError as error:
+            self._clues.loss = error
+            raise anyio.EndOfStream from error
+        if text is None:
+            raise anyio.EndOfStream
+        try:
+            return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
+        except ValueError:
+            return ValueError(text.decode(errors="replace"))
+
+
+class _Writer(_Stream):
+    """What we say to the child."""
+
+    async def send(self, item: SessionMessage, /) -> None:
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        try:
+            await self._child.send(text.encode())
+        except TransportError as error:
+            self._clues.loss = self._clues.loss or error
+            raise anyio.BrokenResourceError from error

@@ -1,0 +1,62 @@
+"""What a tool of an MCP server looks like to an author, what a call of it gives, and what became of a failed server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from accord.session.content import Block
+
+__all__ = ["Caller", "McpFailure", "McpResult", "McpTool"]
+
+
+@dataclass(frozen=True, slots=True)
+class McpFailure:
+    """A server that cannot be used, by its name, and a reason that says what may help."""
+
+    server: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class McpResult:
+    """What a tool gave back; with `is_error` the content says what went wrong.
+
+    `structured` is whatever JSON the server put beside the content: an object, and since 2026 any value.
+    """
+
+    content: list[Block]
+    structured: Any = None
+    is_error: bool = False
+    meta: dict[str, Any] | None = None
+
+
+Caller: TypeAlias = Callable[[str, Mapping[str, Any], float | None], Awaitable[McpResult]]
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    """A tool of one server; `await tool(path="x")` calls it.
+
+    Schemas, annotations and `meta` are plain JSON, as the server sent them. Annotations are the server's own claims.
+    """
+
+    name: str
+    server: str
+    title: str | None
+    description: str | None
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None
+    annotations: dict[str, Any]
+    meta: dict[str, Any] | None
+    caller: Caller = field(repr=False, compare=False)
+
+    async def __call__(self, /, **arguments: Any) -> McpResult:
+        """Call it with the arguments of its schema.
+
+        Raises:
+            McpError: It gave no result; the subclass says why.
+            LocalProtocolError: The arguments are no JSON; nothing was sent.
+        """
+        return await self.caller(self.name, arguments, None)

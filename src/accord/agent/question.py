@@ -1,0 +1,87 @@
+"""What an agent asks its user, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from accord.session.option import PermissionOption
+
+__all__ = ["ALLOW_OPTIONS", "Elicitation", "Permission", "Question"]
+
+ALLOW_OPTIONS = (
+    PermissionOption("allow", "Allow", "allow_once"),
+    PermissionOption("allow-always", "Always allow", "allow_always"),
+    PermissionOption("reject", "Reject", "reject_once"),
+)
+"""What is offered where an author names no options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """The answer to a permission question: the option that was chosen, None if none was.
+
+    It is true if the option allows: `if await turn.ask("Delete it?"):`.
+    """
+
+    option: PermissionOption | None
+
+    @classmethod
+    def chosen(cls, option_id: str | None, offered: Iterable[PermissionOption]) -> Permission:
+        """What an answer means: an id that was never offered is no answer (v2 rule A75)."""
+        return cls(next((option for option in offered if option.id == option_id), None))
+
+    @property
+    def option_id(self) -> str | None:
+        """The id of the chosen option."""
+        return None if self.option is None else self.option.id
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the option is one that allows."""
+        return self.option is not None and self.option.kind.startswith("allow")
+
+    @property
+    def always(self) -> bool:
+        """Whether the answer is meant to hold from now on; remembering that is the author's business."""
+        return self.option is not None and self.option.kind.endswith("_always")
+
+    def __bool__(self) -> bool:
+        return self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Elicitation:
+    """What a user did with a form or an address; true if it was accepted. `content` are a form's values."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, Any]
+
+    def __bool__(self) -> bool:
+        return self.action == "accept"
+
+
+class Question:
+    """A question that is open. Retiring it ends the waiting; whoever asked gets None for an answer."""
+
+    def __init__(self, asking: Coroutine[Any, Any, Any]) -> None:
+        self._task = asyncio.get_running_loop().create_task(asking)
+        self._retired = False
+
+    def retire(self) -> None:
+        """Stop waiting: it counts as not approved, whatever is answered later."""
+        self._retired = True
+        self._task.cancel()
+
+    async def answer(self) -> Any:
+        """The answer; None once it is retired."""
+        try:
+            return await self._task
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if self._retired and (current is None or not current.cancelling()):
+                return None
+            self._task.cancel()
+            raise

@@ -1,0 +1,347 @@
+"""One session of an agent: its place, its settings, what is kept of it, and what goes on beside its turns.
+
+It lives as long as its client has it open; what must outlast that is in the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from accord.agent.asker import Asker
+from accord.agent.book import Book, called
+from accord.agent.client import Client
+from accord.agent.files import Files
+from accord.agent.mcp import McpServers, open_servers
+from accord.agent.outlet import Outlet
+from accord.agent.settings import OptionValue, Settings
+from accord.agent.terminals import Terminal, Terminals
+from accord.errors import InvalidParams, LocalProtocolError
+from accord.protocol.model import UNSET
+from accord.session.ask import McpServer
+from accord.session.event import (
+    Background,
+    CommandsChanged,
+    ConfigChanged,
+    Event,
+    InfoChanged,
+    Noticed,
+)
+from accord.session.option import Command
+from accord.session.transcript import Transcript
+from accord.session.turn_input import BackgroundChanged, Input
+from accord.stores.interface import Store
+from accord.workspace import Workspace
+
+__all__ = ["Session", "new_id"]
+
+log = logging.getLogger("accord.agent")
+
+T = TypeVar("T")
+
+
+def new_id(kind: str) -> str:
+    """A name that nothing else has, also not in another process."""
+    return f"{kind}-{secrets.token_hex(8)}"
+
+
+class Session:
+    """What an author sees of a session, in a turn and outside of one.
+
+    `cwd` and `roots` bound what its files and commands may touch; `roots` begins with `cwd`. `meta` is the `_meta` of
+    the request that opened it. `state` is the author's own: any JSON value, kept with `save`.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        roots: Sequence[str],
+        client: Client,
+        asker: Asker,
+        book: Book,
+        store: Store | None,
+        meta: dict[str, Any] | None,
+    ) -> None:
+        self.id = session_id
+        self.cwd = roots[0]
+        self.roots = tuple(roots)
+        self.client = client
+        self.meta = meta or {}
+        self.state: Any = None
+        self.title: str | None = None
+        self.outlet: Outlet
+        """Where events go. For the framework: authors have `Turn`."""
+        self.feed: Callable[[Input], None] = lambda _: None
+        """Where the turn automaton hears of things. For the framework."""
+        self._book = book
+        self._store = store
+        self._asker = asker
+        self._settings = Settings(book.options.values())
+        self._commands = [command for command, _ in book.commands.values()]
+        self._workspace: Workspace | None = None
+        self._files: Files | None = None
+        self._terminals: Terminals | None = None
+        self._servers: list[McpServer] = []
+        self._mcp: asyncio.Task[McpServers] | None = None
+        self._unreported: list[Noticed] = []
+        self._background: dict[tuple[str, str], Background] = {}
+        self._beside: set[asyncio.Task[Any]] = set()
+        self._kept: set[str] = set()
+        self.tools: dict[str, Callable[[], None]] = {}
+        """How to stop each tool call that its client may cancel, by id."""
+        self.is_closed = False
+
+    def __repr__(self) -> str:
+        return f"<session {self.id} in {self.cwd}>"
+
+    # --- what it can use
+
+    @property
+    def workspace(self) -> Workspace:
+        """The local disk, bounded to the roots."""
+        if self._workspace is None:
+            self._workspace = Workspace(self.roots)
+        return self._workspace
+
+    @property
+    def files(self) -> Files:
+        """Text files, the client's where it offers them, otherwise those on the local disk."""
+        if self._files is None:
+            self._files = Files(self.id, self.roots, self._asker, lambda: self.workspace)
+        return self._files
+
+    @property
+    def terminals(self) -> Terminals:
+        """Commands, in the client's terminals where it offers them, otherwise our own."""
+        if self._terminals is None:
+            self._terminals = Terminals(
+                self.id,
+                self.roots,
+                self._asker,
+                lambda: self.workspace,
+                self.tell,
+                client_terminal=self.outlet.voice.client_terminals.add,
+            )
+        return self._terminals
+
+    @property
+    def has_servers(self) -> bool:
+        """Whether the client gave it MCP servers."""
+        return bool(self._servers)
+
+    async def mcp(self) -> McpServers:
+        """The MCP servers, when each is connected or has failed."""
+        if self._mcp is None:
+            self._mcp = asyncio.get_running_loop().create_task(open_servers(self._servers, cwd=self.cwd))
+        return await asyncio.shield(self._mcp)
+
+    def connect_servers(self, servers: Sequence[McpServer]) -> None:
+        """Begin to connect; nobody has to wait for it."""
+        self._servers = list(servers)
+        if self._servers:
+            self.spawn(self._report_servers())
+
+    async def _report_servers(self) -> None:
+        servers = await self.mcp()
+        for failure in servers.failures:
+            log.warning("MCP server %s: %s", failure.server, failure.reason)
+            notice = Noticed(f"MCP server {failure.server} is not available", "warning", failure.reason)
+            if self.client.abilities.notices:
+                await self.outlet.tell(notice, keep=False)
+            else:
+                # It would become a message of the agent: that has its place in a turn.
+                self._unreported.append(notice)
+
+    def unreported(self) -> list[Noticed]:
+        """What is to be said when the next turn begins."""
+        notices, self._unreported = self._unreported, []
+        return notices
+
+    # --- what it keeps
+
+    async def save(self, state: Any = UNSET) -> None:
+        """Keep the author's own state: what is given, or `state` as it is now. Survives a restart.
+
+        Raises:
+            LocalProtocolError: The agent has no store.
+            TypeError: The state is no JSON value.
+        """
+        if state is not UNSET:
+            self.state = state
+        if self._store is None:
+            raise LocalProtocolError("this agent keeps nothing: it was made with store=None")
+        await self._store.patch(self.id, state=msgspec.json.encode(self.state))
+
+    async def history(self, *, refused: bool = False) -> Transcript:
+        """The conversation so far, from the store. What was refused is left out unless it is asked for.
+
+        Raises:
+            LocalProtocolError: The agent has no store.
+        """
+        if self._store is None:
+            raise LocalProtocolError("this agent keeps nothing: it was made with store=None")
+        await self.outlet.settle()
+        transcript = Transcript(await self._store.read(self.id))
+        if not refused:
+            transcript.timeline = [entry for entry in transcript.timeline if not entry.refused]
+        return transcript
+
+    # --- settings
+
+    def option(self, option_id: str) -> str | bool:
+        """The value of a config option; of the mode, if it was declared with `Agent.modes`, under "mode".
+
+        Raises:
+            KeyError: There is no such option.
+        """
+        return self._settings.get(option_id)
+
+    @property
+    def settings(self) -> Settings:
+        """All options."""
+        return self._settings
+
+    async def set_option(self, option_id: str, value: OptionValue) -> None:
+        """Give an option another value and tell the client.
+
+        Raises:
+            InvalidParams: There is no such option, or it has no such value.
+        """
+        self._settings.check(option_id, value)
+        if not self._settings.set(option_id, value):
+            return
+        for handler in self._book.on_option:
+            await called(handler, self, option_id, value)
+        await self.tell(ConfigChanged(list(self._settings.options)))
+
+    @property
+    def commands(self) -> list[Command]:
+        """The slash commands it offers."""
+        return list(self._commands)
+
+    async def set_commands(self, commands: Sequence[Command]) -> None:
+        """Offer other slash commands in this session; those that no handler was registered for come as prompts."""
+        self._commands = list(commands)
+        await self.outlet.tell(CommandsChanged(self.commands), keep=False)
+
+    async def set_title(self, title: str | None) -> None:
+        """Name the session, in lists too."""
+        self.title = title
+        if self._store is not None:
+            await self._store.patch(self.id, title=title)
+        await self.tell(InfoChanged(title=title))
+
+    async def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
+        """Show the user something once; it is not kept."""
+        await self.outlet.tell(Noticed(title, severity, description), keep=False)
+
+    async def tell(self, event: Event) -> None:
+        """Let an event happen: it is kept and told."""
+        if self.is_closed:
+            raise LocalProtocolError("the session is closed")
+        await self.outlet.tell(event)
+
+    async def touch(self) -> None:
+        """Note that something happened, for the order of lists."""
+        if self._store is not None:
+            await self._store.patch(self.id, updated_at=time.time())
+
+    # --- beside the turns
+
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Let something run beside the turns, until it is done or the session closes."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._spawned)
+        return task
+
+    def _spawned(self, task: asyncio.Task[Any]) -> None:
+        self._beside.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("work beside the turns of a session failed", exc_info=task.exception())
+
+    def announce(self, kind: str, id_: str) -> None:
+        """Something that was told of goes on in the background."""
+        self._background[(kind, id_)] = Background(kind, id_)
+        self._tell_background()
+
+    def withdraw(self, kind: str, id_: str) -> None:
+        """It ended, and its end was told."""
+        if self._background.pop((kind, id_), None) is not None:
+            self._tell_background()
+
+    def _tell_background(self) -> None:
+        self.feed(BackgroundChanged(tuple(self._background.values())))
+
+    async def stop_background(self) -> None:
+        """Stop all that goes on beside the turns; say so when it is over."""
+        await self._stop_beside()
+        if self._terminals is not None:
+            await self._terminals.close()
+        self._background.clear()
+        self.feed(BackgroundChanged())
+
+    async def _stop_beside(self) -> None:
+        current = asyncio.current_task()
+        tasks = [task for task in self._beside if task is not current]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=5.0)
+
+    def keep(self, terminal: Terminal) -> None:
+        """Let a command go on when the turn that started it is over; it is released at its end, or with the session."""
+        self._kept.add(terminal.id)
+        self.announce("terminal", terminal.id)
+        self.spawn(self._watch(terminal))
+
+    async def _watch(self, terminal: Terminal) -> None:
+        try:
+            await terminal.wait()
+        finally:
+            await terminal.release()
+            self._kept.discard(terminal.id)
+            self.withdraw("terminal", terminal.id)
+
+    async def end_commands(self) -> None:
+        """A turn is over: release what it started and did not `keep`."""
+        if self._terminals is not None:
+            left = [each for each in self._terminals.unreleased if each.id not in self._kept]
+            await asyncio.gather(*(terminal.release() for terminal in left))
+
+    def cancel_tool(self, tool_id: str) -> None:
+        """The client stops one tool call.
+
+        Raises:
+            InvalidParams: It is unknown, over, or cannot be cancelled.
+        """
+        stop = self.tools.get(tool_id)
+        if stop is None:
+            expected = {"field": "toolCallId", "expected": "a running tool call that can be cancelled"}
+            raise InvalidParams("This tool call cannot be cancelled", expected)
+        stop()
+
+    async def close(self) -> None:
+        """Let go of everything; whoever closes it has ended its turns before."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        await self._stop_beside()
+        if self._terminals is not None:
+            await self._terminals.close()
+        if self._mcp is not None:
+            await self._close_servers(self._mcp)
+        await self.outlet.close()
+
+    async def _close_servers(self, opening: asyncio.Task[McpServers]) -> None:
+        if not opening.done():
+            opening.cancel()
+            await asyncio.wait([opening])
+        if not opening.cancelled() and opening.exception() is None:
+            await opening.result().close()

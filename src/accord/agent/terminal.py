@@ -1,0 +1,154 @@
+"""What an author can do with a command that was started, whoever runs it, and that it is given back exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TypeAlias
+
+from accord.session.event import Event, TerminalExit
+from accord.session.tool import TerminalView
+
+__all__ = ["CommandOutcome", "Spawn", "Tell", "Terminal", "TerminalText", "settle"]
+
+Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+"""Starts a task that is held until it ends, and cancelled when the session closes."""
+
+Tell: TypeAlias = Callable[[Event], Awaitable[None]]
+"""Puts an event into the conversation; the next one may be told when it returns."""
+
+# How long a release waits for the client, or for the last event to be told; it goes on after that.
+RELEASE_SECONDS = 10.0
+
+
+class TerminalText(NamedTuple):
+    """What a command has written, `truncated` if the beginning is missing; `exit` is None while it runs."""
+
+    text: str
+    truncated: bool
+    exit: TerminalExit | None
+
+
+class CommandOutcome(NamedTuple):
+    """What came of a command. Killed by a signal it has no `exit_code`; both are None where nobody could say."""
+
+    exit_code: int | None
+    signal: str | None
+    output: str
+    truncated: bool
+    timed_out: bool
+    terminal_id: str
+
+
+class Terminal(ABC):
+    """A command that was started; to be released. As an async context it releases itself."""
+
+    def __init__(self, terminal_id: str, spawn: Spawn) -> None:
+        self._id = terminal_id
+        self._spawn = spawn
+        self._releasing: asyncio.Task[None] | None = None
+        self._on_released: Callable[[], None] = lambda: None
+
+    @property
+    def id(self) -> str:
+        """What the client calls it; unique in the session."""
+        return self._id
+
+    @property
+    def view(self) -> TerminalView:
+        """The terminal as something that a tool call shows. To be shown it must be there before the release."""
+        return TerminalView(self._id)
+
+    @property
+    @abstractmethod
+    def is_running(self) -> bool:
+        """Whether its end is not known yet. That of a command that the client runs is known to who waited for it."""
+
+    @property
+    @abstractmethod
+    def can_be_cancelled(self) -> bool:
+        """Whether the client may end it by itself."""
+
+    @abstractmethod
+    async def announce(self) -> None:
+        """Return when the conversation has it."""
+
+    @abstractmethod
+    async def output(self) -> TerminalText:
+        """What it has written so far; after the release what it had written by then.
+
+        Raises:
+            RequestError: The client refused.
+            ConnectionLost: The client is gone.
+        """
+
+    @abstractmethod
+    async def wait(self, timeout_seconds: float | None = None) -> TerminalExit | None:
+        """How it ended, when it has ended; None if the time was over first, and it runs on.
+
+        A release ends it for all who wait.
+
+        Raises:
+            RequestError: The client refused.
+            ConnectionLost: The client is gone.
+        """
+
+    @abstractmethod
+    async def kill(self) -> None:
+        """End it; its output can still be read. On an ended one this does nothing.
+
+        Raises:
+            RequestError: The client refused.
+            ConnectionLost: The client is gone.
+        """
+
+    async def release(self) -> None:
+        """Kill it if it runs, tell its end, and give it back: once, whoever calls this how often.
+
+        Returns after a few seconds at the latest, also if a client does not answer; and not before, also if the
+        caller is cancelled meanwhile. What a client answers is no matter: there is nothing left to do about it.
+
+        Raises:
+            AccordError: What happened could not be told or kept; it is released all the same.
+        """
+        task = await self._settle()
+        if task.done() and not task.cancelled():
+            task.result()
+
+    async def discard(self) -> None:
+        """Release it where something else went wrong already: raises nothing."""
+        await self._settle()
+
+    def on_released(self, hear: Callable[[], None]) -> None:
+        """Have this called when its release, which has not begun, is done."""
+        self._on_released = hear
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await (self.release() if error is None else self.discard())
+
+    @abstractmethod
+    async def _let_go(self) -> None:
+        """Do what a release is."""
+
+    async def _settle(self) -> asyncio.Task[None]:
+        if self._releasing is None:
+            self._releasing = self._spawn(self._let_go())
+            self._releasing.add_done_callback(lambda _: self._on_released())
+        await settle([self._releasing], RELEASE_SECONDS)
+        return self._releasing
+
+
+async def settle(tasks: Collection[asyncio.Task[Any]], seconds: float) -> None:
+    """Wait for tasks, so long at most, also if the caller is cancelled meanwhile; whoever insists is let go."""
+    try:
+        await asyncio.wait(tasks, timeout=seconds)
+    except asyncio.CancelledError:
+        await asyncio.wait(tasks, timeout=seconds)
+        raise

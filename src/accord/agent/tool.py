@@ -1,0 +1,303 @@
+"""A tool call as its author handles it: announced, changed, shown, and always brought to an end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+
+import msgspec
+
+from accord.agent.session import Session
+from accord.errors import LocalProtocolError
+from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
+from accord.session.content import Audio, Block, Image, Link, Resource, Text
+from accord.session.event import Event, Meta, ToolChanged, ToolContentAdded
+from accord.session.tool import (
+    FINISHED,
+    Diff,
+    FileChange,
+    Location,
+    Shown,
+    TerminalView,
+    ToolContent,
+    ToolKind,
+    ToolStatus,
+)
+
+__all__ = ["Showable", "Tool", "ToolFailed", "tool_content"]
+
+log = logging.getLogger("accord.agent")
+
+
+class ToolFailed(Exception):
+    """Raise it inside a tool call to end that as failed; the text is shown to the user."""
+
+
+@runtime_checkable
+class _Viewed(Protocol):
+    """Something that a tool call can show, such as a terminal."""
+
+    @property
+    def view(self) -> TerminalView: ...
+
+
+Showable: TypeAlias = str | Block | ToolContent | FileChange | _Viewed
+"""What a tool call can show: text, any block, a change to a file, a terminal."""
+
+
+def tool_content(item: Showable) -> ToolContent:
+    """An item as a tool call holds it."""
+    match item:
+        case str():
+            return Shown(Text(item))
+        case Text() | Image() | Audio() | Link() | Resource():
+            return Shown(item)
+        case FileChange():
+            return Diff([item])
+        case Shown() | Diff() | TerminalView() | Unknown():
+            return item
+        case _:
+            return item.view
+
+
+def checked_json(value: Any, field: str) -> Any:
+    """A value that is going to be JSON: told now, while its author can see where it came from."""
+    try:
+        msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise LocalProtocolError(f"{field} is no JSON value: {error}", field=field, expected="a JSON value") from None
+    return value
+
+
+class Tool:
+    """A tool call of a turn. As an async context it is announced at the start and ended at the end.
+
+    Leaving the context completes the call. An exception inside ends it as failed and is logged, but does not end the
+    turn: `failed` tells. `ToolFailed` says to the user why. Cancelling the turn ends it as cancelled; a client that
+    cancels the call alone (`cancellable=True`, v2) ends only what is inside the context.
+
+    A `background` call may go on when its turn is over; it must then be ended by hand.
+    """
+
+    def __init__(  # noqa: PLR0913 - all of it is what a tool call can say
+        self,
+        session: Session,
+        tell: Callable[[Event], Awaitable[None]],
+        id_: str,
+        title: str,
+        *,
+        kind: ToolKind,
+        status: ToolStatus,
+        name: str | None,
+        raw_input: Any,
+        locations: Sequence[Location | str],
+        cancellable: bool,
+        background: bool,
+        meta: Meta | None,
+    ) -> None:
+        self.id = id_
+        self.title = title
+        self.kind = kind
+        self.status: ToolStatus = status
+        self.name = name
+        self.background = background
+        self.content: list[ToolContent] = []
+        self.locations = [self._located(session, place) for place in locations]
+        self.raw_input = raw_input if raw_input is UNSET else checked_json(raw_input, "input")
+        self.error: BaseException | None = None
+        """What was raised inside the context, if it failed so."""
+        self._session = session
+        self._tell = tell
+        self._cancellable = cancellable
+        self._meta = meta
+        self._announced = False
+        self._task: asyncio.Task[Any] | None = None
+        self._stopped = False
+
+    def __repr__(self) -> str:
+        return f"<tool call {self.title!r}, {self.status}>"
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to an end."""
+        return self.status in FINISHED
+
+    @property
+    def failed(self) -> bool:
+        """Whether it came to a bad end."""
+        return self.status in {"failed", "cancelled"}
+
+    # --- life
+
+    async def start(self) -> Self:
+        """Announce it; only the first time counts."""
+        if not self._announced:
+            self._announced = True
+            if self._cancellable:
+                self._session.tools[self.id] = self._stop
+            await self._tell(
+                ToolChanged(
+                    self.id,
+                    title=self.title,
+                    kind=self.kind,
+                    status=self.status,
+                    name=self.name or UNSET,
+                    locations=list(self.locations) or UNSET,
+                    raw_input=self.raw_input,
+                    cancellable=True if self._cancellable else UNSET,
+                    created=True,
+                    meta=self._meta or UNSET,
+                )
+            )
+            if self.background:
+                self._session.announce("tool_call", self.id)
+        return self
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.current_task()
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        task, self._task = self._task, None
+        if error is None:
+            if not self.background:
+                await self.complete()
+            return False
+        if isinstance(error, asyncio.CancelledError):
+            await self.cancel()
+            # Like a timeout: the cancellation was meant for this block if the client asked for this call alone.
+            return self._stopped and task is not None and task.uncancel() == 0
+        if not isinstance(error, Exception):
+            return False
+        self.error = error
+        if isinstance(error, ToolFailed):
+            await self.fail(str(error))
+        else:
+            log.error("the tool call %r failed", self.title, exc_info=error)
+            await self.fail()
+        return True
+
+    def _stop(self) -> None:
+        self._stopped = True
+        if self._task is not None:
+            self._task.cancel()
+        else:
+            self._session.spawn(self.cancel())
+
+    @property
+    def stop_asked(self) -> bool:
+        """Whether the client wants this call alone to stop."""
+        return self._stopped
+
+    async def complete(self, *items: Showable, output: Any = UNSET) -> None:
+        """It succeeded; show some more at the end."""
+        await self._end("completed", items, output)
+
+    async def fail(self, *items: Showable, output: Any = UNSET) -> None:
+        """It failed; the turn goes on."""
+        await self._end("failed", items, output)
+
+    async def cancel(self) -> None:
+        """It was stopped."""
+        await self._end("cancelled", (), UNSET)
+
+    async def _end(self, status: ToolStatus, items: Sequence[Showable], output: Any) -> None:
+        if self.finished:
+            return
+        await self.start()
+        for item in items:
+            await self.show(item)
+        self.status = status
+        self._session.tools.pop(self.id, None)
+        raw_output = output if output is UNSET else checked_json(output, "output")
+        await self._tell(
+            ToolChanged(
+                self.id, status=status, raw_output=raw_output, cancellable=False if self._cancellable else UNSET
+            )
+        )
+        if self.background:
+            self._session.withdraw("tool_call", self.id)
+
+    # --- changes
+
+    async def update(
+        self,
+        *,
+        title: str | UnsetType = UNSET,
+        kind: ToolKind | UnsetType = UNSET,
+        status: ToolStatus | UnsetType = UNSET,
+        input: Any = UNSET,  # noqa: A002 - what it is called
+        output: Any = UNSET,
+        meta: Maybe[Meta] = UNSET,
+    ) -> None:
+        """Change what is given. A status that ends the call has its own methods."""
+        if isinstance(status, str) and status in FINISHED:
+            raise LocalProtocolError("a tool call is ended by complete, fail or cancel", field="status")
+        for name, value in (("title", title), ("kind", kind), ("status", status)):
+            if value is not UNSET:
+                setattr(self, name, value)
+        if input is not UNSET:
+            self.raw_input = checked_json(input, "input")
+        await self.start()
+        raw_output = output if output is UNSET else checked_json(output, "output")
+        await self._tell(
+            ToolChanged(
+                self.id, title=title, kind=kind, status=status, raw_input=input, raw_output=raw_output, meta=meta
+            )
+        )
+
+    async def show(self, *items: Showable) -> None:
+        """Append to what it shows."""
+        await self.start()
+        for item in items:
+            content = tool_content(item)
+            self.content.append(content)
+            await self._tell(ToolContentAdded(self.id, content))
+
+    async def stream(self, text: str) -> None:
+        """Append a piece of text; pieces that follow each other read as one where an edition can grow a text."""
+        await self.show(text)
+
+    async def replace(self, *items: Showable) -> None:
+        """Show this instead of all before."""
+        await self.start()
+        self.content = [tool_content(item) for item in items]
+        await self._tell(ToolChanged(self.id, content=list(self.content)))
+
+    async def diff(self, path: str | os.PathLike[str], old: str | None, new: str | None) -> None:
+        """Show a change to a file: `old` is None for a new one, `new` for one that is gone."""
+        operation = "add" if old is None else "delete" if new is None else "modify"
+        await self.show(FileChange(self._absolute(self._session, path), old, new, operation))
+
+    async def locate(self, *places: Location | str) -> None:
+        """Say where it works now, so that an editor can follow; replaces the places before."""
+        self.locations = [self._located(self._session, place) for place in places]
+        await self.start()
+        await self._tell(ToolChanged(self.id, locations=list(self.locations)))
+
+    def subject(self) -> ToolChanged:
+        """What a permission question says about it."""
+        return ToolChanged(
+            self.id,
+            title=self.title,
+            kind=self.kind,
+            content=list(self.content) or UNSET,
+            locations=list(self.locations) or UNSET,
+            raw_input=self.raw_input,
+        )
+
+    @staticmethod
+    def _absolute(session: Session, path: str | os.PathLike[str]) -> str:
+        return os.path.normpath(os.path.join(session.cwd, os.fspath(path)))  # noqa: PTH118 - no disk is asked
+
+    @classmethod
+    def _located(cls, session: Session, place: Location | str) -> Location:
+        if isinstance(place, str):
+            return Location(cls._absolute(session, place))
+        return msgspec.structs.replace(place, path=cls._absolute(session, place.path))

@@ -1,0 +1,392 @@
+"""One turn as its author sees it: what the user said, and everything an agent can say, do and ask until it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from accord.agent.asker import Asker
+from accord.agent.client import Client
+from accord.agent.files import Files
+from accord.agent.mcp import McpServers
+from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission, Question
+from accord.agent.session import Session, new_id
+from accord.agent.terminals import Terminals
+from accord.agent.tool import Tool
+from accord.errors import LocalProtocolError
+from accord.protocol.model import UNSET, Maybe, Unknown
+from accord.session.ask import AskPermission, CommandSubject, ElicitForm, ElicitUrl, Prompt
+from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
+from accord.session.event import (
+    CompactionChanged,
+    CompactionChunk,
+    Cost,
+    Event,
+    MessageChanged,
+    MessageChunk,
+    Meta,
+    PlanChanged,
+    PlanEntry,
+    Speaker,
+    StopReason,
+    ToolChanged,
+    UsageChanged,
+)
+from accord.session.option import PermissionOption
+from accord.session.tool import Location, ToolKind, ToolStatus
+from accord.session.transcript import Transcript
+from accord.session.turn_input import QuestionAnswered, QuestionAsked
+
+__all__ = ["Compaction", "Turn"]
+
+_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
+TRACE_KEYS = ("traceparent", "tracestate", "baggage")
+
+
+class Turn:
+    """What a prompt handler is given.
+
+    `prompt` are the blocks of the user's message, `text` its text; `command` is the slash command that was recognised,
+    `argument` what stood behind it (otherwise the whole text). What is awaited here has its place in the conversation
+    when it returns; it reaches the client in that order. When the turn is over, nothing more can be said in it.
+    """
+
+    def __init__(
+        self, session: Session, asker: Asker, prompt: Prompt, message_id: str, command: str | None, argument: str
+    ) -> None:
+        self.session = session
+        self.message_id = message_id
+        self.prompt = prompt.content
+        self.meta = prompt.meta or {}
+        self.command = command
+        self.argument = argument
+        self.stop_reason: StopReason = "end_turn"
+        self.tools: list[Tool] = []
+        self._asker = asker
+        self._outlet = session.outlet
+        self._over = False
+        self._failure: Exception | None = None
+        self._speaker: Speaker | None = None
+        self._speech = ""
+
+    def __repr__(self) -> str:
+        return f"<turn in {self.session!r}, {'over' if self._over else 'running'}>"
+
+    # --- what is there
+
+    @property
+    def text(self) -> str:
+        """The text of the prompt: its text blocks, one below the other."""
+        return "\n".join(block.text for block in self.prompt if isinstance(block, Text))
+
+    @property
+    def client(self) -> Client:
+        """Who is on the other end."""
+        return self.session.client
+
+    @property
+    def trace(self) -> dict[str, str]:
+        """The trace context of the prompt (`traceparent`, `tracestate`, `baggage`), for an author's own calls."""
+        return {key: value for key in TRACE_KEYS if isinstance(value := self.meta.get(key), str)}
+
+    def can(self, what: str) -> bool:
+        """Whether the client can do something: see `accord.agent.client.ABILITIES` for the words."""
+        return self.session.client.can(what)
+
+    @property
+    def files(self) -> Files:
+        """Text files inside the session's roots: `read` and `write`."""
+        return self.session.files
+
+    @property
+    def terminal(self) -> Terminals:
+        """Commands inside the session's roots: `run` and `start`."""
+        return self.session.terminals
+
+    async def mcp(self) -> McpServers:
+        """The session's MCP servers and their tools."""
+        return await self.session.mcp()
+
+    def option(self, option_id: str) -> str | bool:
+        """The value of a config option."""
+        return self.session.option(option_id)
+
+    async def history(self) -> Transcript:
+        """The conversation so far, with this prompt, without what was refused."""
+        return await self.session.history()
+
+    async def save(self, state: Any = UNSET) -> None:
+        """Keep the author's own state with the session: what is given, or `session.state` as it is now."""
+        await self.session.save(state)
+
+    # --- saying
+
+    async def say(self, content: Blocks, *, annotations: Annotations | None = None, meta: Meta | None = None) -> str:
+        """Say something to the user: text, or any blocks. Pieces that follow each other are one message.
+
+        Returns the id of the message.
+        """
+        if self._speaker != "agent":
+            self._begin("agent")
+        if type(content) is str and annotations is None and meta is None:
+            if self._over or self._failure is not None:
+                self._refuse()
+            await self._outlet.tell(MessageChunk("agent", Text(content), self._speech))
+            return self._speech
+        return await self._speak(content, annotations, meta)
+
+    async def think(self, content: Blocks, *, annotations: Annotations | None = None, meta: Meta | None = None) -> str:
+        """The same for what the agent thinks."""
+        if self._speaker != "thought":
+            self._begin("thought")
+        return await self._speak(content, annotations, meta)
+
+    def _begin(self, speaker: Speaker) -> None:
+        self._speaker, self._speech = speaker, new_id("message")
+
+    async def _speak(self, content: Blocks, annotations: Annotations | None, meta: Meta | None) -> str:
+        speaker, speech = self._speaker or "agent", self._speech
+        for block in blocks_of(content):
+            shown = block if annotations is None else _annotated(block, annotations)
+            await self.tell(MessageChunk(speaker, shown, speech, meta))
+        return speech
+
+    def new_message(self) -> None:
+        """Let the next piece begin another message."""
+        self._speaker = None
+
+    async def correct(self, message_id: str, content: Blocks) -> None:
+        """Replace a message that was said."""
+        await self.tell(MessageChanged("agent", message_id, blocks_of(content)))
+
+    async def plan(
+        self,
+        entries: Iterable[PlanEntry | str],
+        *,
+        id: str = "plan",  # noqa: A002
+        meta: Meta | None = None,
+    ) -> None:
+        """Show the plan as a whole; it replaces the one before."""
+        steps = [PlanEntry(entry) if isinstance(entry, str) else entry for entry in entries]
+        await self.tell(PlanChanged(steps, id, meta))
+
+    async def usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
+        """Tell how many tokens of the context are used, how many fit, and what the session has cost so far."""
+        told: Maybe[Cost] = UNSET if cost is None else Cost(cost, currency)
+        await self.tell(UsageChanged(used, size, told))
+
+    async def title(self, title: str | None) -> None:
+        """Name the session."""
+        await self.session.set_title(title)
+
+    async def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
+        """Show the user something once; it is not kept. A client without notices gets it as a message."""
+        self._check()
+        await self.session.notice(title, description, severity=severity)
+
+    @contextlib.asynccontextmanager
+    async def compact(self) -> AsyncIterator[Compaction]:
+        """Say that the context is being compacted while the block runs; the summary may be streamed inside."""
+        compaction = Compaction(self, new_id("compaction"))
+        await self.tell(CompactionChanged(compaction.id, "in_progress"))
+        self._speaker = None
+        try:
+            yield compaction
+        except asyncio.CancelledError:
+            await self.tell(CompactionChanged(compaction.id, "cancelled"))
+            raise
+        except Exception:
+            await self.tell(CompactionChanged(compaction.id, "failed", error="The context could not be compacted"))
+            raise
+        summary: Maybe[list[Block]] = compaction.blocks or [Text("The context was compacted")]
+        await self.tell(CompactionChanged(compaction.id, "completed", summary=summary))
+
+    # --- doing
+
+    def tool(  # noqa: PLR0913 - all of it is what a tool call can say
+        self,
+        title: str,
+        *,
+        kind: ToolKind = "other",
+        status: ToolStatus = "in_progress",
+        name: str | None = None,
+        input: Any = UNSET,  # noqa: A002 - what it is called
+        locations: Sequence[Location | str] = (),
+        id: str | None = None,  # noqa: A002
+        cancellable: bool = False,
+        background: bool = False,
+        meta: Meta | None = None,
+    ) -> Tool:
+        """A tool call, to be used as `async with turn.tool("Read the file", kind="read") as tool:`.
+
+        Begin with `status="pending"` where the user will be asked first. See `Tool`.
+        """
+        self._speaker = None
+        tool = Tool(
+            self.session,
+            self.session.tell if background else self.tell,
+            id or new_id("call"),
+            title,
+            kind=kind,
+            status=status,
+            name=name,
+            raw_input=input,
+            locations=locations,
+            cancellable=cancellable,
+            background=background,
+            meta=meta,
+        )
+        if not background:
+            self.tools.append(tool)
+        return tool
+
+    def finish(self, stop_reason: StopReason = "end_turn") -> None:
+        """Say why the turn will end; it ends when the handler returns.
+
+        After `refusal` the prompt and all that followed it are left out of `history`.
+        """
+        if stop_reason not in _REASONS and not stop_reason.startswith("_"):
+            known = ", ".join(sorted(_REASONS))
+            raise LocalProtocolError(f"a turn ends with one of {known}, or with a reason that starts with _")
+        self.stop_reason = stop_reason
+
+    # --- asking
+
+    async def ask(
+        self,
+        subject: str | Tool,
+        *,
+        options: Sequence[PermissionOption] = ALLOW_OPTIONS,
+        title: str | None = None,
+        description: str | None = None,
+        command: Sequence[str] | None = None,
+        meta: Meta | None = None,
+    ) -> Permission:
+        """Ask the user for permission: for a tool call, for a command that the agent will run, or for anything.
+
+        Once the turn is cancelled every open question counts as not approved.
+        """
+        self._check()
+        if not options or len({option.id for option in options}) != len(options):
+            raise LocalProtocolError("a permission question needs options, with different ids", field="options")
+        tool: ToolChanged | None = None
+        about: CommandSubject | None = None
+        if isinstance(subject, Tool):
+            await subject.start()
+            tool = subject.subject()
+        else:
+            title = title or subject
+        if command is not None:
+            tool_id = subject.id if isinstance(subject, Tool) else None
+            about, tool = CommandSubject(" ".join(command), self.session.cwd, tool_id), None
+        ask = AskPermission(
+            self.session.id, list(options), title, description, tool, about, meta={**self.trace, **(meta or {})} or None
+        )
+        answer = await self._question(ask)
+        if isinstance(subject, Tool) and not subject.finished:
+            await self._after(subject, title, approved := Permission.chosen(answer and answer.option, options))
+            return approved
+        return Permission.chosen(answer and answer.option, options)
+
+    async def _after(self, tool: Tool, title: str | None, permission: Permission) -> None:
+        if title is not None and title != tool.title:
+            # Some editions ask under the tool call's title: it gets its own back.
+            await self.tell(ToolChanged(tool.id, title=tool.title))
+        if permission and tool.status == "pending":
+            await tool.update(status="in_progress")
+
+    async def elicit(
+        self,
+        message: str,
+        fields: Mapping[str, Any],
+        *,
+        required: Sequence[str] | None = None,
+        tool: Tool | None = None,
+    ) -> Elicitation:
+        """Ask the user to fill in a form. `fields` are JSON schemas by name: `{"name": {"type": "string"}}`.
+
+        All of them are required unless `required` names some. Never ask for secrets. See `can("elicit")`.
+
+        Raises:
+            LocalProtocolError: This client or this edition has no forms.
+        """
+        names = list(fields) if required is None else list(required)
+        schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": names}
+        ask = ElicitForm(message, schema, self.session.id, None if tool is None else tool.id, meta=self.trace or None)
+        return _elicited(await self._question(ask))
+
+    async def elicit_url(self, message: str, url: str, *, tool: Tool | None = None) -> Elicitation:
+        """Ask the user to visit an address; accepting means that it was opened. See `can("elicit_url")`.
+
+        Raises:
+            LocalProtocolError: This client or this edition cannot.
+        """
+        tool_id = None if tool is None else tool.id
+        ask = ElicitUrl(message, new_id("elicitation"), url, self.session.id, tool_id, meta=self.trace or None)
+        return _elicited(await self._question(ask))
+
+    async def _question(self, ask: Any) -> Any:
+        self._check()
+        # What was said before must be on the screen before the question is.
+        await self._outlet.settle()
+        question = Question(self._asker.ask(ask))
+        self.session.feed(QuestionAsked(question))
+        try:
+            return await question.answer()
+        finally:
+            self.session.feed(QuestionAnswered(question))
+
+    # --- underneath
+
+    async def tell(self, event: Event) -> None:
+        """Let an event happen in this turn."""
+        self._check()
+        await self._outlet.tell(event)
+
+    def _check(self) -> None:
+        if self._over or self._failure is not None:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        raise LocalProtocolError("the turn is over: what goes on beside turns is told through the session")
+
+    def fail(self, failure: Exception) -> None:
+        """Nothing more can be kept: whatever is told from now on raises this. For the framework."""
+        self._failure = failure
+
+    def end(self) -> None:
+        """It is over. For the framework."""
+        self._over = True
+
+
+class Compaction:
+    """A compaction that goes on; what it `say`s is the summary."""
+
+    def __init__(self, turn: Turn, id_: str) -> None:
+        self.id = id_
+        self.blocks: list[Block] = []
+        self._turn = turn
+
+    async def say(self, content: Blocks) -> None:
+        """Append to the summary."""
+        for block in blocks_of(content):
+            self.blocks.append(block)
+            await self._turn.tell(CompactionChunk(self.id, block))
+
+
+def _elicited(answer: Any) -> Elicitation:
+    if answer is None:
+        return Elicitation("cancel", {})
+    return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {})
+
+
+def _annotated(block: Block, annotations: Annotations) -> Block:
+    if isinstance(block, Unknown):
+        return block
+    return msgspec.structs.replace(block, annotations=annotations)
