@@ -77,7 +77,7 @@ class Book:
             extra_roots=True,
             prompts=self.accepts,
             mcp=frozenset({"stdio", "http", "sse"}) if _has_mcp() else frozenset({"stdio"}),
-            logout=bool(self.logins) and (self.logout is not None or self.logged_in is None),
+            logout=bool(self.logins),
             auth_methods=[method for method, _ in self.logins.values()],
             meta=dict(self.advertised) or None,
         )

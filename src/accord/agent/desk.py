@@ -247,8 +247,8 @@ class Desk:
 
     def _opened(self, live: _Live) -> SessionOpened:
         session = live.session
-        options = list(session.settings.options)
-        session.outlet.voice.say(ConfigChanged(options))  # to nobody: the answer says it
+        options = session.offered
+        session.outlet.voice.say(ConfigChanged(list(session.settings.options)))  # to nobody: the answer says it
         return SessionOpened(session.id, options, session.commands, self._book.models)
 
     # --- the rest

@@ -231,7 +231,7 @@ class Link:
         session = self._desk.session(ask.session_id)
         await session.set_option(ask.option, ask.value)
         await session.outlet.settle()
-        return OptionsSet(list(session.settings.options))
+        return OptionsSet(session.offered)
 
     async def _set_mode(self, ask: SetMode) -> Done:
         session = self._desk.session(ask.session_id)

@@ -33,7 +33,7 @@ from accord.session.event import (
     InfoChanged,
     Noticed,
 )
-from accord.session.option import Command
+from accord.session.option import Command, ConfigOption, Toggle
 from accord.session.transcript import Transcript
 from accord.session.turn_input import BackgroundChanged, Input
 from accord.stores.interface import Store
@@ -201,6 +201,12 @@ class Session:
             KeyError: There is no such option.
         """
         return self._settings.get(option_id)
+
+    @property
+    def offered(self) -> list[ConfigOption]:
+        """The options that this client can show."""
+        toggles = self.client.abilities.toggles
+        return [option for option in self._settings.options if toggles or not isinstance(option, Toggle)]
 
     @property
     def settings(self) -> Settings:

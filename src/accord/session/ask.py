@@ -2,16 +2,36 @@
 
 Each edition's dialect has a row (`Words`) for every ask it knows. Names follow the asker: a client asks an agent to
 open, list and close sessions and to take prompts; an agent asks its client for permission, for facts, for files and for
-terminals. `meta` is the `_meta` of the message, kept whole.
+terminals (`accord.session.agent_ask`). `meta` is the `_meta` of the message, kept whole.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from accord.protocol.model import Unknown
 from accord.session.ability import AgentAbilities, ClientAbilities, Peer
+from accord.session.agent_ask import (
+    AskPermission,
+    AwaitTerminal,
+    CommandSubject,
+    ElicitationDone,
+    Elicited,
+    ElicitForm,
+    ElicitUrl,
+    FileRead,
+    KillTerminal,
+    PermissionGiven,
+    ReadFile,
+    ReadTerminal,
+    ReleaseTerminal,
+    StartTerminal,
+    TerminalEnded,
+    TerminalRead,
+    TerminalStarted,
+    WriteFile,
+)
 from accord.session.content import Block, Part
-from accord.session.event import Meta, StopReason, TerminalExit, ToolChanged
-from accord.session.option import Command, ConfigOption, PermissionOption
+from accord.session.event import Meta, StopReason
+from accord.session.option import Command, ConfigOption
 
 __all__ = [
     "Answer",
@@ -270,180 +290,6 @@ class CancelTool(Part):
 
 class CancelTerminal(Part):
     """Stop one terminal of the agent."""
-
-    session_id: str
-    terminal_id: str
-    meta: Meta | None = None
-
-
-# --- what an agent asks of its user
-
-
-class CommandSubject(Part):
-    """A command that the agent will run itself if it may."""
-
-    command: str
-    cwd: str
-    tool_id: str | None = None
-    terminal_id: str | None = None
-    meta: Meta | None = None
-
-
-class AskPermission(Part):
-    """May the agent do this? `tool` is applied to the tool call like any other report of it, before the user is asked.
-
-    An edition that knows tool calls alone makes one of a `command` or of a bare question; there `title` None means the
-    tool call's own. `other` is a subject that no edition names yet.
-    """
-
-    session_id: str
-    options: list[PermissionOption]
-    title: str | None = None
-    description: str | None = None
-    tool: ToolChanged | None = None
-    command: CommandSubject | None = None
-    other: dict[str, Any] | None = None
-    meta: Meta | None = None
-
-
-class PermissionGiven(Part):
-    """The option that was chosen; None if none was, or if the answer is one that no edition names yet.
-
-    Only an option that was offered approves of anything (v2 rule A75).
-    """
-
-    option: str | None
-    meta: Meta | None = None
-
-
-class ElicitForm(Part):
-    """Ask the user to fill in a form: a flat JSON schema of an object, as plain JSON. Never for secrets."""
-
-    message: str
-    schema: dict[str, Any]
-    session_id: str | None = None
-    tool_id: str | None = None
-    request_id: str | int | None = None
-    meta: Meta | None = None
-
-
-class ElicitUrl(Part):
-    """Ask the user to visit an address; `elicitation_id` is how its end may be told."""
-
-    message: str
-    elicitation_id: str
-    url: str
-    session_id: str | None = None
-    tool_id: str | None = None
-    request_id: str | int | None = None
-    meta: Meta | None = None
-
-
-class Elicited(Part):
-    """What the user did; an action that no edition names yet counts as `cancel` (v2 rule A78)."""
-
-    action: Literal["accept", "decline", "cancel"]
-    content: dict[str, Any] | None = None
-    meta: Meta | None = None
-
-
-class ElicitationDone(Part):
-    """What was begun at an address is finished: a notification."""
-
-    elicitation_id: str
-    meta: Meta | None = None
-
-
-# --- what an agent asks of its client's machine
-
-
-class ReadFile(Part):
-    """The text of a file, `limit` lines from line `line` (from 1)."""
-
-    session_id: str
-    path: str
-    line: int | None = None
-    limit: int | None = None
-    meta: Meta | None = None
-
-
-class FileRead(Part):
-    """The text."""
-
-    content: str
-    meta: Meta | None = None
-
-
-class WriteFile(Part):
-    """Replace the text of a file, or create it."""
-
-    session_id: str
-    path: str
-    content: str
-    meta: Meta | None = None
-
-
-class StartTerminal(Part):
-    """Run a command."""
-
-    session_id: str
-    command: str
-    args: list[str] = []
-    env: list[tuple[str, str]] = []
-    cwd: str | None = None
-    output_byte_limit: int | None = None
-    meta: Meta | None = None
-
-
-class TerminalStarted(Part):
-    """It runs."""
-
-    terminal_id: str
-    meta: Meta | None = None
-
-
-class ReadTerminal(Part):
-    """What a command has written so far."""
-
-    session_id: str
-    terminal_id: str
-    meta: Meta | None = None
-
-
-class TerminalRead(Part):
-    """Its output; `truncated` if the beginning is missing, `exit` once it has ended."""
-
-    output: str
-    truncated: bool = False
-    exit: TerminalExit | None = None
-    meta: Meta | None = None
-
-
-class AwaitTerminal(Part):
-    """Wait for the end of a command."""
-
-    session_id: str
-    terminal_id: str
-    meta: Meta | None = None
-
-
-class TerminalEnded(Part):
-    """How it ended."""
-
-    exit: TerminalExit
-    meta: Meta | None = None
-
-
-class KillTerminal(Part):
-    """End a command; its output can still be read."""
-
-    session_id: str
-    terminal_id: str
-    meta: Meta | None = None
-
-
-class ReleaseTerminal(Part):
-    """End a command and forget its terminal."""
 
     session_id: str
     terminal_id: str
