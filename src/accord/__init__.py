@@ -9,8 +9,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from accord.version import VERSION
+
 if TYPE_CHECKING:
     from accord.agent import Agent, Elicitation, Extension, Permission, Session, Tool, ToolFailed, Turn
+    from accord.client import (
+        ClientSession,
+        Deadlines,
+        FormQuestion,
+        PermissionQuestion,
+        PromptTurn,
+        RemoteAgent,
+        UrlQuestion,
+        connect,
+    )
     from accord.connection import Connection, Handlers, current_request
     from accord.errors import (
         AccordError,
@@ -19,6 +31,7 @@ if TYPE_CHECKING:
         CallTimeout,
         ConnectFailed,
         ConnectionLost,
+        DeadlineExceeded,
         ElicitationRequired,
         FrameError,
         InternalError,
@@ -50,10 +63,20 @@ if TYPE_CHECKING:
     from accord.stores import MemoryStore, SqliteStore, Store, check_store
     from accord.transport import Transport, check_transport, memory_pair, open_stdio, spawn
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOMES = {
     "accord.agent": ("Agent", "Elicitation", "Extension", "Permission", "Session", "Tool", "ToolFailed", "Turn"),
+    "accord.client": (
+        "ClientSession",
+        "Deadlines",
+        "FormQuestion",
+        "PermissionQuestion",
+        "PromptTurn",
+        "RemoteAgent",
+        "UrlQuestion",
+        "connect",
+    ),
     "accord.connection": ("Connection", "Handlers", "current_request"),
     "accord.errors": (
         "AccordError",
@@ -62,6 +85,7 @@ _HOMES = {
         "CallTimeout",
         "ConnectFailed",
         "ConnectionLost",
+        "DeadlineExceeded",
         "ElicitationRequired",
         "FrameError",
         "InternalError",
@@ -108,15 +132,19 @@ __all__ = [
     "BacklogExceeded",
     "CallTimeout",
     "Choice",
+    "ClientSession",
     "ConnectFailed",
     "Connection",
     "ConnectionLost",
+    "DeadlineExceeded",
+    "Deadlines",
     "Diff",
     "Edition",
     "Elicitation",
     "ElicitationRequired",
     "Extension",
     "FileChange",
+    "FormQuestion",
     "FrameError",
     "Group",
     "Handlers",
@@ -135,9 +163,12 @@ __all__ = [
     "Permission",
     "PermissionDenied",
     "PermissionOption",
+    "PermissionQuestion",
     "PlanEntry",
+    "PromptTurn",
     "ProtocolError",
     "RateLimited",
+    "RemoteAgent",
     "RemoteProtocolError",
     "RequestCancelled",
     "RequestError",
@@ -156,9 +187,11 @@ __all__ = [
     "Turn",
     "Unknown",
     "UnsupportedVersion",
+    "UrlQuestion",
     "__version__",
     "check_store",
     "check_transport",
+    "connect",
     "current_request",
     "memory_pair",
     "open_stdio",

@@ -11,6 +11,7 @@ AccordError
 │   └── RemoteProtocolError       the peer
 ├── NegotiationFailed             no edition that both sides speak
 ├── CallTimeout                   the peer did not answer in time (also a TimeoutError)
+├── DeadlineExceeded              an agent took too long in one phase of its work (also a TimeoutError)
 ├── StoreError                    a session could not be kept or found
 └── RequestError                  a JSON-RPC error object: raised to answer, caught when answered
     ├── ParseError -32700         ├── AuthRequired -32000
@@ -35,6 +36,7 @@ __all__ = [
     "CallTimeout",
     "ConnectFailed",
     "ConnectionLost",
+    "DeadlineExceeded",
     "ElicitationRequired",
     "FrameError",
     "InternalError",
@@ -166,6 +168,22 @@ class CallTimeout(AccordError, TimeoutError):
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies are made from the facts: the text alone is not what the constructor takes.
         return type(self), (self.method, self.timeout_seconds), self.__dict__
+
+
+class DeadlineExceeded(AccordError, TimeoutError):
+    """An agent took too long; `phase` says at what.
+
+    `start`: from starting it to its answer to `initialize`. `first`: from a prompt to the first sign of life. `idle`:
+    no sign of life in the middle of a turn. `turn`: the turn as a whole. `cancel`: it was told to stop and did not.
+    """
+
+    def __init__(self, phase: str, seconds: float) -> None:
+        super().__init__(f"the agent took longer than {seconds:g} s ({phase})")
+        self.phase = phase
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.phase, self.seconds), self.__dict__
 
 
 class StoreError(AccordError):

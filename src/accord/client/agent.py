@@ -1,0 +1,418 @@
+"""An agent as its client sees it: who it is, what it can do, its sessions; started again if it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from accord.client.deadline import Deadlines
+from accord.client.dial import Observer, dial
+from accord.client.door import Door
+from accord.client.handshake import plan_for
+from accord.client.inbox import Inbox
+from accord.client.login import LoginCallback, choose, run_in_terminal
+from accord.client.services import Offer
+from accord.client.session import ClientSession
+from accord.connection import Connection
+from accord.errors import (
+    AccordError,
+    AuthRequired,
+    ConnectionLost,
+    DeadlineExceeded,
+    LocalProtocolError,
+    TransportError,
+)
+from accord.session.ability import AgentAbilities, AuthMethod, Peer
+from accord.session.ask import (
+    Cancel,
+    ForkSession,
+    ListSessions,
+    Login,
+    Logout,
+    McpServer,
+    NewSession,
+    ReopenSession,
+    SessionOpened,
+    SessionsListed,
+    SessionSummary,
+)
+from accord.session.dialect import Dialect
+
+__all__ = ["RemoteAgent"]
+
+log = logging.getLogger("accord.client")
+
+
+class _Link:
+    """One connection to the agent, after the handshake."""
+
+    def __init__(self, connection: Connection, dialect: Dialect) -> None:
+        self.connection = connection
+        self.dialect = dialect
+
+
+class RemoteAgent:
+    """An agent that somebody else wrote, or not. Made by `accord.connect`, which documents the options."""
+
+    def __init__(  # noqa: PLR0913 - what `connect` decides
+        self,
+        door: Door,
+        *,
+        edition: str,
+        client: Peer,
+        offer: Offer,
+        deadlines: Deadlines,
+        login: LoginCallback | None,
+        respawn: bool,
+        strict: bool,
+        observers: Sequence[Observer],
+        env: Any,
+    ) -> None:
+        self._door = door
+        self._plan = plan_for(edition)
+        self._client = client
+        self._offer = offer
+        self._deadlines = deadlines
+        self._login_callback = login
+        self._may_respawn = respawn
+        self._strict = strict
+        self._observers = list(observers)
+        self._env = env
+        self._link: _Link | None = None
+        self._lost: AccordError | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self._inbox = Inbox(offer)
+        self._attended: dict[str, _Link] = {}
+        self._reviving = asyncio.Lock()
+        self._is_closed = False
+        self.info: Peer | None = None
+        self.abilities = AgentAbilities()
+        self.respawns = 0
+        """How often its process had to be started again."""
+        self.on_respawn: Callable[[AccordError | None], None] = lambda _: None
+        """Called with the reason when the agent was lost and a new process has taken its place."""
+
+    def __repr__(self) -> str:
+        name = "unknown" if self.info is None else f"{self.info.name} {self.info.version}"
+        return f"<agent {name}, {self.edition or 'no edition yet'}>"
+
+    # --- life
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Start the agent and agree on an edition.
+
+        Raises:
+            ConnectFailed: It could not be started.
+            ConnectionLost: It ended at once; has its exit status and the end of its stderr.
+            NegotiationFailed: No edition that both sides speak.
+            DeadlineExceeded: It did not answer in time (`start`).
+        """
+        try:
+            async with asyncio.timeout(self._deadlines.start):
+                self._link = await self._connect()
+        except TimeoutError:
+            await self._door.close()
+            raise DeadlineExceeded("start", self._deadlines.start or 0.0) from None
+        except BaseException:
+            await self._door.close()
+            raise
+        self._lost = None
+        self._watcher = asyncio.get_running_loop().create_task(self._watch(self._link))
+
+    async def close(self) -> None:
+        """End the connection, and the agent's program with it; bounded in time."""
+        self._is_closed = True
+        await self._inbox.close()
+        if self._link is not None:
+            await self._link.connection.close()
+        if self._watcher is not None:
+            await self._watcher
+        await self._door.close()
+
+    async def _connect(self) -> _Link:
+        connection, dialect, answer = await dial(
+            self._door,
+            self._plan,
+            self._client,
+            self._offer.abilities,
+            self._inbox.listen,
+            functools.partial(Connection, side="client", strict=self._strict),
+            self._observers,
+        )
+        self.info, self.abilities = answer.agent, answer.abilities
+        return _Link(connection, dialect)
+
+    async def _watch(self, link: _Link) -> None:
+        lost = await link.connection.wait_closed()
+        error = lost or ConnectionLost("the agent closed the connection", clean=True)
+        self._lost = error
+        await self._inbox.lost(error)
+
+    @property
+    def edition(self) -> str | None:
+        """The edition that is spoken: v1, v2 or v2_june."""
+        return None if self._link is None else self._link.dialect.edition.name
+
+    @property
+    def dialect(self) -> Dialect:
+        """Its words. For the framework."""
+        return self._linked().dialect
+
+    @property
+    def connection(self) -> Connection:
+        """The connection, for typed calls of the edition that is spoken, and for observers."""
+        return self._linked().connection
+
+    def _linked(self) -> _Link:
+        if self._link is None:
+            raise LocalProtocolError("the agent is not open: use `async with accord.connect(...)`")
+        return self._link
+
+    # --- sessions
+
+    async def new_session(
+        self,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        roots: Sequence[str | os.PathLike[str]] = (),
+        servers: Sequence[McpServer] = (),
+        meta: dict[str, Any] | None = None,
+    ) -> ClientSession:
+        """A new session in a directory; `roots` are further ones it may use, `servers` the MCP servers it gets.
+
+        Raises:
+            AuthRequired: Log in first; `auth_methods` says how.
+        """
+        place, extra = _absolute(cwd), [_absolute(root) for root in roots]
+        ask = NewSession(place, extra, list(servers), meta)
+        opened: SessionOpened = await self._gated(ask)
+        session = self._make(opened.session_id, place, extra, servers)
+        self._inbox.deliver_early(session)
+        session.opened(opened)
+        return session
+
+    async def load_session(
+        self,
+        session_id: str,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        roots: Sequence[str | os.PathLike[str]] = (),
+        servers: Sequence[McpServer] = (),
+    ) -> ClientSession:
+        """A session from before; its transcript has the whole conversation.
+
+        Raises:
+            LocalProtocolError: The agent cannot.
+        """
+        return await self._reopen(session_id, cwd, roots, servers, replay=True)
+
+    async def resume_session(
+        self,
+        session_id: str,
+        cwd: str | os.PathLike[str] = ".",
+        *,
+        roots: Sequence[str | os.PathLike[str]] = (),
+        servers: Sequence[McpServer] = (),
+    ) -> ClientSession:
+        """A session from before, without its conversation being told again."""
+        return await self._reopen(session_id, cwd, roots, servers, replay=False)
+
+    async def fork_session(self, session: ClientSession) -> ClientSession:
+        """A new session that begins as a copy of another, where the agent has that (it is unstable)."""
+        opened: SessionOpened = await self._gated(
+            ForkSession(session.id, session.cwd, list(session.roots[1:]), session.servers)
+        )
+        copy = self._make(opened.session_id, session.cwd, session.roots[1:], session.servers)
+        copy.opened(opened)
+        return copy
+
+    async def list_sessions(self, cwd: str | os.PathLike[str] | None = None) -> AsyncIterator[SessionSummary]:
+        """All sessions that the agent knows, page by page, of one directory where that is given."""
+        cursor: str | None = None
+        seen: set[str] = set()
+        while True:
+            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else _absolute(cwd), cursor))
+            for summary in page.sessions:
+                yield summary
+            cursor = page.next_cursor
+            if cursor is None or cursor in seen:
+                return
+            seen.add(cursor)
+
+    async def _reopen(
+        self,
+        session_id: str,
+        cwd: str | os.PathLike[str],
+        roots: Sequence[str | os.PathLike[str]],
+        servers: Sequence[McpServer],
+        *,
+        replay: bool,
+    ) -> ClientSession:
+        place, extra = _absolute(cwd), [_absolute(root) for root in roots]
+        session = self._make(session_id, place, extra, servers)
+        try:
+            session.opened(await self._reopen_as_able(session, replay=replay))
+        except BaseException:
+            self.forget(session)
+            raise
+        return session
+
+    async def _reopen_as_able(self, session: ClientSession, *, replay: bool) -> SessionOpened:
+        ask = ReopenSession(session.id, session.cwd, list(session.roots[1:]), session.servers, replay)
+        can_resume = self.dialect.rule == "insertion" or self.abilities.resume
+        if not replay and not can_resume and self.abilities.load:
+            # It can only tell everything again: let it, and do not listen.
+            ask.replay = True
+            with self._inbox.deaf(session.id):
+                opened: SessionOpened = await self._gated(ask)
+            return opened
+        answer: SessionOpened = await self._gated(ask)
+        return answer
+
+    def _make(self, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any]) -> ClientSession:
+        session = ClientSession(self, session_id, cwd, roots, servers, self._deadlines)
+        self._inbox.add(session)
+        self._attended[session_id] = self._linked()
+        return session
+
+    def forget(self, session: ClientSession) -> None:
+        """The session is closed."""
+        self._attended.pop(session.id, None)
+        self._inbox.remove(session)
+
+    # --- lost and found
+
+    async def attend(self, session: ClientSession) -> None:
+        """See that the agent has the session open; start it again if it was lost, once for each loss.
+
+        Raises:
+            ConnectionLost: It is gone, and cannot be brought back.
+        """
+        link = self._linked()
+        if link.connection.is_open and self._attended.get(session.id) is link:
+            return
+        async with self._reviving:
+            if not self._linked().connection.is_open:
+                await self._revive()
+            link = self._linked()
+            if self._attended.get(session.id) is link:
+                return
+            session.reopened(link.dialect)
+            self._inbox.add(session)
+            session.opened(await self._reopen_as_able(session, replay=False))
+            self._attended[session.id] = link
+
+    async def _revive(self) -> None:
+        reason = self._lost or ConnectionLost("the agent is gone")
+        if self._is_closed or not self._may_respawn or not self._door.can_reopen:
+            raise reason
+        if self._watcher is not None:
+            await self._watcher
+        log.warning("the agent is started again: %s", reason)
+        await self.open()
+        self.respawns += 1
+        self.on_respawn(reason)
+
+    # --- asking
+
+    async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
+        """Ask the agent something, in the words of its edition.
+
+        Raises:
+            LocalProtocolError: The edition has no words for it, or the agent does not serve it.
+            RequestError: It answered with an error.
+            ConnectionLost: It is gone.
+        """
+        link = self._linked()
+        said = link.dialect.say(ask)
+        what = type(ask).__name__
+        if said is None:
+            raise LocalProtocolError(f"{link.dialect.edition.name} has no words for {what}", field=what)
+        words, params = said
+        if words.needs and not getattr(self.abilities, words.needs):
+            raise LocalProtocolError(f"this agent does not offer {words.needs}", field=what)
+        result = await link.connection.call(words.method, params, timeout_seconds=timeout_seconds)
+        return words.hear_answer(result, ask)
+
+    async def cancel(self, ask: Cancel) -> None:
+        """Stop a session's work."""
+        link = self._linked()
+        try:
+            await link.connection.notify(link.dialect.cancel, link.dialect.say_cancel(ask))
+        except TransportError:
+            log.debug("there is nobody left to be told to stop")
+
+    async def _gated(self, ask: Any) -> Any:
+        try:
+            return await self.ask(ask)
+        except AuthRequired as error:
+            method = await choose(self._login_callback, self.abilities.auth_methods, error)
+        await self.login(method.id)
+        return await self.ask(ask)
+
+    @property
+    def auth_methods(self) -> list[AuthMethod]:
+        """The ways to log in."""
+        return self.abilities.auth_methods
+
+    async def login(self, method_id: str) -> None:
+        """Log in by one of `auth_methods`: by a call, or on this terminal, after which the agent is started again.
+
+        Raises:
+            LocalProtocolError: There is no such method.
+            ConnectFailed: The login program failed.
+        """
+        method = next((each for each in self.auth_methods if each.id == method_id), None)
+        if method is None:
+            known = ", ".join(each.id for each in self.auth_methods) or "none"
+            raise LocalProtocolError(f"the agent has no login {method_id!r}; it has {known}", field="login")
+        if method.type != "terminal":
+            await self.ask(Login(method_id))
+            return
+        argv = self._door.argv
+        if argv is None:
+            raise LocalProtocolError("a login in a terminal needs an agent that is a program")
+        await run_in_terminal(argv, method, self._env)
+        await self._linked().connection.close()
+        if self._watcher is not None:
+            await self._watcher
+        await self.open()
+
+    async def logout(self) -> None:
+        """Forget the login."""
+        await self.ask(Logout())
+
+    async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+        """Call an extension method (`_name`); params and result are plain JSON."""
+        return await self._linked().connection.call_extension(method, params, timeout_seconds=timeout_seconds)
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        """Send an extension notification (`_name`)."""
+        await self._linked().connection.notify_extension(method, params)
+
+    def on_request(self, method: str, handler: Callable[[Any], Any]) -> None:
+        """Answer an extension request of the agent; register it before the agent is opened."""
+        self._inbox.requests[method] = handler
+
+    def on_notification(self, method: str, handler: Callable[[Any], Any]) -> None:
+        """Take an extension notification of the agent; register it before the agent is opened."""
+        self._inbox.notifications[method] = handler
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    return str(Path(path).absolute())

@@ -1,0 +1,97 @@
+"""How long an agent may take: at its start, before its first sign of life, between two of them, for a whole turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from accord.errors import DeadlineExceeded
+
+__all__ = ["Deadlines", "Watch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """In seconds; None is for ever. See `accord.DeadlineExceeded` for the phases."""
+
+    start: float | None = 60.0
+    first: float | None = None
+    idle: float | None = None
+    turn: float | None = None
+    cancel: float | None = 30.0
+
+
+class Watch:
+    """One turn's clock. It rests while the agent waits for us: for an answer, or for somebody to take its events."""
+
+    def __init__(self, deadlines: Deadlines, late: Callable[[DeadlineExceeded], None]) -> None:
+        self._deadlines = deadlines
+        self._late = late
+        self._loop = asyncio.get_running_loop()
+        self._alive = False
+        self._rests = 0
+        self._seen = self._loop.time()
+        self._silence: asyncio.TimerHandle | None = None
+        self._whole: asyncio.TimerHandle | None = None
+        if deadlines.turn is not None:
+            self._whole = self._loop.call_later(deadlines.turn, self._ring, "turn", deadlines.turn)
+        self._set()
+
+    def sign_of_life(self) -> None:
+        """The agent said something: cheap, because it happens with every update."""
+        self._seen = self._loop.time()
+        if not self._alive:
+            self._alive = True
+            self._set()
+
+    def rest(self) -> None:
+        """The agent waits for us."""
+        self._rests += 1
+        self._unset()
+
+    def go_on(self) -> None:
+        """It does not any more."""
+        self._rests -= 1
+        self._seen = self._loop.time()
+        self._set()
+
+    def cancelled(self) -> None:
+        """It was told to stop, and has a last deadline."""
+        self.stop()
+        if self._deadlines.cancel is not None:
+            self._whole = self._loop.call_later(self._deadlines.cancel, self._ring, "cancel", self._deadlines.cancel)
+
+    def stop(self) -> None:
+        """It is over."""
+        self._unset()
+        if self._whole is not None:
+            self._whole.cancel()
+            self._whole = None
+
+    @property
+    def _seconds(self) -> float | None:
+        return self._deadlines.idle if self._alive else self._deadlines.first
+
+    def _set(self) -> None:
+        self._unset()
+        if self._seconds is not None and not self._rests:
+            self._silence = self._loop.call_at(self._seen + self._seconds, self._check)
+
+    def _unset(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+
+    def _check(self) -> None:
+        seconds = self._seconds
+        if seconds is None:
+            return
+        if self._loop.time() >= self._seen + seconds:
+            self._ring("idle" if self._alive else "first", seconds)
+        else:
+            self._set()
+
+    def _ring(self, phase: str, seconds: float) -> None:
+        self.stop()
+        self._late(DeadlineExceeded(phase, seconds))

@@ -1,0 +1,72 @@
+"""Which edition is spoken with an agent: what is proposed, in which order, and what its answer selects."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from accord.connection import Connection
+from accord.errors import LocalProtocolError
+from accord.protocol.edition import V1, V2, V2_JUNE, Edition
+from accord.session.ability import ClientAbilities, Peer
+from accord.session.ask import Initialize, Initialized
+from accord.session.dialect import Dialect
+from accord.session.dialects import dialect_of
+
+__all__ = ["PLANS", "EditionWish", "Proposal", "propose"]
+
+EditionWish: TypeAlias = Literal["auto", "newest", "1", "2", "2-june"]
+
+
+class Proposal(NamedTuple):
+    """What one `initialize` asks for: in the words of some editions, to be answered in one of others."""
+
+    words: tuple[Edition, ...]
+    accepted: tuple[Edition, ...]
+
+
+PLANS: dict[str, tuple[Proposal, ...]] = {
+    # The newest stable edition first, cleanly; who refuses that speaks a draft.
+    "auto": (Proposal((V1,), (V1,)), Proposal((V1, V2_JUNE, V2), (V2, V2_JUNE))),
+    # One question that every edition understands, and a clean one for who does not.
+    "newest": (Proposal((V1, V2_JUNE, V2), (V2, V2_JUNE, V1)), Proposal((V1,), (V1,))),
+    "1": (Proposal((V1,), (V1,)),),
+    "2": (Proposal((V2,), (V2,)),),
+    "2-june": (Proposal((V2_JUNE,), (V2_JUNE,)),),
+}
+
+
+def plan_for(edition: str) -> tuple[Proposal, ...]:
+    """What to propose for a wish."""
+    plan = PLANS.get(edition)
+    if plan is None:
+        raise LocalProtocolError(f"there is no edition {edition!r}: one of {', '.join(PLANS)}", field="edition")
+    return plan
+
+
+async def propose(
+    connection: Connection, proposal: Proposal, client: Peer, abilities: ClientAbilities
+) -> tuple[Dialect, Initialized]:
+    """Shake hands once.
+
+    Raises:
+        NegotiationFailed: The answer selects no edition that was meant.
+        RequestError: The agent refused.
+        ConnectionLost: It is gone.
+    """
+    ask = Initialize(client, abilities)
+    params: dict[str, Any] = {}
+    for each in proposal.words:
+        said = dialect_of(each).say(ask)
+        if said is not None:
+            # Later editions may overwrite what an earlier one said under the same name: the version above all.
+            params.update(msgspec.to_builtins(said[1]))
+    result = await connection.initialize(params, proposal.accepted)
+    edition = connection.edition
+    if edition is None:
+        raise LocalProtocolError("no edition was agreed on")
+    dialect = dialect_of(edition)
+    words = dialect.find(Initialize)[0]
+    answer: Initialized = words.hear_answer(result, ask)
+    return dialect, answer

@@ -1,0 +1,126 @@
+"""What an agent says and asks, brought to the session it is about, whenever that comes to be known."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from accord.client.handshake import Proposal
+from accord.client.question import elicit_question, elicited
+from accord.client.services import Offer, Services, unknown_session
+from accord.client.session import ClientSession
+from accord.connection import Handlers
+from accord.errors import AccordError
+from accord.session.agent_ask import ElicitForm, ElicitUrl
+from accord.session.dialect import Words
+from accord.session.dialects import dialect_of
+
+__all__ = ["Inbox"]
+
+# What an agent may say about sessions before it has told us their ids.
+MAX_EARLY = 10_000
+
+
+class Inbox:
+    """All sessions of one agent, and what each may use."""
+
+    def __init__(self, offer: Offer) -> None:
+        self.requests: dict[str, Callable[[Any], Any]] = {}
+        self.notifications: dict[str, Callable[[Any], Any]] = {}
+        self._offer = offer
+        self._sessions: dict[str, ClientSession] = {}
+        self._services: dict[str, Services] = {}
+        self._deaf: set[str] = set()
+        self._early: dict[str, list[Any]] = {}
+        self._early_count = 0
+        self._closing: set[asyncio.Task[None]] = set()
+        self.dropped_early = 0
+        """Updates of sessions that nobody opened, beyond what is kept for them."""
+
+    def listen(self, handlers: Handlers, proposal: Proposal) -> None:
+        """Handle what comes in the editions of a proposal."""
+        for edition in proposal.accepted:
+            dialect = dialect_of(edition)
+            handlers.on(dialect.update, functools.partial(self._update, dialect.hear_update))
+            for words in dialect.client_words:
+                handlers.on(words.method, functools.partial(self._serve, words))
+        for name, handler in self.requests.items():
+            handlers.on_extension_request(name, handler)
+        for name, handler in self.notifications.items():
+            handlers.on_extension_notification(name, handler)
+
+    # --- sessions
+
+    def add(self, session: ClientSession) -> None:
+        """A session is there, perhaps again."""
+        self._sessions[session.id] = session
+        if session.id not in self._services:
+            self._services[session.id] = Services(session, self._offer)
+
+    def remove(self, session: ClientSession) -> None:
+        """A session is closed."""
+        if self._sessions.get(session.id) is not session:
+            return
+        del self._sessions[session.id]
+        services = self._services.pop(session.id, None)
+        if services is not None:
+            task = asyncio.get_running_loop().create_task(services.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    def deliver_early(self, session: ClientSession) -> None:
+        """Let a session hear what was said about it before its id was known."""
+        early = self._early.pop(session.id, [])
+        self._early_count -= len(early)
+        for update in early:
+            session.hear(update)
+
+    @contextlib.contextmanager
+    def deaf(self, session_id: str) -> Iterator[None]:
+        """Do not listen to what is said about a session: it tells what is known."""
+        self._deaf.add(session_id)
+        try:
+            yield
+        finally:
+            self._deaf.discard(session_id)
+
+    async def lost(self, error: AccordError) -> None:
+        """The agent is gone, and all that was done for it ends."""
+        for session in list(self._sessions.values()):
+            session.lost(error)
+        await self.close()
+
+    async def close(self) -> None:
+        """End everything that was started for the agent."""
+        services, self._services = list(self._services.values()), {}
+        closing = [service.close() for service in services]
+        await asyncio.gather(*closing, *self._closing, return_exceptions=True)
+
+    # --- what comes
+
+    def _update(self, hear: Callable[[Any], tuple[str, Any]], params: Any) -> Awaitable[None] | None:
+        session_id, update = hear(params)
+        session = self._sessions.get(session_id)
+        if session is not None:
+            return None if session_id in self._deaf else session.hear(update)
+        if self._early_count < MAX_EARLY:
+            self._early_count += 1
+            self._early.setdefault(session_id, []).append(update)
+        else:
+            self.dropped_early += 1
+        return None
+
+    async def _serve(self, words: Words, params: Any) -> Any:
+        ask = words.hear(params)
+        session_id = getattr(ask, "session_id", None)
+        if session_id is None and isinstance(ask, ElicitForm | ElicitUrl) and self._offer.elicit is not None:
+            answer = self._offer.elicit(elicit_question(None, ask))
+            return words.say_answer(elicited(await answer if inspect.isawaitable(answer) else answer))
+        services = self._services.get(session_id or "")
+        if services is None:
+            raise unknown_session(session_id or "")
+        return words.say_answer(await services.serve(ask))

@@ -1,0 +1,62 @@
+"""Logging in to an agent that wants it: by a call, or by running its own program in a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from accord.errors import AuthRequired, ConnectFailed, LocalProtocolError
+from accord.session.ability import AuthMethod
+
+__all__ = ["LoginCallback", "choose", "run_in_terminal"]
+
+LoginCallback: TypeAlias = Callable[[Sequence[AuthMethod]], "str | Awaitable[str | None] | None"]
+"""Gets the ways to log in and gives the id of one, or None to give up."""
+
+
+async def choose(callback: LoginCallback | None, methods: Sequence[AuthMethod], error: AuthRequired) -> AuthMethod:
+    """The way to log in that the caller wants.
+
+    Raises:
+        AuthRequired: It wants none; the exception names those that there are.
+    """
+    if callback is not None and methods:
+        wanted = callback(methods)
+        if inspect.isawaitable(wanted):
+            wanted = await wanted
+        if wanted is not None:
+            method = next((each for each in methods if each.id == wanted), None)
+            if method is None:
+                known = ", ".join(each.id for each in methods)
+                raise LocalProtocolError(f"the agent has no login {wanted!r}: one of {known}", field="login")
+            return method
+    raise error
+
+
+async def run_in_terminal(argv: Sequence[str], method: AuthMethod, env: Mapping[str, str | None] | None) -> None:
+    """Run the agent's own program with the method's arguments, on the terminal of this process.
+
+    Raises:
+        ConnectFailed: It cannot be started, or ended with another status than 0.
+    """
+    environment = {**os.environ}
+    for name, value in {**(env or {}), **method.env}.items():
+        if value is None:
+            environment.pop(name, None)
+        else:
+            environment[name] = value
+    try:
+        process = await asyncio.create_subprocess_exec(*argv, *method.args, env=environment)
+    except OSError as error:
+        raise ConnectFailed(f"the login program cannot be started: {error.strerror}", argv=tuple(argv)) from error
+    try:
+        status = await process.wait()
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise
+    if status != 0:
+        raise ConnectFailed(f"the login ended with status {status}", argv=tuple(argv))

@@ -1,0 +1,81 @@
+"""What a caller wrote, as the blocks of a prompt: texts, files by path, blocks; embedded or linked by ability."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeAlias
+
+from accord.errors import LocalProtocolError
+from accord.protocol.model import Unknown
+from accord.session.content import Audio, Block, Image, Link, Resource, Text
+
+__all__ = ["Promptable", "file_block", "prompt_blocks"]
+
+Promptable: TypeAlias = str | os.PathLike[str] | Block
+"""A text, the path of a file (a `pathlib.Path`, never a string), or a content block."""
+
+# More than this is linked, not embedded: a prompt is read by a model.
+EMBED_BYTES = 1024 * 1024
+MEDIA_BYTES = 20 * 1024 * 1024
+
+
+def prompt_blocks(content: Iterable[Promptable], cwd: str, kinds: frozenset[str]) -> list[Block]:
+    """The blocks; `kinds` are those that the agent takes beside text and links.
+
+    Raises:
+        LocalProtocolError: There is nothing in it, or a block that the agent does not take.
+        OSError: A file cannot be read.
+    """
+    blocks = [_block(item, cwd, kinds) for item in content]
+    if not blocks:
+        raise LocalProtocolError("a prompt must not be empty", field="prompt")
+    for block in blocks:
+        kind = _needs(block)
+        if kind is not None and kind not in kinds:
+            raise LocalProtocolError(f"this agent takes no {kind} in prompts", field="prompt", expected="text, links")
+    return blocks
+
+
+def _block(item: Promptable, cwd: str, kinds: frozenset[str]) -> Block:
+    if isinstance(item, str):
+        return Text(item)
+    if isinstance(item, os.PathLike):
+        return file_block(Path(cwd, item), kinds)
+    return item
+
+
+def file_block(path: Path, kinds: frozenset[str]) -> Block:
+    """A file as the richest block that the agent takes: image, audio, embedded text, or a link."""
+    mime_type, _ = mimetypes.guess_type(path.name)
+    size = path.stat().st_size
+    media = (mime_type or "").partition("/")[0]
+    if media in {"image", "audio"} and media in kinds and size <= MEDIA_BYTES and mime_type is not None:
+        data = base64.b64encode(path.read_bytes()).decode()
+        uri = path.absolute().as_uri()
+        return Image(data, mime_type, uri) if media == "image" else Audio(data, mime_type)
+    if "resource" in kinds and size <= EMBED_BYTES:
+        data_bytes = path.read_bytes()
+        try:
+            return Resource(path.absolute().as_uri(), text=data_bytes.decode(), mime_type=mime_type)
+        except UnicodeDecodeError:
+            blob = base64.b64encode(data_bytes).decode()
+            return Resource(path.absolute().as_uri(), blob=blob, mime_type=mime_type)
+    return Link(path.absolute().as_uri(), path.name, mime_type=mime_type, size=size)
+
+
+def _needs(block: Block) -> str | None:
+    match block:
+        case Image():
+            return "image"
+        case Audio():
+            return "audio"
+        case Resource():
+            return "resource"
+        case Unknown():
+            return block.tag
+        case _:
+            return None

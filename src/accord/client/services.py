@@ -1,0 +1,164 @@
+"""What an agent may ask of us, and who answers: files and terminals of the session, the user's callbacks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from accord.client.question import (
+    ElicitCallback,
+    OpenQuestions,
+    PermissionCallback,
+    elicit_question,
+    elicited,
+    permission_given,
+    permission_question,
+)
+from accord.client.session import ClientSession
+from accord.client.terminals import ClientTerminals
+from accord.errors import InvalidParams, MethodNotFound, RequestError, ResourceNotFound
+from accord.session.ability import ClientAbilities
+from accord.session.agent_ask import (
+    AskPermission,
+    AwaitTerminal,
+    Elicited,
+    ElicitForm,
+    ElicitUrl,
+    FileRead,
+    KillTerminal,
+    PermissionGiven,
+    ReadFile,
+    ReadTerminal,
+    ReleaseTerminal,
+    StartTerminal,
+    WriteFile,
+)
+from accord.session.ask import Done
+from accord.workspace import Workspace, WorkspaceError
+
+__all__ = ["Offer", "Services"]
+
+log = logging.getLogger("accord.client")
+
+WorkspaceFactory = Callable[[ClientSession], Workspace]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a client lets its agents use.
+
+    `files` is True for the disk inside the session's roots, or a function that gives the `Workspace` of a session
+    (with hooks for unsaved buffers). `missing_file` is what reading a file that is not there answers: an empty text,
+    which some agents need to create it, or an error.
+    """
+
+    files: bool | WorkspaceFactory = True
+    terminals: bool = True
+    pty: bool = False
+    missing_file: Literal["empty", "error"] = "empty"
+    permission: PermissionCallback | None = None
+    elicit: ElicitCallback | None = None
+    terminal_login: bool = False
+
+    @property
+    def abilities(self) -> ClientAbilities:
+        """The same in the words of the handshake: derived, never claimed."""
+        return ClientAbilities(
+            read_files=bool(self.files),
+            write_files=bool(self.files),
+            terminals=self.terminals,
+            elicit_form=self.elicit is not None,
+            elicit_url=self.elicit is not None,
+            notices=True,
+            compaction=True,
+            toggles=True,
+            terminal_login=self.terminal_login,
+        )
+
+
+class Services:
+    """What one session may use."""
+
+    def __init__(self, session: ClientSession, offer: Offer) -> None:
+        self._session = session
+        self._offer = offer
+        self._workspace: Workspace | None = None
+        self._terminals = ClientTerminals(self._place, session.happen, pty=offer.pty)
+        self._questions = OpenQuestions()
+        session.on_cancel = self._questions.cancel
+
+    async def serve(self, ask: Any) -> Any:
+        """The answer to what the agent asks.
+
+        Raises:
+            RequestError: What to answer instead.
+        """
+        try:
+            return await self._SERVERS[type(ask)](self, ask)
+        except WorkspaceError as error:
+            raise RequestError(str(error), {"path": error.path} if error.path else None, code=error.code) from error
+
+    async def close(self) -> None:
+        """End everything that was started for the agent."""
+        self._questions.cancel()
+        await self._terminals.close()
+
+    def _place(self) -> Workspace:
+        if self._workspace is None:
+            if callable(self._offer.files):
+                self._workspace = self._offer.files(self._session)
+            else:
+                self._workspace = Workspace(self._session.roots, missing=self._offer.missing_file)
+        return self._workspace
+
+    async def _read_file(self, ask: ReadFile) -> FileRead:
+        self._need(self._offer.files, "fs/read_text_file")
+        return FileRead(await self._place().read_text(ask.path, ask.line, ask.limit))
+
+    async def _write_file(self, ask: WriteFile) -> Done:
+        self._need(self._offer.files, "fs/write_text_file")
+        await self._place().write_text(ask.path, ask.content)
+        return Done()
+
+    async def _start_terminal(self, ask: StartTerminal) -> Any:
+        self._need(self._offer.terminals, "terminal/create")
+        return await self._terminals.start(ask)
+
+    async def _permission(self, ask: AskPermission) -> PermissionGiven:
+        question = permission_question(self._session, ask)
+        if self._offer.permission is None or not question.options:
+            return PermissionGiven(None)
+        with self._session.asked():
+            answer = await self._questions.ask(self._offer.permission, question)
+        return permission_given(question, answer)
+
+    async def _elicit(self, ask: ElicitForm | ElicitUrl) -> Elicited:
+        if self._offer.elicit is None:
+            raise InvalidParams("This client declared no elicitation", {"field": "mode", "expected": "no elicitation"})
+        with self._session.asked():
+            answer = await self._questions.ask(self._offer.elicit, elicit_question(self._session, ask))
+        return elicited(answer)
+
+    def _need(self, offered: object, method: str) -> None:
+        if not offered:
+            raise MethodNotFound("This client does not offer that", {"method": method})
+
+    _SERVERS: ClassVar[dict[type[Any], Callable[[Any, Any], Any]]] = {
+        ReadFile: _read_file,
+        WriteFile: _write_file,
+        StartTerminal: _start_terminal,
+        ReadTerminal: lambda self, ask: self._terminals.read(ask),
+        AwaitTerminal: lambda self, ask: self._terminals.wait(ask),
+        KillTerminal: lambda self, ask: self._terminals.kill(ask),
+        ReleaseTerminal: lambda self, ask: self._terminals.release(ask),
+        AskPermission: _permission,
+        ElicitForm: _elicit,
+        ElicitUrl: _elicit,
+    }
+
+
+def unknown_session(session_id: str) -> ResourceNotFound:
+    """-32002 for a session that this client does not have."""
+    return ResourceNotFound("There is no such session", {"sessionId": session_id})

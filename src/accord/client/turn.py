@@ -1,0 +1,233 @@
+"""One prompt as whoever sent it sees it: events while it goes on, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Generator
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from accord.client.deadline import Deadlines, Watch
+from accord.errors import AccordError, DeadlineExceeded
+from accord.session.content import Block, Text
+from accord.session.event import Event, MessageChunk, StopReason
+
+__all__ = ["PromptTurn"]
+
+# How many events may wait for a consumer before the agent is not read any more.
+MAX_WAITING = 256
+LEAVE_SECONDS = 10.0
+
+
+class Owner(Protocol):
+    """The session that a turn belongs to."""
+
+    async def submit(self, turn: PromptTurn) -> None:
+        """Send the prompt when its time has come; returns when the turn is over."""
+
+    async def cancel(self) -> None:
+        """Stop the session's work."""
+
+
+class PromptTurn:
+    """A prompt and what follows it, to be used in one of three ways.
+
+    - `turn = await session.prompt("...")` waits for the end;
+    - `async with session.prompt("...") as turn:` sends it, and waits for its end when the block is left; an exception
+      inside cancels it first;
+    - inside such a block `async for event in turn:` gives every event as it comes.
+
+    However it is used, `session.transcript` has all that was said. An agent that fails ends it with an exception: in
+    the block's end, in the loop, or in the `await`, once.
+    """
+
+    def __init__(self, owner: Owner, content: list[Block], deadlines: Deadlines) -> None:
+        self.prompt = content
+        self.message_id: str | None = None
+        """The id of the user's message, where the edition names it."""
+        self.stop_reason: StopReason | None = None
+        self.error: AccordError | None = None
+        self.texts: list[str] = []
+        self._owner = owner
+        self._deadlines = deadlines
+        self._watch: Watch | None = None
+        self._waiting: deque[Event] = deque()
+        self._listening = False
+        self._news: asyncio.Event | None = None
+        self._room: asyncio.Event | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
+        self._told = False
+
+    def __repr__(self) -> str:
+        return f"<prompt turn, {self.stop_reason or self.error or 'running'}>"
+
+    # --- for whoever sent it
+
+    @property
+    def text(self) -> str:
+        """What the agent has said in this turn so far."""
+        return "".join(self.texts)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it came to its end."""
+        return self._over.is_set()
+
+    async def cancel(self) -> None:
+        """Stop the session's work; the turn then ends with `cancelled`, or with whatever the agent makes of it."""
+        if not self.is_over:
+            if self._watch is not None:
+                self._watch.cancelled()
+            await self._owner.cancel()
+
+    async def wait(self) -> Self:
+        """Wait for the end. Events that nobody takes meanwhile are passed over.
+
+        Raises:
+            AccordError: How it failed.
+        """
+        self._start()
+        self._ignore()
+        await self._over.wait()
+        self._raise()
+        return self
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self.wait().__await__()
+
+    async def __aenter__(self) -> Self:
+        self._listening = True
+        self._start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._ignore()
+        if error is None:
+            await self._over.wait()
+            self._raise()
+            return
+        if not self.is_over:
+            try:
+                await self.cancel()
+                async with asyncio.timeout(LEAVE_SECONDS):
+                    await self._over.wait()
+            except (TimeoutError, AccordError):
+                pass  # what is on its way out is what the caller should see
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        self._listening = True
+        self._start()
+        while True:
+            while self._waiting:
+                event = self._waiting.popleft()
+                if self._room is not None and len(self._waiting) <= MAX_WAITING // 2:
+                    self._make_room()
+                yield event
+            if self.is_over:
+                break
+            self._news = asyncio.Event()
+            await self._news.wait()
+        self._raise()
+
+    async def text_stream(self) -> AsyncIterator[str]:
+        """The pieces of what the agent says, as they come."""
+        async for event in self:
+            if isinstance(event, MessageChunk) and event.speaker == "agent" and isinstance(event.block, Text):
+                yield event.block.text
+
+    # --- for the session
+
+    def _start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._owner.submit(self))
+
+    def sent(self) -> None:
+        """The prompt left: the clock runs."""
+        self._watch = Watch(self._deadlines, self._late)
+
+    def _late(self, error: DeadlineExceeded) -> None:
+        self.error = error
+        if error.phase == "cancel":
+            self.end(None, error)
+        else:
+            asyncio.get_running_loop().create_task(self._cancel_late()).add_done_callback(_look)
+
+    async def _cancel_late(self) -> None:
+        if self._watch is not None:
+            self._watch.cancelled()
+        await self._owner.cancel()
+
+    def alive(self) -> None:
+        """The agent showed a sign of life."""
+        if self._watch is not None:
+            self._watch.sign_of_life()
+
+    def rest(self) -> None:
+        """The agent waits for us."""
+        if self._watch is not None:
+            self._watch.rest()
+
+    def go_on(self) -> None:
+        """It does not any more."""
+        if self._watch is not None:
+            self._watch.go_on()
+
+    def offer(self, event: Event) -> Awaitable[None] | None:
+        """An event of this turn; what is returned is to be awaited before there is another."""
+        self.alive()
+        if type(event) is MessageChunk and event.speaker == "agent" and isinstance(event.block, Text):
+            self.texts.append(event.block.text)
+        if not self._listening:
+            return None
+        self._waiting.append(event)
+        if self._news is not None:
+            self._news.set()
+        return None if len(self._waiting) < MAX_WAITING else self._wait_for_room()
+
+    async def _wait_for_room(self) -> None:
+        if self._listening and len(self._waiting) >= MAX_WAITING:
+            self.rest()
+            self._room = asyncio.Event()
+            await self._room.wait()
+
+    def _make_room(self) -> None:
+        if self._room is not None:
+            self._room.set()
+            self._room = None
+            self.go_on()
+
+    def end(self, stop_reason: StopReason | None, error: AccordError | None = None) -> None:
+        """It is over."""
+        if self.is_over:
+            return
+        self.stop_reason = stop_reason
+        # A deadline that passed is why it ended, whatever the agent made of the cancel.
+        self.error = self.error or error
+        if self._watch is not None:
+            self._watch.stop()
+        self._over.set()
+        if self._news is not None:
+            self._news.set()
+
+    async def over(self) -> None:
+        """Return when it is over, however that came."""
+        await self._over.wait()
+
+    def _ignore(self) -> None:
+        self._listening = False
+        self._waiting.clear()
+        self._make_room()
+
+    def _raise(self) -> None:
+        if self.error is not None and not self._told:
+            self._told = True
+            raise self.error
+
+
+def _look(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
