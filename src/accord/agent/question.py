@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -66,22 +66,26 @@ class Elicitation:
 class Question:
     """A question that is open. Retiring it ends the waiting; whoever asked gets None for an answer."""
 
-    def __init__(self, asking: Coroutine[Any, Any, Any]) -> None:
-        self._task = asyncio.get_running_loop().create_task(asking)
+    def __init__(self, ask: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        self._ask = ask
+        self._task: asyncio.Task[Any] | None = None
         self._retired = False
 
     def retire(self) -> None:
         """Stop waiting: it counts as not approved, whatever is answered later."""
         self._retired = True
-        self._task.cancel()
+        if self._task is not None:
+            self._task.cancel()
 
     async def answer(self) -> Any:
-        """The answer; None once it is retired."""
+        """Ask, and give the answer; None once it is retired."""
+        if self._retired:
+            return None
+        self._task = asyncio.get_running_loop().create_task(self._ask())
         try:
             return await self._task
         except asyncio.CancelledError:
             current = asyncio.current_task()
             if self._retired and (current is None or not current.cancelling()):
                 return None
-            self._task.cancel()
             raise

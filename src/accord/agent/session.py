@@ -24,7 +24,8 @@ from accord.agent.settings import OptionValue, Settings
 from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.protocol.model import UNSET
-from accord.session.ask import McpServer
+from accord.session.ability import ClientAbilities
+from accord.session.ask import McpServer, ReadFile, StartTerminal, WriteFile
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -75,6 +76,8 @@ class Session:
         self.meta = meta or {}
         self.state: Any = None
         self.title: str | None = None
+        self.touched_at = 0.0
+        """When a prompt was taken last, in seconds since 1970."""
         self.outlet: Outlet
         """Where events go. For the framework: authors have `Turn`."""
         self.feed: Callable[[Input], None] = lambda _: None
@@ -113,7 +116,7 @@ class Session:
     def files(self) -> Files:
         """Text files, the client's where it offers them, otherwise those on the local disk."""
         if self._files is None:
-            self._files = Files(self.id, self.roots, self._asker, lambda: self.workspace)
+            self._files = Files(self.id, self.roots, _Behind(self._asker, self), lambda: self.workspace)
         return self._files
 
     @property
@@ -123,12 +126,16 @@ class Session:
             self._terminals = Terminals(
                 self.id,
                 self.roots,
-                self._asker,
+                _Behind(self._asker, self),
                 lambda: self.workspace,
                 self.tell,
-                client_terminal=self.outlet.voice.client_terminals.add,
+                client_terminal=self._client_terminal,
             )
         return self._terminals
+
+    def _client_terminal(self, terminal_id: str) -> None:
+        # Asked for each time: the voice is another one when the session was told again.
+        self.outlet.voice.client_terminals.add(terminal_id)
 
     @property
     def has_servers(self) -> bool:
@@ -220,11 +227,13 @@ class Session:
             InvalidParams: There is no such option, or it has no such value.
         """
         self._settings.check(option_id, value)
-        if not self._settings.set(option_id, value):
+        if self.option(option_id) == value:
             return
+        # Before it is made: a change that is refused was never there.
         for handler in self._book.on_option:
             await called(handler, self, option_id, value)
-        await self.tell(ConfigChanged(list(self._settings.options)))
+        if self._settings.set(option_id, value):
+            await self.tell(ConfigChanged(list(self._settings.options)))
 
     @property
     def commands(self) -> list[Command]:
@@ -255,8 +264,9 @@ class Session:
 
     async def touch(self) -> None:
         """Note that something happened, for the order of lists."""
+        self.touched_at = time.time()
         if self._store is not None:
-            await self._store.patch(self.id, updated_at=time.time())
+            await self._store.patch(self.id, updated_at=self.touched_at)
 
     # --- beside the turns
 
@@ -351,3 +361,23 @@ class Session:
             await asyncio.wait([opening])
         if not opening.cancelled() and opening.exception() is None:
             await opening.result().close()
+
+
+class _Behind:
+    """Asks the client for files and commands behind all that was told before: it hears of a tool call before its work.
+
+    What ends something does not wait: a store that hangs must not keep a command alive.
+    """
+
+    def __init__(self, asker: Asker, session: Session) -> None:
+        self._asker = asker
+        self._session = session
+
+    @property
+    def abilities(self) -> ClientAbilities:
+        return self._asker.abilities
+
+    async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
+        if isinstance(ask, ReadFile | WriteFile | StartTerminal):
+            await self._session.outlet.settle()
+        return await self._asker.ask(ask, timeout_seconds=timeout_seconds)

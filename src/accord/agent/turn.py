@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from accord.agent.mcp import McpServers
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission, Question
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
-from accord.agent.tool import Tool
+from accord.agent.tool import Tool, checked_json
 from accord.errors import LocalProtocolError
 from accord.protocol.model import UNSET, Maybe, Unknown
 from accord.session.ask import AskPermission, CommandSubject, ElicitForm, ElicitUrl, Prompt
@@ -66,6 +67,8 @@ class Turn:
         self.argument = argument
         self.stop_reason: StopReason = "end_turn"
         self.tools: list[Tool] = []
+        self.background: list[Tool] = []
+        """The tool calls that may go on when it is over."""
         self._asker = asker
         self._outlet = session.outlet
         self._over = False
@@ -150,6 +153,8 @@ class Turn:
 
     async def _speak(self, content: Blocks, annotations: Annotations | None, meta: Meta | None) -> str:
         speaker, speech = self._speaker or "agent", self._speech
+        if meta is not None:
+            checked_json(meta, "meta")
         for block in blocks_of(content):
             shown = block if annotations is None else _annotated(block, annotations)
             await self.tell(MessageChunk(speaker, shown, speech, meta))
@@ -172,6 +177,8 @@ class Turn:
     ) -> None:
         """Show the plan as a whole; it replaces the one before."""
         steps = [PlanEntry(entry) if isinstance(entry, str) else entry for entry in entries]
+        if meta is not None:
+            checked_json(meta, "meta")
         await self.tell(PlanChanged(steps, id, meta))
 
     async def usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
@@ -225,10 +232,10 @@ class Turn:
 
         Begin with `status="pending"` where the user will be asked first. See `Tool`.
         """
-        self._speaker = None
         tool = Tool(
             self.session,
             self.session.tell if background else self.tell,
+            self.new_message,
             id or new_id("call"),
             title,
             kind=kind,
@@ -240,8 +247,7 @@ class Turn:
             background=background,
             meta=meta,
         )
-        if not background:
-            self.tools.append(tool)
+        (self.background if background else self.tools).append(tool)
         return tool
 
     def finish(self, stop_reason: StopReason = "end_turn") -> None:
@@ -282,21 +288,23 @@ class Turn:
             title = title or subject
         if command is not None:
             tool_id = subject.id if isinstance(subject, Tool) else None
-            about, tool = CommandSubject(" ".join(command), self.session.cwd, tool_id), None
+            about, tool = CommandSubject(shlex.join(command), self.session.cwd, tool_id), None
         ask = AskPermission(
             self.session.id, list(options), title, description, tool, about, meta={**self.trace, **(meta or {})} or None
         )
         answer = await self._question(ask)
+        permission = Permission.chosen(answer and answer.option, options)
         if isinstance(subject, Tool) and not subject.finished:
-            await self._after(subject, title, approved := Permission.chosen(answer and answer.option, options))
-            return approved
-        return Permission.chosen(answer and answer.option, options)
+            await self._after(subject, title, permission)
+        return permission
 
     async def _after(self, tool: Tool, title: str | None, permission: Permission) -> None:
         if title is not None and title != tool.title:
             # Some editions ask under the tool call's title: it gets its own back.
             await self.tell(ToolChanged(tool.id, title=tool.title))
-        if permission and tool.status == "pending":
+        if not permission:
+            tool.refused = True
+        elif tool.status == "pending":
             await tool.update(status="in_progress")
 
     async def elicit(
@@ -317,7 +325,7 @@ class Turn:
         names = list(fields) if required is None else list(required)
         schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": names}
         ask = ElicitForm(message, schema, self.session.id, None if tool is None else tool.id, meta=self.trace or None)
-        return _elicited(await self._question(ask))
+        return await self._elicit(ask, "elicit")
 
     async def elicit_url(self, message: str, url: str, *, tool: Tool | None = None) -> Elicitation:
         """Ask the user to visit an address; accepting means that it was opened. See `can("elicit_url")`.
@@ -327,15 +335,22 @@ class Turn:
         """
         tool_id = None if tool is None else tool.id
         ask = ElicitUrl(message, new_id("elicitation"), url, self.session.id, tool_id, meta=self.trace or None)
-        return _elicited(await self._question(ask))
+        return await self._elicit(ask, "elicit_url")
+
+    async def _elicit(self, ask: ElicitForm | ElicitUrl, ability: str) -> Elicitation:
+        # Where it cannot be asked, to ask says why; nobody is told that the user is waited for.
+        answer = await (self._question(ask) if self.can(ability) else self._asker.ask(ask))
+        if answer is None:
+            return Elicitation("cancel", {})
+        return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {})
 
     async def _question(self, ask: Any) -> Any:
         self._check()
-        # What was said before must be on the screen before the question is.
-        await self._outlet.settle()
-        question = Question(self._asker.ask(ask))
+        question = Question(lambda: self._asker.ask(ask))
         self.session.feed(QuestionAsked(question))
         try:
+            # What was said before must be on the screen before the question is, and that it is one.
+            await self._outlet.settle()
             return await question.answer()
         finally:
             self.session.feed(QuestionAnswered(question))
@@ -378,12 +393,6 @@ class Compaction:
         for block in blocks_of(content):
             self.blocks.append(block)
             await self._turn.tell(CompactionChunk(self.id, block))
-
-
-def _elicited(answer: Any) -> Elicitation:
-    if answer is None:
-        return Elicitation("cancel", {})
-    return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {})
 
 
 def _annotated(block: Block, annotations: Annotations) -> Block:

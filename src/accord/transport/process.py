@@ -51,6 +51,8 @@ def start(
         if value is None:
             environment.pop(name, None)
     marker, environment = lineage.mark(environment)
+    # Before it is there: we may be killed in the moment after.
+    lineage.adopt(marker, 0)
     try:
         popen = subprocess.Popen(
             _with_program(argv, environment),
@@ -63,6 +65,7 @@ def start(
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
+        lineage.disown(marker)
         raise ConnectFailed(_reason(argv, error), argv=tuple(argv)) from error
     _running.add(popen)
     return ChildProcess(popen, marker), Pipes(_take(popen.stdin), _take(popen.stdout), _take(popen.stderr))
@@ -120,7 +123,7 @@ class ChildProcess:
     def watch(self, on_end: Callable[[], None]) -> None:
         """Call `on_end` in the loop when the process has ended; `exit_status` is known then."""
         self._on_end = on_end
-        # Not now: the child's start comes first.
+        # Not now: its marker is known, and the child's start comes first.
         self._loop.call_soon(self._adopt)
         try:
             self._handle = os.pidfd_open(self.pid)

@@ -58,6 +58,8 @@ def launch(
         reading, writing = _open_stream(pty)
     except (OSError, ValueError) as error:
         raise _failed(argv, error) from error
+    # Before it is there: we may be killed in the moment after.
+    lineage.adopt(marker, 0)
     try:
         popen = subprocess.Popen(
             line,
@@ -71,6 +73,7 @@ def launch(
         )
     except (OSError, ValueError) as error:
         os.close(reading)
+        lineage.disown(marker)
         raise _failed(argv, error) from error
     finally:
         os.close(writing)

@@ -19,7 +19,6 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import Implementation, ToolListChangedNotification
 from pydantic import ValidationError
 
-from accord import __version__
 from accord.agent.mcp.clues import Clues
 from accord.agent.mcp.errors import McpCallTimeout, McpError, McpServerLost
 from accord.agent.mcp.hearing import HearingDispatcher
@@ -30,6 +29,7 @@ from accord.agent.mcp.talk import call_tool, follow_changes, greet, list_tools
 from accord.agent.mcp.tool import McpFailure, McpResult, McpTool
 from accord.errors import ConnectionLost, LocalProtocolError
 from accord.session.ask import McpServer
+from accord.version import VERSION
 
 __all__ = ["ServerLink"]
 
@@ -116,11 +116,14 @@ class ServerLink:
             raise self._lost()
         raise McpCallTimeout(self.name, tool, limit)
 
-    async def close(self) -> None:
-        """End the server, whatever it is doing; returns when nothing of it is left, or after a bounded time."""
+    def begin_close(self) -> None:
+        """Have the server ended, whatever it is doing. It happens also if nobody waits for it."""
         self._failure = self.failure
         self._closing = True
         self._break()
+
+    async def wait_closed(self) -> None:
+        """Return when nothing of the server is left, or after a bounded time; cancelling this ends it the hard way."""
         limit = _STDIO_CLOSE_SECONDS if self._server.type == "stdio" else _REMOTE_CLOSE_SECONDS
         try:
             await asyncio.wait({self._owner}, timeout=limit)
@@ -153,7 +156,7 @@ class ServerLink:
         return over(self._server, self._clues, self._start_timeout_seconds)
 
     async def _begin(self, dispatcher: HearingDispatcher, stack: AsyncExitStack) -> None:
-        client = Implementation(name="accord", version=__version__)
+        client = Implementation(name="accord", version=VERSION)
         session = ClientSession(dispatcher=dispatcher, message_handler=self._heed, client_info=client)
         self._session = await stack.enter_async_context(session)
         await greet(session)

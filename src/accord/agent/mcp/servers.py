@@ -119,8 +119,9 @@ class McpServers:
 
         May be called again. Calls under way fail with `McpServerLost`.
         """
-        if self._links:
-            await asyncio.gather(*(link.close() for link in self._links))
+        for link in self._links:
+            link.begin_close()
+        await asyncio.gather(*(link.wait_closed() for link in self._links))
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,0 +1,42 @@
+"""How the tests start the servers of this folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from accord.session.ask import McpServer
+
+HERE = Path(__file__).parent
+FRIENDLY = str(HERE / "friendly.py")
+
+
+def crude(behaviour: str, name: str = "") -> McpServer:
+    """The server written by hand, with one bad habit."""
+    return McpServer(name or behaviour, command=sys.executable, args=["-I", "-S", str(HERE / "crude.py"), behaviour])
+
+
+def friendly(name: str = "friendly", env: list[tuple[str, str]] | None = None) -> McpServer:
+    """The server of the official package, over stdio."""
+    return McpServer(name, command=sys.executable, args=[FRIENDLY, "stdio"], env=env or [])
+
+
+@contextmanager
+def listening(
+    way: Literal["http", "sse"], headers: list[tuple[str, str]] | None = None
+) -> Iterator[tuple[McpServer, subprocess.Popen[bytes]]]:
+    """The server of the official package at an address, and its process."""
+    with subprocess.Popen([sys.executable, FRIENDLY, way], stdout=subprocess.PIPE, bufsize=0) as process:
+        try:
+            assert process.stdout is not None
+            # Ends at the latest when the process does.
+            port = int(os.read(process.stdout.fileno(), 100))
+            url = f"http://127.0.0.1:{port}/{'mcp' if way == 'http' else 'sse'}"
+            yield McpServer("remote", type=way, url=url, headers=headers or []), process
+        finally:
+            process.kill()
