@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 from accord import stores, transport
@@ -173,9 +174,9 @@ class Agent:
         self._book.models = legacy
 
     def on_option(self, handler: H) -> H:
-        """Hear of every change of an option: the handler gets the session, the option's id and its new value.
+        """Hear of every change of an option before it is made: the handler gets the session, the id and the new value.
 
-        A `RequestError` that it raises refuses the change.
+        Whatever it raises refuses the change; a `RequestError` also says why.
         """
         self._book.on_option.append(handler)
         return handler
@@ -229,18 +230,20 @@ class Agent:
 
     def request(self, method: str) -> Callable[[H], H]:
         """Answer an extension request (`_name`): the handler gets an `Extension` and returns plain JSON."""
+        name = _extension(method)
 
         def register(handler: H) -> H:
-            self._book.requests[_extension(method)] = handler
+            self._book.requests[name] = handler
             return handler
 
         return register
 
     def notification(self, method: str) -> Callable[[H], H]:
         """Take an extension notification (`_name`): the handler gets an `Extension`."""
+        name = _extension(method)
 
         def register(handler: H) -> H:
-            self._book.notifications[_extension(method)] = handler
+            self._book.notifications[name] = handler
             return handler
 
         return register
@@ -285,15 +288,15 @@ class Agent:
     async def run_async(self) -> None:
         """Serve the client on stdin and stdout until it leaves, or until this process is asked to end."""
         serving = asyncio.ensure_future(self.serve(transport.open_stdio()))
-        loop = asyncio.get_running_loop()
-        if sys.platform != "win32":
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, serving.cancel)
         try:
-            with contextlib.suppress(asyncio.CancelledError):
-                await serving
+            with _told_to_end(serving.cancel):
+                await asyncio.wait([serving])
         finally:
+            serving.cancel()
+            await asyncio.wait([serving])
             await self.close()
+        if not serving.cancelled():
+            serving.result()
 
     def run(self) -> None:
         """`run_async` as a whole program; returns when the client is gone."""
@@ -304,6 +307,22 @@ class Agent:
     def options(self) -> list[ConfigOption]:
         """The declared options with their defaults."""
         return list(self._book.options.values())
+
+
+@contextlib.contextmanager
+def _told_to_end(end: Callable[[], object]) -> Iterator[None]:
+    """Let the signals that ask a program to end do so in good order, as long as this lasts."""
+    loop = asyncio.get_running_loop()
+    taken: list[signal.Signals] = []
+    if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, end)
+            taken.append(number)
+    try:
+        yield
+    finally:
+        for number in taken:
+            loop.remove_signal_handler(number)
 
 
 def _extension(method: str) -> str:

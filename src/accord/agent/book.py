@@ -13,7 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 from accord.errors import LocalProtocolError
 from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
-from accord.session.option import Command, ConfigOption, Select
+from accord.session.mode import mode_option
+from accord.session.option import Command, ConfigOption, Select, Toggle
 
 __all__ = ["Book", "PromptKind", "called"]
 
@@ -51,19 +52,20 @@ class Book:
     notifications: dict[str, AnyHandler] = field(default_factory=dict)
     advertised: dict[str, Any] = field(default_factory=dict)
 
-    def add_option(self, option: ConfigOption) -> None:
+    def add_option(self, option: Select | Toggle) -> None:
         """Declare a config option; its value is the one that new sessions begin with."""
-        if not isinstance(option, Select):
-            self.options[option.id if hasattr(option, "id") else ""] = option
-            return
+        if option.id in self.options:
+            raise LocalProtocolError(f"there is an option {option.id!r} already", field=option.id)
+        if isinstance(option, Select):
+            self._check_select(option)
+        self.options[option.id] = option
+
+    def _check_select(self, option: Select) -> None:
         values = option.values()
         if len(set(values)) != len(values) or option.value not in values:
             raise LocalProtocolError(f"the values of {option.id!r} must differ, and its default be one of them")
-        if option.category == "mode" and any(
-            isinstance(other, Select) and other.category == "mode" for other in self.options.values()
-        ):
+        if option.category == "mode" and mode_option(list(self.options.values())) is not None:
             raise LocalProtocolError("there is one option with the category 'mode' at most", field=option.id)
-        self.options[option.id] = option
 
     def abilities(self, *, stored: bool, drafts: bool) -> AgentAbilities:
         """What this agent serves: derived, never claimed."""

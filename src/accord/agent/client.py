@@ -28,6 +28,11 @@ class Client:
     def __repr__(self) -> str:
         return f"<client {self.name} {self.version}>"
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether it is still there, as far as anybody knows."""
+        return self._connection.is_open
+
     def can(self, what: str) -> bool:
         """Whether something may be asked of this client, or shown to it as it is: see `ABILITIES` for the words.
 

@@ -6,18 +6,20 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 
 from accord.agent.asker import Asker
 from accord.agent.book import Book, called
 from accord.agent.client import Client
-from accord.agent.fault import store_fault, unknown_session
+from accord.agent.fault import unknown_session
 from accord.agent.foreground import Foreground
+from accord.agent.history import healing, retold
 from accord.agent.outlet import Outlet
 from accord.agent.session import Session, new_id
 from accord.connection import Connection
@@ -34,8 +36,8 @@ from accord.session.ask import (
     SessionsListed,
     SessionSummary,
 )
-from accord.session.dialect import Dialect
-from accord.session.event import ConfigChanged, Event, StateChanged, ToolChanged, WorkError
+from accord.session.dialect import Dialect, Voice
+from accord.session.event import ConfigChanged
 from accord.session.transcript import Transcript
 from accord.session.turn_input import CloseAsked, ConnectionLost
 from accord.stores.interface import SessionRecord, Store
@@ -68,6 +70,13 @@ class _Live:
         self.foreground = foreground
         self.record = record
 
+    @property
+    def current(self) -> SessionRecord:
+        """The record as it would be now, if it were kept."""
+        return msgspec.structs.replace(
+            self.record, title=self.session.title, updated_at=max(self.record.updated_at, self.session.touched_at)
+        )
+
 
 class Desk:
     """The sessions of one connection."""
@@ -91,7 +100,7 @@ class Desk:
         self._client: Client | None = None
         self._dialect: Dialect | None = None
         self._live: dict[str, _Live] = {}
-        self._opening: dict[str, asyncio.Lock] = {}
+        self._doors: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def has_store(self) -> bool:
@@ -134,90 +143,103 @@ class Desk:
         record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))
         if self._store is not None:
             await self._store.create(record)
-        live = self._make(record, roots, ask.meta)
-        return await self._open(live, servers)
+        try:
+            return await self._open(self._make(record, roots, ask.meta), servers)
+        except BaseException:
+            await asyncio.shield(self._forget(record.id))
+            raise
 
     async def fork(self, ask: ForkSession) -> SessionOpened:
         """A session that begins as a copy of another."""
         roots, servers = self._check(ask)
         store = self._kept()
-        now = time.time()
-        record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))
         origin = self._live.get(ask.session_id)
         if origin is not None:
             await origin.session.outlet.settle()
+        parent = await store.get(ask.session_id)
+        if parent is None:
+            raise unknown_session(ask.session_id)
+        now = time.time()
+        record = SessionRecord(new_id("session"), roots[0], now, now, parent.title, tuple(roots[1:]))
+        await store.fork(ask.session_id, record)
         try:
-            await store.fork(ask.session_id, record)
-        except StoreError as error:
-            raise store_fault(error, ask.session_id) from error
-        live = self._make(record, roots, ask.meta)
-        await self._remember(live, store, replay=False)
-        return await self._open(live, servers)
+            live = self._make(record, roots, ask.meta)
+            live.session.outlet.voice = self._taught(await self._remember(live, store))
+            return await self._open(live, servers)
+        except BaseException:
+            await asyncio.shield(self._forget(record.id))
+            raise
 
     async def reopen(self, ask: ReopenSession) -> SessionOpened:
         """A session from before: kept in the store, or still open here."""
         roots, servers = self._check(ask)
-        # Two at once for one session would be two sessions.
-        async with self._opening.setdefault(ask.session_id, asyncio.Lock()):
-            try:
-                return await self._reopen(ask, roots, servers)
-            finally:
-                self._opening.pop(ask.session_id, None)
+        async with self._door(ask.session_id):
+            live = self._live.get(ask.session_id)
+            record = live.record if live is not None else None
+            if self._store is not None:
+                record = await self._store.get(ask.session_id)
+            if record is None:
+                raise unknown_session(ask.session_id)
+            if not _same(record.cwd, roots[0]):
+                expected = "the directory that the session was made with"
+                raise InvalidParams("The session belongs to another directory", {"field": "cwd", "expected": expected})
+            if live is not None:
+                return await self._reopen_live(live, replay=ask.replay)
+            live = self._make(record, roots, ask.meta)
+            await self._tell_history(live, await self._remember(live, self._kept()), replay=ask.replay)
+            return await self._open(live, servers, known=True)
 
-    async def _reopen(self, ask: ReopenSession, roots: list[str], servers: list[McpServer]) -> SessionOpened:
-        live = self._live.get(ask.session_id)
-        record = live.record if live is not None else None
-        if self._store is not None:
-            record = await self._store.get(ask.session_id)
-        if record is None:
-            raise unknown_session(ask.session_id)
-        if not _same(record.cwd, roots[0]):
-            raise InvalidParams("The session belongs to another directory", {"field": "cwd", "expected": record.cwd})
-        if live is not None:
-            live.session.outlet.hold()
-            try:
-                await self._show_again(live, replay=ask.replay)
-                return self._opened(live)
-            finally:
-                asyncio.get_running_loop().call_soon(live.session.outlet.release)
-        live = self._make(record, roots, ask.meta)
-        live.session.title = record.title
-        await self._remember(live, self._kept(), replay=ask.replay)
-        return await self._open(live, servers)
+    async def _reopen_live(self, live: _Live, *, replay: bool) -> SessionOpened:
+        outlet = live.session.outlet
+        try:
+            await outlet.pause()
+            if self._store is None:
+                await outlet.replay([live.foreground.snapshot], outlet.voice)
+            else:
+                await self._tell_history(live, Transcript(await self._store.read(live.session.id)), replay=replay)
+            return await self._answer(live, known=True)
+        except BaseException:
+            outlet.release()
+            raise
 
-    async def _remember(self, live: _Live, store: Store, *, replay: bool) -> None:
+    async def _remember(self, live: _Live, store: Store) -> Transcript:
         """Bring back what the session was: its conversation, its settings, its author's state."""
         session = live.session
         transcript = Transcript(await store.read(session.id))
-        healing = _healing(transcript)
-        if healing:
-            await store.append(session.id, healing)
-            for event in healing:
+        missing = healing(transcript)
+        if missing:
+            await store.append(session.id, missing)
+            for event in missing:
                 transcript.fold(event)
         state = await store.state(session.id)
         session.state = None if state is None else msgspec.json.decode(state)
         session.settings.restore(transcript.config)
-        await self._tell_history(live, transcript, replay=replay)
-
-    async def _show_again(self, live: _Live, *, replay: bool) -> None:
-        if self._store is None:
-            await live.session.outlet.replay([live.foreground.snapshot], live.session.outlet.voice)
-            return
-        await self._tell_history(live, Transcript(await self._store.read(live.session.id)), replay=replay)
+        return transcript
 
     async def _tell_history(self, live: _Live, transcript: Transcript, *, replay: bool) -> None:
+        """Tell the conversation, or let the voice know it without a word; then what the session does now."""
+        snapshot, outlet = live.foreground.snapshot, live.session.outlet
+        if replay:
+            dialect, client = self._met()
+            voice = dialect.voice(client.abilities)
+            voice.client_terminals |= outlet.voice.client_terminals
+            await outlet.replay([*retold(transcript), snapshot], voice)
+        else:
+            await outlet.replay([snapshot], self._taught(transcript, outlet.voice.client_terminals))
+
+    def _taught(self, transcript: Transcript, client_terminals: set[str] | None = None) -> Voice:
+        """A voice that knows what the client knows, without having said it."""
         dialect, client = self._met()
         voice = dialect.voice(client.abilities)
-        events = transcript.events(states=False)
-        if not replay:
-            for event in events:
-                voice.say(event)
-            events = []
-        await live.session.outlet.replay([*events, live.foreground.snapshot], voice)
+        voice.client_terminals |= client_terminals or set()
+        for event in retold(transcript):
+            voice.say(event)
+        return voice
 
     def _make(self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None) -> _Live:
         dialect, client = self._met()
         session = Session(record.id, roots, client, self._asker, self._book, self._store, meta)
+        session.title = record.title
         foreground = Foreground(session, self._asker, self._book, dialect, grace_seconds=self._grace_seconds)
         voice = dialect.voice(client.abilities)
         session.outlet = Outlet(record.id, dialect, voice, self._connection, self._store, foreground.store_failed)
@@ -226,30 +248,51 @@ class Desk:
         session.outlet.hold()
         return live
 
-    async def _open(self, live: _Live, servers: list[McpServer]) -> SessionOpened:
+    async def _open(self, live: _Live, servers: list[McpServer], *, known: bool = False) -> SessionOpened:
         session = live.session
         self._live[session.id] = live
         try:
             session.connect_servers(servers)
             for handler in self._book.on_session:
                 await called(handler, session)
-            opened = self._opened(live)
+            return await self._answer(live, known=known)
         except BaseException:
-            del self._live[session.id]
+            self._live.pop(session.id, None)
             await asyncio.shield(session.close())
             raise
-        dialect, _ = self._met()
-        for event in dialect.left_over(opened):
-            session.outlet.tell_soon(event, keep=False)
+
+    async def _answer(self, live: _Live, *, known: bool) -> SessionOpened:
+        """What the answer says. What it has no place for leaves right before it where the client knows the session.
+
+        For a new one it leaves right behind it. Then goes what was held back.
+        """
+        session, (dialect, _) = live.session, self._met()
+        opened = SessionOpened(session.id, session.offered, session.commands, self._book.models)
+        session.outlet.voice.say(ConfigChanged(list(session.settings.options)))  # to nobody: the answer says it
+        if known:
+            await session.outlet.replay(dialect.left_over(opened), session.outlet.voice)
+        else:
+            for event in dialect.left_over(opened):
+                session.outlet.tell_soon(event, keep=False)
         # The answer is sent in the very step in which we return it: what is released after that comes behind it.
         asyncio.get_running_loop().call_soon(session.outlet.release)
         return opened
 
-    def _opened(self, live: _Live) -> SessionOpened:
-        session = live.session
-        options = session.offered
-        session.outlet.voice.say(ConfigChanged(list(session.settings.options)))  # to nobody: the answer says it
-        return SessionOpened(session.id, options, session.commands, self._book.models)
+    async def _forget(self, session_id: str) -> None:
+        """A session that was never opened is none that could be listed."""
+        if self._store is None:
+            return
+        try:
+            await self._store.delete(session_id)
+        except StoreError as error:
+            log.warning("a session that could not be opened stays in the store: %s", error)
+
+    def _door(self, session_id: str) -> asyncio.Lock:
+        """Who opens or closes a session does so alone: two at once would be two sessions of one name."""
+        door = self._doors.get(session_id)
+        if door is None:
+            door = self._doors[session_id] = asyncio.Lock()
+        return door
 
     # --- the rest
 
@@ -260,27 +303,44 @@ class Desk:
         if self._store is None:
             if ask.cursor is not None:
                 raise InvalidParams("There is one page only", {"field": "cursor", "expected": "no cursor"})
-            records = [live.record for live in self._live.values() if ask.cwd in (None, live.record.cwd)]
+            records = [live.current for live in self._live.values() if ask.cwd in (None, live.record.cwd)]
+            records.sort(key=lambda record: record.updated_at, reverse=True)
             return SessionsListed([_summary(record) for record in records])
         page = await self._store.list_sessions(cwd=ask.cwd, cursor=ask.cursor, limit=PAGE)
         return SessionsListed([_summary(record) for record in page.records], page.next_cursor)
 
     async def close_session(self, session_id: str) -> None:
         """End the session's work and free what it holds; one that is not open is closed already."""
+        await self._alone(session_id, self._shut)
+
+    async def delete(self, session_id: str) -> None:
+        """Forget the session; one that is not there is forgotten already."""
+        await self._alone(session_id, self._erase)
+
+    async def _alone(self, session_id: str, end: Callable[[str], Coroutine[Any, Any, None]]) -> None:
+        door = self._door(session_id)
+        await door.acquire()
+        # An end that its client takes back is one all the same: nothing stays half closed.
+        ending = asyncio.ensure_future(end(session_id))
+        ending.add_done_callback(lambda _: door.release())
+        await asyncio.shield(ending)
+
+    async def _erase(self, session_id: str) -> None:
+        await self._shut(session_id)
+        await self._kept().delete(session_id)
+
+    async def _shut(self, session_id: str) -> None:
         live = self._live.get(session_id)
         if live is None:
             return
         live.foreground.feed(CloseAsked())
         await live.foreground.closed.wait()
-        await live.session.outlet.settle()
-        if self._live.get(session_id) is live:
-            del self._live[session_id]
+        try:
+            await live.session.outlet.settle()
+        except Exception as error:  # noqa: BLE001 - whatever could not be kept, it is over
+            log.warning("the end of a session could not be kept: %s", error)
+        self._live.pop(session_id, None)
         await self._end(live)
-
-    async def delete(self, session_id: str) -> None:
-        """Forget the session; one that is not there is forgotten already."""
-        await self.close_session(session_id)
-        await self._kept().delete(session_id)
 
     async def close(self) -> None:
         """The client is gone: end everything, bounded in time."""
@@ -328,7 +388,9 @@ class Desk:
         servers: list[McpServer] = []
         for place, server in enumerate(ask.servers):
             if isinstance(server, Unknown) or server.type not in self._served.mcp:
-                expected = f"one of {', '.join(sorted(self._served.mcp))}"
+                # What we know by this name and did not hear as such, the edition has no words for.
+                known = self._served.mcp - {server.tag} if isinstance(server, Unknown) else self._served.mcp
+                expected = f"one of {', '.join(sorted(known))}"
                 raise InvalidParams(
                     "This agent cannot reach such an MCP server",
                     {"field": f"mcpServers.{place}.type", "expected": expected},
@@ -349,14 +411,3 @@ def _same(one: str, other: str) -> bool:
 def _summary(record: SessionRecord) -> SessionSummary:
     updated_at = datetime.fromtimestamp(record.updated_at, UTC).isoformat(timespec="milliseconds")
     return SessionSummary(record.id, record.cwd, list(record.roots), record.title, updated_at.replace("+00:00", "Z"))
-
-
-def _healing(transcript: Transcript) -> list[Event]:
-    """What is missing at the end of a log whose process died in the middle of a turn: an end for what was going on."""
-    events: list[Event] = [
-        ToolChanged(call.id, status="failed") for call in transcript.tool_calls.values() if not call.finished
-    ]
-    if transcript.state != "idle":
-        error = WorkError(-32603, "The agent stopped before the turn was over")
-        events.append(StateChanged("idle", "error", error))
-    return events

@@ -6,6 +6,7 @@ The automaton knows when; here is how. Every prompt of a session comes through h
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections import deque
@@ -17,14 +18,16 @@ from accord.agent.book import Book, called
 from accord.agent.fault import store_fault, unknown_session, work_error
 from accord.agent.question import Question
 from accord.agent.session import Session, new_id
+from accord.agent.tool import Tool
 from accord.agent.turn import Turn
-from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, StoreError
+from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, StoreError, TransportError
 from accord.session.ask import Prompt, PromptAnswered
 from accord.session.content import Text
 from accord.session.dialect import Dialect
-from accord.session.event import MessageChanged, StateChanged, WorkError
+from accord.session.event import MessageChanged, StateChanged
 from accord.session.turn import TurnAutomaton
 from accord.session.turn_input import (
+    BackgroundChanged,
     HandlerCancelled,
     HandlerFailed,
     HandlerFinished,
@@ -103,7 +106,9 @@ class Foreground:
         self._turn: Turn | None = None
         self._handler: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._failure: StoreError | None = None
+        self._failure: Exception | None = None
+        self._background: list[Tool] = []
+        """Tool calls that went on when their turns were over."""
         self.closed = asyncio.Event()
         session.feed = self.feed
 
@@ -137,20 +142,32 @@ class Foreground:
         return prompt
 
     async def answer(self, prompt: OpenPrompt, *, is_open: Callable[[], bool]) -> PromptAnswered:
-        """The answer to a prompt, when all that was said before it has left."""
+        """The answer to a prompt, when all that was said before it has left.
+
+        Raises:
+            RequestError: It is answered with an error.
+        """
         while True:
             try:
-                answer = await prompt.answered()
-                break
+                return await self._answer(prompt)
             except asyncio.CancelledError:
                 if not is_open():
                     raise
                 # The client takes this one back; what that means is the automaton's to say.
                 self.feed(PromptWithdrawn(prompt))
+
+    async def _answer(self, prompt: OpenPrompt) -> PromptAnswered:
+        outlet = self._session.outlet
+        try:
+            answer = await prompt.answered()
+        except RequestError:
+            with contextlib.suppress(AccordError):
+                await outlet.settle()
+            raise
         if answer.message_id is None:
             # The answer is the end of the turn: all of that goes before it.
             try:
-                await self._session.outlet.settle()
+                await outlet.settle()
             except StoreError as error:
                 raise store_fault(error, self._session.id) from error
         return answer
@@ -192,13 +209,12 @@ class Foreground:
             await self._session.touch()
             await outlet.tell(message, show=self._echoes)
             await outlet.settle()
-        except StoreError as error:
-            fault = store_fault(error, self._session.id)
-            log.error("a prompt could not be kept: %s", error)  # noqa: TRY400 - the reason says all
-            self.feed(InsertionFailed(prompt, WorkError(fault.code, fault.message, fault.data)))
-        except AccordError:
+        except TransportError:
             # The client is gone: the close that follows ends all this.
             self.feed(PromptInserted(prompt))
+        except Exception as error:  # noqa: BLE001 - whatever a store does, a prompt gets its answer
+            log.error("a prompt could not be kept: %s", error)  # noqa: TRY400 - the reason says all
+            self.feed(InsertionFailed(prompt, work_error(error)))
         else:
             self.feed(PromptInserted(prompt))
 
@@ -209,8 +225,9 @@ class Foreground:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         name, argument = self._command(prompt.ask)
         self._failure = None
-        self._turn = Turn(self._session, self._asker, prompt.ask, prompt.message_id, name, argument)
-        self._handler = self._start_task(self._run(self._turn))
+        turn = self._turn = Turn(self._session, self._asker, prompt.ask, prompt.message_id, name, argument)
+        self._handler = self._start_task(self._run(turn))
+        self._handler.add_done_callback(lambda _: self._gone(turn))
 
     def _command(self, ask: Prompt) -> tuple[str | None, str]:
         text = "\n".join(block.text for block in ask.content if isinstance(block, Text))
@@ -230,36 +247,55 @@ class Foreground:
                 await called(self._book.commands[turn.command][1], turn, turn.argument)
             await self._tidy(turn, "completed")
             await self._session.outlet.settle()
-            end = HandlerFinished(turn.stop_reason)
+            end = HandlerFinished(turn.stop_reason) if self._failure is None else self._failed(self._failure)
         except asyncio.CancelledError:
-            end = HandlerCancelled() if self._failure is None else self._failed(self._failure)
+            end = self._cancelled()
             await self._tidy(turn, "cancelled")
         except Exception as error:  # noqa: BLE001 - whatever a handler raises ends its turn and nothing else
-            end = self._failed(error)
+            end = self._failed(self._failure or error)
             await self._tidy(turn, "failed")
         if self._turn is turn:
             self._end(end)
 
-    def _failed(self, error: Exception) -> HandlerFailed:
+    def _gone(self, turn: Turn) -> None:
+        """The handler's task is over; a cancel that came before its first step leaves nobody else to say so."""
+        if self._turn is turn:
+            self._end(self._cancelled())
+
+    def _cancelled(self) -> Input:
+        return HandlerCancelled() if self._failure is None else self._failed(self._failure)
+
+    def _failed(self, error: Exception) -> Input:
+        if isinstance(error, TransportError) and not self._session.client.is_connected:
+            return HandlerCancelled()  # the client is gone: nobody failed, and nobody hears of it
         return HandlerFailed(work_error(error, self._book.auth_methods(self._session.client.abilities)))
 
     async def _tidy(self, turn: Turn, status: str) -> None:
         """Bring to an end what the handler left open."""
+        if self._turn is not turn:
+            return  # it was left behind, and by now there may be another
         try:
-            for tool in turn.tools:
-                if not tool.finished:
-                    await {"completed": tool.complete, "failed": tool.fail, "cancelled": tool.cancel}[status]()
+            await self._end_tools(turn, status if self._timer is None else "cancelled")
             await self._session.end_commands()
-        except AccordError as error:
-            log.debug("a turn could not be tidied up: %s", error)
         except asyncio.CancelledError:
             if status == "completed":
                 raise
+        except AccordError as error:
+            log.debug("a turn could not be tidied up: %s", error)
+        except Exception:
+            log.exception("a turn could not be tidied up")
+
+    @staticmethod
+    async def _end_tools(turn: Turn, status: str) -> None:
+        for tool in turn.tools:
+            if not tool.finished:
+                await {"completed": tool.complete, "failed": tool.fail, "cancelled": tool.cancel}[status]()
 
     def _end(self, end: Input) -> None:
         turn, self._turn, self._handler = self._turn, None, None
         if turn is not None:
             turn.end()
+            self._background = [tool for tool in (*self._background, *turn.background) if not tool.finished]
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -277,10 +313,15 @@ class Foreground:
         log.warning("a prompt handler did not end within %g s after it was cancelled", self._grace_seconds)
         if self._handler is not None:
             self._handler.cancel()
+        for tool in self._turn.tools if self._turn is not None else ():
+            event = tool.cut_short()
+            if event is not None:
+                self._session.outlet.tell_soon(event)
+        self._start_task(self._session.end_commands())
         self._end(HandlerCancelled())
 
-    def store_failed(self, error: StoreError) -> None:
-        """What was said could not be kept: the turn ends with an error."""
+    def store_failed(self, error: Exception) -> None:
+        """What was said could not be kept, or not be said: the turn ends with an error."""
         log.error("a session could not be kept: %s", error)
         self._failure = error
         if self._turn is not None and self._handler is not None:
@@ -313,7 +354,18 @@ class Foreground:
         self._session.outlet.tell_soon(output.state)
 
     def _stop_background(self, _: StopBackground) -> None:
-        self._start_task(self._session.stop_background())
+        self._start_task(self._end_background())
+
+    async def _end_background(self) -> None:
+        tools = (*self._background, *(self._turn.background if self._turn is not None else ()))
+        try:
+            for tool in tools:
+                await tool.cancel()
+            await self._session.stop_background()
+        except Exception:
+            # Whoever closes the session waits for this, whatever could not be stopped.
+            log.exception("the background of a session could not be stopped")
+            self.feed(BackgroundChanged())
 
     def _closed(self, _: Closed) -> None:
         self.closed.set()

@@ -19,6 +19,7 @@ from accord.agent.fault import answerable, unknown_session
 from accord.agent.foreground import OpenPrompt
 from accord.agent.login import Gate
 from accord.agent.session import Session
+from accord.agent.settings import OptionValue, Settings
 from accord.connection import Connection, Handlers
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.session.ability import AgentAbilities, ClientAbilities
@@ -229,8 +230,8 @@ class Link:
 
     async def _set_option(self, ask: SetOption) -> OptionsSet:
         session = self._desk.session(ask.session_id)
-        await session.set_option(ask.option, ask.value)
-        await session.outlet.settle()
+        Settings(session.offered).check(ask.option, ask.value)
+        await self._change(session, ask.option, ask.value)
         return OptionsSet(session.offered)
 
     async def _set_mode(self, ask: SetMode) -> Done:
@@ -241,8 +242,7 @@ class Link:
         if ask.mode not in mode.values():
             expected = f"one of {', '.join(mode.values())}"
             raise InvalidParams("There is no such mode", {"field": "modeId", "expected": expected})
-        await session.set_option(mode.id, ask.mode)
-        await session.outlet.settle()
+        await self._change(session, mode.id, ask.mode)
         return Done()
 
     async def _set_model(self, ask: SetModel) -> Done:
@@ -251,9 +251,18 @@ class Link:
         if model is None or ask.model not in model.values():
             expected = "no model at all" if model is None else f"one of {', '.join(model.values())}"
             raise InvalidParams("There is no such model", {"field": "modelId", "expected": expected})
-        await session.set_option(model.id, ask.model)
-        await session.outlet.settle()
+        await self._change(session, model.id, ask.model)
         return Done()
+
+    async def _change(self, session: Session, option: str, value: OptionValue) -> None:
+        """A client's change is answered when it is kept; one that cannot be kept is none."""
+        before = session.option(option)
+        await session.set_option(option, value)
+        try:
+            await session.outlet.settle()
+        except Exception:
+            session.settings.set(option, before)
+            raise
 
     # --- beside the protocol
 

@@ -40,15 +40,21 @@ class Gate:
         Raises:
             InvalidParams: There is no such method, or it is not one that can be called.
         """
-        method, handler = self._book.logins.get(method_id, (None, None))
-        if method is None or handler is None:
-            callable_ = [name for name, (_, given) in self._book.logins.items() if given is not None]
-            expected = f"one of {', '.join(callable_)}" if callable_ else "no call: log in by a terminal method"
-            raise InvalidParams("This is no way to log in by a call", {"field": "methodId", "expected": expected})
+        _, handler = self._book.logins.get(method_id, (None, None))
+        if handler is None:
+            raise InvalidParams(
+                "This is no way to log in by a call", {"field": "methodId", "expected": self._expected()}
+            )
         async with self._lock:
             if await called(handler) is False:
                 raise AuthRequired("The login failed")
             self._open = True
+
+    def _expected(self) -> str:
+        called_ones = [name for name, (_, given) in self._book.logins.items() if given is not None]
+        if called_ones:
+            return f"one of {', '.join(called_ones)}"
+        return "no call: log in by a terminal method" if self._book.logins else "no login: this agent needs none"
 
     async def logout(self) -> None:
         """Forget the login; sessions that are open stay open."""

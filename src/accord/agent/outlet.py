@@ -1,32 +1,37 @@
 """One session's way out: what happens is kept, then told to the client, in the order in which it happened.
 
-With a store, what leaves together was committed together before it left; so the client never knows more than a restart
-would. Without one, an event is said at once. While the answer that opens the session is on its way, everything waits
-behind it.
+What leaves together was committed together before it left; so the client never knows more than a restart would. While
+the answer that opens the session is on its way, everything waits behind it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, TypeAlias
+
+import msgspec
 
 from accord.connection import Connection
-from accord.errors import AccordError, StoreError
+from accord.errors import TransportError
+from accord.protocol.model import Unknown
+from accord.session.content import Text
 from accord.session.dialect import Dialect, Voice
-from accord.session.event import Event, StateChanged
+from accord.session.event import Event, MessageChunk, StateChanged
 from accord.stores.interface import Store
 
 __all__ = ["Outlet"]
 
-# How many events may wait before whoever tells the next one has to wait too.
-MAX_WAITING = 1024
+log = logging.getLogger("accord.agent")
 
+# How much may wait before whoever tells the next event has to wait too; as much again may be on its way out.
+MAX_WAITING_BYTES = 256 * 1024
+# What an event weighs beside its texts.
+EVENT_BYTES = 256
 
-class _Told(NamedTuple):
-    event: Event
-    keep: bool
-    show: bool
+_Told: TypeAlias = tuple[Event, bool, bool]
+"""An event, whether it is kept, and whether it is said."""
 
 
 class Outlet:
@@ -43,51 +48,62 @@ class Outlet:
         voice: Voice,
         connection: Connection,
         store: Store | None,
-        on_failure: Callable[[StoreError], None],
+        on_failure: Callable[[Exception], None],
     ) -> None:
         self.voice = voice
         self._session_id = session_id
         self._method = dialect.update
         self._say_update = dialect.say_update
-        self._connection = connection
         self._notify = connection.notify
         self._store = store
         self._on_failure = on_failure
         self._waiting: list[_Told] = []
+        self._waiting_bytes = 0
+        self._unsaid: list[_Told] = []
+        """What was kept before the session was opened, and has to wait for that."""
+        self._opening = True
         self._holds = 0
         self._flusher: asyncio.Task[None] | None = None
         self._settled: asyncio.Future[None] | None = None
-        """Done when the batch that waits now is kept and said."""
+        """Done when what waits now is kept and said."""
+        self._leaving: asyncio.Future[None] | None = None
+        """The same for what is on its way out."""
         self._room: asyncio.Event | None = None
 
     async def tell(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
         """Put an event behind all that were told before; waits while the client or the store cannot follow."""
-        if self._store is None and self._flusher is None and not self._holds:
-            await self._say(event, show=show)
-            return
-        self._waiting.append(_Told(event, keep, show))
-        self._start()
-        if len(self._waiting) >= MAX_WAITING:
-            await self._wait_for_room()
+        self._waiting.append((event, keep, show))
+        if self._flusher is None:
+            self._start()
+        if type(event) is MessageChunk and type(event.block) is Text:
+            self._waiting_bytes += EVENT_BYTES + len(event.block.text)
+        else:
+            self._waiting_bytes += EVENT_BYTES + _size(event)
+        if self._waiting_bytes >= MAX_WAITING_BYTES:
+            if self._room is None:
+                self._room = asyncio.Event()
+            await self._room.wait()
 
     def tell_soon(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
         """The same for callers that cannot wait; they tell few events."""
-        self._waiting.append(_Told(event, keep, show))
+        self._waiting.append((event, keep, show))
         self._start()
 
     async def settle(self) -> None:
-        """Return when all that was told before is kept and said.
+        """Return when all that was told before is kept and said; before the session is opened, when it is kept.
 
         Raises:
             StoreError: It could not be kept.
+            ConnectionLost: It is kept, but nobody is there any more to hear it.
         """
         if self._waiting:
             if self._settled is None:
                 self._settled = asyncio.get_running_loop().create_future()
             await asyncio.shield(self._settled)
         elif self._flusher is not None:
-            # Its failure is told to those who told what was in it.
-            await asyncio.wait([self._flusher])
+            if self._leaving is None:
+                self._leaving = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._leaving)
 
     async def replay(self, events: list[Event], voice: Voice) -> None:
         """Say what happened before, now, past everything that waits; from here on the session has that voice."""
@@ -96,65 +112,93 @@ class Outlet:
             await self._say(event, show=True)
 
     def hold(self) -> None:
-        """Keep back what is told from now on, until `release`."""
+        """Keep back what is told from now on, until `release`; what is on its way out goes on."""
         self._holds += 1
+
+    async def pause(self) -> None:
+        """`hold`, and wait until nothing is on its way out: then the store has what was said, and no more."""
+        self.hold()
+        if self._flusher is not None:
+            await asyncio.wait([self._flusher])
 
     def release(self) -> None:
         """Let it go."""
         self._holds -= 1
-        if self._waiting:
-            self._start()
+        if not self._holds:
+            self._opening = False
+        self._start()
 
     async def close(self) -> None:
         """Say what waits, if anybody is there, and stop."""
         self._holds = 0
-        if self._waiting:
-            self._start()
+        self._opening = False
+        self._start()
         if self._flusher is not None:
             await asyncio.wait([self._flusher])
 
     # --- inside
 
     def _start(self) -> None:
-        if self._flusher is None and not self._holds:
+        if self._flusher is None and self._may_flush():
             self._flusher = asyncio.get_running_loop().create_task(self._flush())
+
+    def _may_flush(self) -> bool:
+        if self._holds:
+            # Nothing may leave yet, but a new session has nobody whom keeping could confuse.
+            return self._opening and bool(self._waiting)
+        return bool(self._waiting or self._unsaid)
 
     async def _flush(self) -> None:
         try:
-            while self._waiting and not self._holds:
-                batch, self._waiting = self._waiting, []
-                settled, self._settled = self._settled, None
-                await self._flush_batch(batch, settled)
+            while self._may_flush():
+                batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
+                self._leaving, self._settled = self._settled, None
                 if self._room is not None:
                     self._room.set()
                     self._room = None
+                failure = await self._flush_batch(batch)
+                leaving, self._leaving = self._leaving, None
+                if failure is not None and not isinstance(failure, TransportError):
+                    self._on_failure(failure)
+                _settle(leaving, failure)
         finally:
             self._flusher = None
 
-    async def _flush_batch(self, batch: list[_Told], settled: asyncio.Future[None] | None) -> None:
-        failure: AccordError | None = None
-        try:
-            await self._keep(batch)
-        except StoreError as error:
-            failure = error
-            batch = [told for told in batch if isinstance(told.event, StateChanged)]
-        try:
-            for told in batch:
-                await self._say(told.event, show=told.show)
-        except AccordError as error:
-            # Nobody is there any more; what was kept stays kept.
-            failure = failure or error
-        if isinstance(failure, StoreError):
-            self._on_failure(failure)
-        _settle(settled, failure)
+    async def _flush_batch(self, batch: list[_Told]) -> Exception | None:
+        failure = await self._keep(batch)
+        if failure is not None:
+            batch = [told for told in batch if isinstance(told[0], StateChanged)]
+        self._unsaid += batch
+        if self._opening and self._holds:
+            return failure
+        unsaid, self._unsaid = self._unsaid, []
+        unheard = await self._say_all(unsaid)
+        return failure or unheard
 
-    async def _keep(self, batch: list[_Told]) -> None:
-        if self._store is None:
-            return
-        events = [told.event for told in batch if told.keep]
-        if events:
+    async def _keep(self, batch: list[_Told]) -> Exception | None:
+        events = [event for event, keep, _ in batch if keep]
+        if self._store is None or not events:
+            return None
+        try:
             ticket = self._store.queue(self._session_id, events)
             await self._store.commit(self._session_id, ticket)
+        except Exception as error:  # noqa: BLE001 - whatever a store does, what it did not keep is not said
+            return error
+        return None
+
+    async def _say_all(self, batch: list[_Told]) -> Exception | None:
+        failure: Exception | None = None
+        for event, _, show in batch:
+            try:
+                await self._say(event, show=show)
+            except TransportError as error:
+                # Nobody is there any more; what was kept stays kept.
+                return error
+            except Exception as error:
+                # What no edition can write down, for example in somebody's `meta`: the others still leave.
+                log.exception("an event could not be said")
+                failure = error
+        return failure
 
     async def _say(self, event: Event, *, show: bool) -> None:
         updates = self.voice.say(event)
@@ -162,13 +206,8 @@ class Outlet:
             for update in updates:
                 await self._notify(self._method, self._say_update(self._session_id, update))
 
-    async def _wait_for_room(self) -> None:
-        if self._room is None:
-            self._room = asyncio.Event()
-        await self._room.wait()
 
-
-def _settle(settled: asyncio.Future[None] | None, failure: AccordError | None) -> None:
+def _settle(settled: asyncio.Future[None] | None, failure: Exception | None) -> None:
     if settled is None or settled.done():
         return
     if failure is None:
@@ -176,3 +215,22 @@ def _settle(settled: asyncio.Future[None] | None, failure: AccordError | None) -
     else:
         settled.set_exception(failure)
         settled.exception()  # who waits gets it, and nobody else has to
+
+
+def _size(event: Event) -> int:
+    """How many bytes of text are in an event, roughly; not by recursion, because JSON of others may be deep."""
+    size = 0
+    values: list[Any] = [event]
+    while values:
+        value = values.pop()
+        if isinstance(value, str | bytes):
+            size += len(value)
+        elif isinstance(value, dict):
+            values += [*value, *value.values()]
+        elif isinstance(value, list | tuple):
+            values += value
+        elif isinstance(value, Unknown):
+            values.append(value.payload)
+        elif isinstance(value, msgspec.Struct):
+            values += [getattr(value, name) for name in value.__struct_fields__]
+    return size

@@ -43,8 +43,9 @@ class Settings:
         known = [option for option in self.options if isinstance(option, Select | Toggle)]
         option = next((each for each in known if each.id == option_id), None)
         if option is None:
-            names = ", ".join(each.id for each in known) or "none: this agent has no options"
-            raise InvalidParams("There is no such option", {"field": "configId", "expected": f"one of {names}"})
+            names = ", ".join(each.id for each in known)
+            expected = f"one of {names}" if names else "none: this agent has no options"
+            raise InvalidParams("There is no such option", {"field": "configId", "expected": expected})
         if isinstance(option, Toggle):
             if not isinstance(value, bool):
                 raise InvalidParams("This option is on or off", {"field": "value", "expected": "true or false"})

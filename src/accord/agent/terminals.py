@@ -168,14 +168,18 @@ class Terminals:
             {"field": "terminalId", "expected": "a running terminal that can be cancelled"},
         )
 
-    async def close(self) -> None:
-        """Release all of them, and what is being started. Bounded, and raises nothing; nothing can be started again."""
-        self._is_closed = True
+    async def stop(self) -> None:
+        """Release all of them, and what is being started; bounded, and raises nothing. Others may follow."""
         ending = [self._spawn(terminal.discard()) for terminal in self._terminals]
         ending += [self._spawn(_discard(starting)) for starting in self._starting]
+        if ending:
+            await settle(ending, CLOSE_SECONDS)
+
+    async def close(self) -> None:
+        """Stop for good: nothing can be started again, and what could not be told by now is not told."""
+        self._is_closed = True
         try:
-            if ending:
-                await settle(ending, CLOSE_SECONDS)
+            await self.stop()
         finally:
             for task in self._tasks:
                 task.cancel()

@@ -87,6 +87,7 @@ class Tool:
         self,
         session: Session,
         tell: Callable[[Event], Awaitable[None]],
+        on_start: Callable[[], None],
         id_: str,
         title: str,
         *,
@@ -110,10 +111,13 @@ class Tool:
         self.raw_input = raw_input if raw_input is UNSET else checked_json(raw_input, "input")
         self.error: BaseException | None = None
         """What was raised inside the context, if it failed so."""
+        self.refused = False
+        """Whether the user was asked about it and did not allow it."""
         self._session = session
         self._tell = tell
+        self._on_start = on_start
         self._cancellable = cancellable
-        self._meta = meta
+        self._meta = None if meta is None else checked_json(meta, "meta")
         self._announced = False
         self._task: asyncio.Task[Any] | None = None
         self._stopped = False
@@ -137,6 +141,7 @@ class Tool:
         """Announce it; only the first time counts."""
         if not self._announced:
             self._announced = True
+            self._on_start()
             if self._cancellable:
                 self._session.tools[self.id] = self._stop
             await self._tell(
@@ -165,14 +170,14 @@ class Tool:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         task, self._task = self._task, None
+        # Like a timeout: what the client cancelled is this block alone, unless the whole turn was meant as well.
+        ends_here = self._stopped and task is not None and task.uncancel() == 0
         if error is None:
-            if not self.background:
-                await self.complete()
+            await self._leave()
             return False
         if isinstance(error, asyncio.CancelledError):
             await self.cancel()
-            # Like a timeout: the cancellation was meant for this block if the client asked for this call alone.
-            return self._stopped and task is not None and task.uncancel() == 0
+            return ends_here
         if not isinstance(error, Exception):
             return False
         self.error = error
@@ -183,7 +188,15 @@ class Tool:
             await self.fail()
         return True
 
+    async def _leave(self) -> None:
+        if self.refused and self.status == "pending":
+            await self.cancel()  # nothing was done
+        elif not self.background:
+            await self.complete()
+
     def _stop(self) -> None:
+        if self._stopped:
+            return
         self._stopped = True
         if self._task is not None:
             self._task.cancel()
@@ -210,19 +223,23 @@ class Tool:
     async def _end(self, status: ToolStatus, items: Sequence[Showable], output: Any) -> None:
         if self.finished:
             return
+        raw_output = output if output is UNSET else checked_json(output, "output")
         await self.start()
         for item in items:
             await self.show(item)
-        self.status = status
-        self._session.tools.pop(self.id, None)
-        raw_output = output if output is UNSET else checked_json(output, "output")
-        await self._tell(
-            ToolChanged(
-                self.id, status=status, raw_output=raw_output, cancellable=False if self._cancellable else UNSET
-            )
-        )
+        await self._tell(self._ended(status, raw_output))
         if self.background:
             self._session.withdraw("tool_call", self.id)
+
+    def _ended(self, status: ToolStatus, raw_output: Any) -> ToolChanged:
+        self.status = status
+        self._session.tools.pop(self.id, None)
+        cancellable = False if self._cancellable else UNSET
+        return ToolChanged(self.id, status=status, raw_output=raw_output, cancellable=cancellable)
+
+    def cut_short(self) -> ToolChanged | None:
+        """Its turn goes on without it: what there is to tell. For the framework."""
+        return self._ended("cancelled", UNSET) if self._announced and not self.finished else None
 
     # --- changes
 
@@ -239,16 +256,17 @@ class Tool:
         """Change what is given. A status that ends the call has its own methods."""
         if isinstance(status, str) and status in FINISHED:
             raise LocalProtocolError("a tool call is ended by complete, fail or cancel", field="status")
+        raw_input = input if input is UNSET else checked_json(input, "input")
+        raw_output = output if output is UNSET else checked_json(output, "output")
         for name, value in (("title", title), ("kind", kind), ("status", status)):
             if value is not UNSET:
                 setattr(self, name, value)
-        if input is not UNSET:
-            self.raw_input = checked_json(input, "input")
+        if raw_input is not UNSET:
+            self.raw_input = raw_input
         await self.start()
-        raw_output = output if output is UNSET else checked_json(output, "output")
         await self._tell(
             ToolChanged(
-                self.id, title=title, kind=kind, status=status, raw_input=input, raw_output=raw_output, meta=meta
+                self.id, title=title, kind=kind, status=status, raw_input=raw_input, raw_output=raw_output, meta=meta
             )
         )
 

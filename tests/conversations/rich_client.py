@@ -1,0 +1,311 @@
+"""A client in no edition's words: it talks by the dialect of its edition and keeps the transcript of what it hears."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from accord.connection import Connection, Handlers
+from accord.errors import RequestError
+from accord.protocol.edition import Edition
+from accord.session.ability import AgentAbilities, ClientAbilities, Peer
+from accord.session.ask import (
+    AskPermission,
+    AwaitTerminal,
+    Cancel,
+    CloseSession,
+    Done,
+    FileRead,
+    Initialize,
+    Initialized,
+    KillTerminal,
+    ListSessions,
+    NewSession,
+    PermissionGiven,
+    Prompt,
+    PromptAnswered,
+    ReadFile,
+    ReadTerminal,
+    ReleaseTerminal,
+    ReopenSession,
+    SessionOpened,
+    SessionsListed,
+    SessionSummary,
+    SetMode,
+    SetOption,
+    StartTerminal,
+    TerminalEnded,
+    TerminalRead,
+    TerminalStarted,
+    WriteFile,
+)
+from accord.session.content import Text
+from accord.session.dialect import Words
+from accord.session.dialects import dialect_of
+from accord.session.entry import ToolCall
+from accord.session.event import (
+    CommandsChanged,
+    ConfigChanged,
+    Event,
+    InfoChanged,
+    MessageChanged,
+    MessageChunk,
+    ModeChanged,
+    PlanChanged,
+    StateChanged,
+    TerminalChanged,
+    TerminalExit,
+    ToolChanged,
+    ToolContentAdded,
+    UsageChanged,
+)
+from accord.session.transcript import Transcript
+from accord.transport import Transport
+from accord.workspace import Command, Workspace, WorkspaceError, start_command
+
+__all__ = ["RichClient", "connected"]
+
+US = Peer("rich-client", "1")
+
+
+class RichClient:
+    """One connection to an agent, and one session on it. Ask `can` before `open`."""
+
+    def __init__(self, transport: Transport, edition: Edition, abilities: ClientAbilities, root: Path) -> None:
+        self.dialect = dialect_of(edition)
+        self.abilities = abilities
+        self.agent = AgentAbilities()
+        self.session_id = ""
+        self.transcript = Transcript()
+        self.questions: list[AskPermission] = []
+        self.asked: list[tuple[str, str | None, str]] = []
+        """What the agent asked for: the name of the ask, the newest tool call by then, and the session's state."""
+        self.milestones: list[tuple[Any, ...]] = []
+        """What changed on the way, in order: a transcript only shows where it ended."""
+        self.cancel_at: str | None = None
+        """The words of the agent at which its user loses patience."""
+        self._root = str(root)
+        self._workspace = Workspace([root])
+        self._commands: dict[str, Command] = {}
+        self._prompts = 0
+        self._statuses: dict[str, str] = {}
+        self._ear = self.dialect.ear()
+        self._idle = asyncio.Event()
+        self._commanded = asyncio.Event()
+        handlers = Handlers()
+        self.connection = Connection(transport, "client", handlers, editions=(edition,))
+        handlers.on(self.dialect.update, self._update)
+        for words in self.dialect.client_words:
+            if words.ask in self._SERVERS and (not words.needs or getattr(abilities, words.needs)):
+                handlers.on(words.method, functools.partial(self._serve, words))
+
+    # --- what it asks
+
+    async def ask(self, ask: Any) -> Any:
+        said = self.dialect.say(ask)
+        assert said is not None, f"{self.dialect.edition.name} has no words for {ask}"
+        words, params = said
+        return words.hear_answer(await self.connection.call(words.method, params, timeout_seconds=30), ask)
+
+    async def initialize(self) -> Initialized:
+        answer: Initialized = await self.ask(Initialize(US, self.abilities))
+        self.agent = answer.abilities
+        return answer
+
+    async def open(self) -> str:
+        """A new session."""
+        opened = await self.ask(NewSession(self._root))
+        await self._opened(opened)
+        return self.session_id
+
+    async def reopen(self, session_id: str) -> None:
+        """A session from before, with its conversation told again."""
+        self.session_id = session_id
+        await self._opened(await self.ask(ReopenSession(session_id, self._root, replay=True)))
+
+    async def _opened(self, opened: SessionOpened) -> None:
+        self.session_id = opened.session_id
+        self.fold(ConfigChanged(opened.options))
+        if opened.commands:
+            self.fold(CommandsChanged(opened.commands))
+        # Where the answer has no place for them, they come behind it.
+        await self._commanded.wait()
+
+    async def set_mode(self, mode: str) -> None:
+        """By the word of its own where the edition has one, else by the option."""
+        if self.dialect.find(SetMode):
+            await self.ask(SetMode(self.session_id, mode))
+            self.fold(ModeChanged(mode))
+        else:
+            answer = await self.ask(SetOption(self.session_id, "mode", mode))
+            self.fold(ConfigChanged(answer.options))
+
+    async def set_option(self, option: str, value: str) -> None:
+        answer = await self.ask(SetOption(self.session_id, option, value))
+        self.fold(ConfigChanged(answer.options))
+
+    async def list_sessions(self) -> list[SessionSummary]:
+        page: SessionsListed = await self.ask(ListSessions(self._root))
+        return page.sessions
+
+    async def close_session(self) -> None:
+        await self.ask(CloseSession(self.session_id))
+
+    async def prompt(self, text: str) -> None:
+        """One turn to its end."""
+        ask = Prompt(self.session_id, [Text(text)])
+        self._idle.clear()
+        if self.dialect.echoes:
+            await self.ask(ask)
+            await self._idle.wait()
+            return
+        # Where the answer ends the turn, who asks knows best what was said and that it is worked on.
+        self._prompts += 1
+        self.fold(MessageChanged("user", f"prompt-{self._prompts}", list(ask.content)))
+        self.fold(StateChanged("running"))
+        answer: PromptAnswered = await self.ask(ask)
+        self.fold(StateChanged("idle", answer.stop_reason))
+
+    async def _cancel(self) -> None:
+        dialect = self.dialect
+        await self.connection.notify(dialect.cancel, dialect.say_cancel(Cancel(self.session_id)))
+
+    # --- what it hears
+
+    def fold(self, event: Event) -> None:
+        self.transcript.fold(event)
+        self._note(event)
+        if isinstance(event, CommandsChanged):
+            self._commanded.set()
+        if isinstance(event, StateChanged) and event.state == "idle":
+            self._idle.set()
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case PlanChanged():
+                self._reach("plan", *(entry.status for entry in event.entries))
+            case UsageChanged():
+                self._reach("usage", event.used, event.size)
+            case InfoChanged():
+                self._reach("title", event.title)
+            case ToolChanged() | ToolContentAdded():
+                self._note_tool(self.transcript.tool_calls[event.id])
+            case MessageChunk() | MessageChanged():
+                self._reach(event.speaker)
+            case _:
+                pass
+
+    def _note_tool(self, call: ToolCall) -> None:
+        # What it shows may be repeated between other things, as a terminal's text that grew.
+        if self._statuses.get(call.id) != call.status:
+            self._statuses[call.id] = call.status
+            self._reach("tool", call.title, call.status)
+
+    def _reach(self, *milestone: Any) -> None:
+        """Note what is new; how often it is repeated is an edition's affair."""
+        if self.milestones[-1:] != [milestone]:
+            self.milestones.append(milestone)
+
+    async def _update(self, params: Any) -> None:
+        session_id, update = self.dialect.hear_update(params)
+        assert session_id == (self.session_id or session_id)
+        for event in self._ear.hear(update):
+            self.fold(event)
+            if isinstance(event, MessageChunk) and event.block == Text(self.cancel_at or ""):
+                self.cancel_at = None
+                await self._cancel()
+
+    async def _serve(self, words: Words, params: Any) -> Any:
+        ask = words.hear(params)
+        newest = next(reversed(self.transcript.tool_calls.values()), None)
+        self.asked.append((type(ask).__name__, newest.title if newest else None, self.transcript.state))
+        try:
+            return words.say_answer(await self._SERVERS[words.ask](self, ask))
+        except WorkspaceError as error:
+            raise RequestError(str(error), code=error.code) from error
+
+    async def _permit(self, ask: AskPermission) -> PermissionGiven:
+        self.questions.append(ask)
+        if ask.tool is not None:
+            self.fold(ask.tool)
+            title = self.transcript.tool_calls[ask.tool.id].title
+            self._reach("permission", title, *((option.id, option.name, option.kind) for option in ask.options))
+        return PermissionGiven(ask.options[0].id)
+
+    async def _read(self, ask: ReadFile) -> FileRead:
+        return FileRead(await self._workspace.read_text(ask.path, ask.line, ask.limit))
+
+    async def _write(self, ask: WriteFile) -> Done:
+        await self._workspace.write_text(ask.path, ask.content)
+        return Done()
+
+    async def _start(self, ask: StartTerminal) -> TerminalStarted:
+        terminal_id = f"terminal-{len(self.transcript.terminals)}"
+        self._commands[terminal_id] = await start_command(
+            [ask.command, *ask.args],
+            cwd=ask.cwd,
+            within=self._workspace,
+            env=dict(ask.env),
+            output_byte_limit=ask.output_byte_limit,
+        )
+        self.fold(TerminalChanged(terminal_id, command=ask.command))
+        return TerminalStarted(terminal_id)
+
+    async def _read_terminal(self, ask: ReadTerminal) -> TerminalRead:
+        command = self._commands[ask.terminal_id]
+        output = command.output
+        return TerminalRead(output.text, output.truncated, None if command.exit is None else _exit(command))
+
+    async def _await_terminal(self, ask: AwaitTerminal) -> TerminalEnded:
+        command = self._commands[ask.terminal_id]
+        await command.wait()
+        return TerminalEnded(_exit(command))
+
+    async def _kill_terminal(self, ask: KillTerminal) -> Done:
+        await self._commands[ask.terminal_id].kill()
+        return Done()
+
+    async def _release_terminal(self, ask: ReleaseTerminal) -> Done:
+        command = self._commands.pop(ask.terminal_id)
+        await command.release()
+        # It is the client that ran it: what it shows from now on is what it saw.
+        self.fold(TerminalChanged(ask.terminal_id, output=command.output_bytes, exit=_exit(command)))
+        return Done()
+
+    @property
+    def unreleased(self) -> list[str]:
+        """The terminals that the agent did not give back."""
+        return list(self._commands)
+
+    _SERVERS: dict[type[Any], Callable[[Any, Any], Awaitable[Any]]] = {  # noqa: RUF012 - a table
+        AskPermission: _permit,
+        ReadFile: _read,
+        WriteFile: _write,
+        StartTerminal: _start,
+        ReadTerminal: _read_terminal,
+        AwaitTerminal: _await_terminal,
+        KillTerminal: _kill_terminal,
+        ReleaseTerminal: _release_terminal,
+    }
+
+
+def _exit(command: Command) -> TerminalExit:
+    ended = command.exit
+    assert ended is not None
+    return TerminalExit(ended.code, ended.signal)
+
+
+@asynccontextmanager
+async def connected(
+    transport: Transport, edition: Edition, abilities: ClientAbilities, root: Path
+) -> AsyncIterator[RichClient]:
+    """A client that has shaken hands; nothing that it ran is left behind."""
+    client = RichClient(transport, edition, abilities, root)
+    async with client.connection:
+        await client.initialize()
+        yield client
+    assert client.unreleased == []

@@ -1,0 +1,132 @@
+"""The rich conversation with our own client: where it takes place, how it is held, and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from accord.protocol.edition import V1, V2, V2_JUNE, Edition
+from accord.session.ability import ClientAbilities
+from accord.session.ask import SessionSummary
+from accord.session.entry import Message, Plan, ToolCall
+from accord.session.transcript import Transcript
+from accord.transport import spawn
+from accord.transport.child import ChildTransport
+from tests.conversations.normalisation import normalised
+from tests.conversations.rich_client import RichClient, connected
+from tests.transport.processes import exists
+
+__all__ = ["AGENT", "GREETING", "WAYS", "Held", "Stage", "Way", "hold", "outline", "replayable"]
+
+# All warnings are wanted: whatever the agent writes to its stderr fails.
+AGENT = (sys.executable, "-W", "default", str(Path(__file__).with_name("rich_agent.py")))
+GREETING = "Go away!\nYours, the program\n"
+
+
+class Way(NamedTuple):
+    """An edition, and what the client offers in it."""
+
+    edition: Edition
+    abilities: ClientAbilities
+
+    def __str__(self) -> str:
+        return f"{self.edition.name}{' with everything' if self.abilities.terminals else ''}"
+
+
+PLAIN = ClientAbilities(toggles=True)
+WAYS = [
+    Way(V1, PLAIN),
+    Way(V1, ClientAbilities(read_files=True, write_files=True, terminals=True, toggles=True)),
+    Way(V2_JUNE, PLAIN),
+    Way(V2, PLAIN),
+]
+
+
+class Held(NamedTuple):
+    """A conversation that was held: live, after the first restart, with a turn more, and after the second."""
+
+    live: Transcript
+    milestones: list[Any]
+    asked: list[tuple[str, str | None, str]]
+    reopened: Transcript
+    continued: Transcript
+    again: Transcript
+    listed: list[SessionSummary]
+
+
+class Stage:
+    """A project and a place for the store; the same path for every conversation, because paths are told."""
+
+    def __init__(self, root: Path) -> None:
+        self.project = root / "project"
+        self.state = root / "state"
+
+    def clear(self) -> None:
+        for place in (self.project, self.state):
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+        (self.project / "greeting.txt").write_text(GREETING, encoding="utf-8")
+
+    @asynccontextmanager
+    async def agent(self, way: Way, *, killed: bool = False) -> AsyncIterator[RichClient]:
+        """The agent as a process, which ends with its client: by itself, or by force."""
+        child = await spawn(*AGENT, env={"XDG_STATE_HOME": str(self.state)})
+        async with connected(child, way.edition, way.abilities, self.project) as client:
+            yield client
+            if killed:
+                os.kill(child.pid, signal.SIGKILL)
+        _check_end(child, -signal.SIGKILL if killed else 0)
+
+
+def _check_end(child: ChildTransport, status: int) -> None:
+    assert (child.exit_status, child.stderr_tail) == (status, ""), f"{child.exit_status}: {child.stderr_tail}"
+    assert not exists(child.pid)
+
+
+async def hold(way: Way, stage: Stage) -> Held:
+    stage.clear()
+    async with stage.agent(way) as client:
+        session_id = await client.open()
+        await client.set_mode("code")
+        await client.set_option("model", "large")
+        await client.prompt("fix")
+        client.cancel_at = "Watching."
+        await client.prompt("wait")
+        live, milestones, asked = client.transcript, client.milestones, client.asked
+    async with stage.agent(way, killed=True) as client:
+        await client.reopen(session_id)
+        reopened = Transcript(client.transcript.events())
+        await client.prompt("recall")
+        continued = client.transcript
+    async with stage.agent(way) as client:
+        await client.reopen(session_id)
+        again, listed = client.transcript, await client.list_sessions()
+        assert [session.session_id for session in listed] == [session_id]
+        await client.close_session()
+    return Held(live, milestones, asked, reopened, continued, again, listed)
+
+
+def replayable(transcript: Transcript) -> dict[str, Any]:
+    return normalised(transcript, states=False)
+
+
+def outline(transcript: Transcript) -> list[tuple[Any, ...]]:
+    """The timeline in a few words."""
+    found: list[tuple[Any, ...]] = []
+    for entry in transcript.timeline:
+        match entry:
+            case Message():
+                found.append((entry.speaker, entry.text))
+            case ToolCall():
+                found.append((entry.kind, entry.title, entry.status))
+            case Plan():
+                found.append(("plan", *((step.content, step.status, step.priority) for step in entry.entries)))
+            case _:
+                found.append((type(entry).__name__,))
+    return found
