@@ -14,14 +14,20 @@ from accord.version import VERSION
 if TYPE_CHECKING:
     from accord.agent import Agent, Elicitation, Extension, Permission, Session, Tool, ToolFailed, Turn
     from accord.client import (
+        BlockingSession,
         ClientSession,
         Deadlines,
         FormQuestion,
         PermissionQuestion,
+        Policy,
         PromptTurn,
         RemoteAgent,
+        Reply,
+        RulesFileError,
         UrlQuestion,
         connect,
+        load_rules,
+        open,  # noqa: A004
     )
     from accord.connection import Connection, Handlers, current_request
     from accord.errors import (
@@ -68,14 +74,20 @@ __version__ = VERSION
 _HOMES = {
     "accord.agent": ("Agent", "Elicitation", "Extension", "Permission", "Session", "Tool", "ToolFailed", "Turn"),
     "accord.client": (
+        "BlockingSession",
         "ClientSession",
         "Deadlines",
         "FormQuestion",
         "PermissionQuestion",
+        "Policy",
         "PromptTurn",
         "RemoteAgent",
+        "Reply",
+        "RulesFileError",
         "UrlQuestion",
         "connect",
+        "load_rules",
+        "open",
     ),
     "accord.connection": ("Connection", "Handlers", "current_request"),
     "accord.errors": (
@@ -130,6 +142,7 @@ __all__ = [
     "Audio",
     "AuthRequired",
     "BacklogExceeded",
+    "BlockingSession",
     "CallTimeout",
     "Choice",
     "ClientSession",
@@ -165,15 +178,18 @@ __all__ = [
     "PermissionOption",
     "PermissionQuestion",
     "PlanEntry",
+    "Policy",
     "PromptTurn",
     "ProtocolError",
     "RateLimited",
     "RemoteAgent",
     "RemoteProtocolError",
+    "Reply",
     "RequestCancelled",
     "RequestError",
     "Resource",
     "ResourceNotFound",
+    "RulesFileError",
     "Session",
     "SqliteStore",
     "Store",
@@ -193,7 +209,9 @@ __all__ = [
     "check_transport",
     "connect",
     "current_request",
+    "load_rules",
     "memory_pair",
+    "open",
     "open_stdio",
     "spawn",
 ]

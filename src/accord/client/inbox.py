@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from accord.client.handshake import Proposal
-from accord.client.question import elicit_question, elicited
+from accord.client.question import called, elicit_question, elicited
 from accord.client.services import Offer, Services, unknown_session
 from accord.client.session import ClientSession
 from accord.connection import Handlers
@@ -118,8 +117,7 @@ class Inbox:
         ask = words.hear(params)
         session_id = getattr(ask, "session_id", None)
         if session_id is None and isinstance(ask, ElicitForm | ElicitUrl) and self._offer.elicit is not None:
-            answer = self._offer.elicit(elicit_question(None, ask))
-            return words.say_answer(elicited(await answer if inspect.isawaitable(answer) else answer))
+            return words.say_answer(elicited(await called(self._offer.elicit, elicit_question(None, ask))))
         services = self._services.get(session_id or "")
         if services is None:
             raise unknown_session(session_id or "")

@@ -21,6 +21,7 @@ __all__ = [
     "PermissionCallback",
     "PermissionQuestion",
     "UrlQuestion",
+    "called",
 ]
 
 
@@ -136,7 +137,7 @@ class OpenQuestions:
 
     async def ask(self, callback: Callable[[Any], Any], question: Any) -> Any:
         """What the callback answers; `DISMISSED` as soon as the session's work is cancelled, whatever it says later."""
-        task = asyncio.get_running_loop().create_task(_called(callback, question))
+        task = asyncio.get_running_loop().create_task(called(callback, question))
         self._open.add(task)
         try:
             await asyncio.wait([task])
@@ -151,6 +152,7 @@ class OpenQuestions:
             task.cancel()
 
 
-async def _called(callback: Callable[[Any], Any], question: Any) -> Any:
+async def called(callback: Callable[[Any], Any], question: Any) -> Any:
+    """What a callback answers, whether it is a coroutine function or not."""
     answer = callback(question)
     return await answer if inspect.isawaitable(answer) else answer

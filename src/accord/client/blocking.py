@@ -1,0 +1,324 @@
+"""The client for scripts and notebooks: the same, without `await`. Its loop runs in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from accord.client.agent import RemoteAgent
+from accord.client.connect import connect
+from accord.client.deadline import Deadlines
+from accord.client.prompt import Promptable
+from accord.client.session import ClientSession
+from accord.client.turn import PromptTurn
+from accord.errors import AccordError
+from accord.session.ask import McpServer
+from accord.session.event import Event, StopReason
+from accord.session.option import Command, ConfigOption
+from accord.session.transcript import Transcript
+
+__all__ = ["BlockingSession", "Reply", "open_session"]
+
+T = TypeVar("T")
+
+CANCEL_SECONDS = 10.0
+# How often a waiting thread looks up, so that Ctrl+C is heard on every system.
+LOOK_SECONDS = 0.2
+PUMP_EVENTS = 256
+
+
+class Reply:
+    """What came of a prompt; its text is what `str` gives."""
+
+    def __init__(self, turn: PromptTurn) -> None:
+        self.text = turn.text
+        self.stop_reason: StopReason | None = turn.stop_reason
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<reply, {self.stop_reason}: {self.text[:60]!r}>"
+
+
+class _Thread:
+    """A loop in a thread, for callers that have a loop of their own, or none."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="accord", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Let it run there."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def wait(self, work: Coroutine[Any, Any, T], on_interrupt: Callable[[], None] | None = None) -> T:
+        """Let it run there, and wait for it here. Ctrl+C runs `on_interrupt` first, and is then raised."""
+        future = self.submit(work)
+        try:
+            while True:
+                with suppress(FutureTimeout):
+                    return future.result(LOOK_SECONDS)
+                if future.done():
+                    return future.result()
+        except KeyboardInterrupt:
+            if on_interrupt is not None:
+                on_interrupt()
+            future.cancel()
+            raise
+
+    def stop(self) -> None:
+        """End the thread; nothing may run in it any more."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CANCEL_SECONDS)
+
+
+class _Pump:
+    """Brings a turn's events from the loop's thread to the caller's, not many at a time."""
+
+    def __init__(self, turn: PromptTurn) -> None:
+        self._turn = turn
+        self._events: SimpleQueue[Event | BaseException | None] = SimpleQueue()
+        self._room = threading.Semaphore(PUMP_EVENTS)
+
+    async def run(self) -> None:
+        try:
+            async with self._turn:
+                async for event in self._turn:
+                    if not self._room.acquire(blocking=False):
+                        await asyncio.to_thread(self._room.acquire)
+                    self._events.put(event)
+        except BaseException as error:  # noqa: BLE001 - it belongs to the thread that asked
+            self._events.put(error)
+        else:
+            self._events.put(None)
+
+    def __iter__(self) -> Iterator[Event]:
+        while (event := self._events.get()) is not None:
+            if isinstance(event, BaseException):
+                raise event
+            self._room.release()
+            yield event
+
+    def let_go(self) -> None:
+        for _ in range(PUMP_EVENTS):
+            self._room.release()
+
+
+class BlockingSession:
+    """A session and its agent, for scripts: as a context it starts the agent and ends it.
+
+    Ctrl+C while the agent works cancels the turn first, and is then raised as ever.
+    """
+
+    def __init__(
+        self,
+        agent: RemoteAgent,
+        cwd: str | os.PathLike[str],
+        roots: Sequence[str | os.PathLike[str]],
+        servers: Sequence[McpServer],
+        session_id: str | None,
+    ) -> None:
+        self._agent = agent
+        self._cwd = cwd
+        self._roots = roots
+        self._servers = servers
+        self._wanted = session_id
+        self._thread: _Thread | None = None
+        self._session: ClientSession | None = None
+
+    def __repr__(self) -> str:
+        return f"<blocking {self._session!r}>" if self._session else "<blocking session, not open>"
+
+    # --- life
+
+    def open(self) -> Self:
+        """Start the agent and the session."""
+        if self._thread is None:
+            self._thread = _Thread()
+            try:
+                self._session = self._thread.wait(self._open())
+            except BaseException:
+                self.close()
+                raise
+        return self
+
+    async def _open(self) -> ClientSession:
+        await self._agent.open()
+        if self._wanted is None:
+            return await self._agent.new_session(self._cwd, roots=self._roots, servers=self._servers)
+        return await self._agent.load_session(self._wanted, self._cwd, roots=self._roots, servers=self._servers)
+
+    def close(self) -> None:
+        """End the agent; may be called again."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            try:
+                thread.wait(self._agent.close())
+            finally:
+                thread.stop()
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- talking
+
+    def ask(self, *content: Promptable, deadlines: Deadlines | None = None) -> Reply:
+        """Say something and wait for the end of the turn.
+
+        Raises:
+            AccordError: How it failed.
+        """
+        thread, session = self._there()
+        turn = thread.wait(_made(session, content, deadlines))
+        thread.wait(_waited(turn), on_interrupt=lambda: self._interrupt(turn))
+        return Reply(turn)
+
+    def stream(self, *content: Promptable, deadlines: Deadlines | None = None) -> Iterator[Event]:
+        """Say something and give every event as it comes; leaving the loop early cancels the turn."""
+        thread, session = self._there()
+        turn = thread.wait(_made(session, content, deadlines))
+        pump = _Pump(turn)
+        future = thread.submit(pump.run())
+        try:
+            yield from pump
+        finally:
+            if not future.done():
+                pump.let_go()
+                self._interrupt(turn)
+                with suppress(BaseException):
+                    future.result(CANCEL_SECONDS)
+
+    def cancel(self) -> None:
+        """Stop the session's work; from another thread, for example."""
+        thread, session = self._there()
+        thread.wait(session.cancel())
+
+    def _interrupt(self, turn: PromptTurn) -> None:
+        if self._thread is not None:
+            with suppress(AccordError, FutureTimeout, KeyboardInterrupt):
+                self._thread.submit(_cancelled(turn)).result(CANCEL_SECONDS)
+
+    # --- state
+
+    @property
+    def session(self) -> ClientSession:
+        """The session underneath; read it, and await nothing of it here."""
+        return self._there()[1]
+
+    @property
+    def agent(self) -> RemoteAgent:
+        """The agent underneath: who it is, which edition it speaks."""
+        return self._agent
+
+    @property
+    def id(self) -> str:
+        """The session's id, to load it later."""
+        return self.session.id
+
+    @property
+    def transcript(self) -> Transcript:
+        """All that was said so far."""
+        return self.session.transcript
+
+    @property
+    def options(self) -> list[ConfigOption]:
+        """The config options with their values."""
+        return self.session.options
+
+    @property
+    def commands(self) -> list[Command]:
+        """The slash commands."""
+        return self.session.commands
+
+    def set_option(self, option_id: str, value: Any) -> None:
+        """Give an option another value."""
+        thread, session = self._there()
+        thread.wait(session.set_option(option_id, value))
+
+    def set_mode(self, mode: str) -> None:
+        """Another mode."""
+        thread, session = self._there()
+        thread.wait(session.set_mode(mode))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await something of the async client in its own loop: `session.run(session.agent.logout())`."""
+        return self._there()[0].wait(work)
+
+    def _there(self) -> tuple[_Thread, ClientSession]:
+        if self._thread is None or self._session is None:
+            raise RuntimeError("the session is not open: use `with accord.open(...) as session:`")
+        return self._thread, self._session
+
+
+def open_session(
+    *target: Any,
+    cwd: str | os.PathLike[str] = ".",
+    roots: Sequence[str | os.PathLike[str]] = (),
+    servers: Sequence[McpServer] = (),
+    session_id: str | None = None,
+    **options: Any,
+) -> BlockingSession:
+    """`accord.connect` and a session in one, for scripts and notebooks.
+
+    ```python
+    with accord.open("gemini", "--acp", permission=lambda question: True) as session:
+        print(session.ask("Explain this repository").text)
+    ```
+
+    `cwd`, `roots` and `servers` are the session's; `session_id` loads one from before. Everything else is for
+    `accord.connect`; plain functions given there may block, they run in threads. Works inside a running event loop.
+    """
+    for name in ("permission", "elicit", "login"):
+        callback = options.get(name)
+        if callback is not None:
+            options[name] = _in_thread(callback)
+    return BlockingSession(connect(*target, **options), cwd, roots, servers, session_id)
+
+
+def _in_thread(callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    call = getattr(callback, "__call__", callback)  # noqa: B004 - a policy is an object with such a method
+    if inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(call):
+        return callback
+
+    async def asked(question: Any) -> Any:
+        answer = await asyncio.to_thread(callback, question)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    return asked
+
+
+async def _made(session: ClientSession, content: Sequence[Promptable], deadlines: Deadlines | None) -> PromptTurn:
+    return session.prompt(*content, deadlines=deadlines)
+
+
+async def _waited(turn: PromptTurn) -> None:
+    await turn.wait()
+
+
+async def _cancelled(turn: PromptTurn) -> None:
+    await turn.cancel()
+    await turn.over()
