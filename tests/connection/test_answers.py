@@ -236,6 +236,68 @@ async def test_a_request_that_is_cancelled_in_its_lane_never_begins() -> None:
         assert begun == []
 
 
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_request_whose_arrival_was_heard_begins_and_is_cancelled_where_it_waits(times: int) -> None:
+    arrived: list[Any] = []
+    begun: list[Any] = []
+
+    async def handler(params: Any) -> v1.SetSessionModeResponse:
+        begun.append(params)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return v1.SetSessionModeResponse(meta={"decided": "here"})
+        raise AssertionError
+
+    handlers = serving(handler)
+    handlers.on_arrival(v1.SESSION_SET_MODE, arrived.append)
+    async with initialized("agent", handlers) as (_, hand):
+        params = {"sessionId": "s", "modeId": "m"}
+        request = {"jsonrpc": "2.0", "id": 5, "method": "session/set_mode", "params": params}
+        cancel = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 5}}
+        await asyncio.gather(*(hand.transport.send(json.dumps(each).encode()) for each in (request, *[cancel] * times)))
+        assert (await hand.answer_to(5))["result"] == {"_meta": {"decided": "here"}}
+        assert await hand.is_alive()
+        assert len(arrived) == len(begun) == 1
+
+
+async def test_a_request_whose_arrival_was_heard_is_cancelled_past_its_lane_and_runs_once() -> None:
+    begun: list[Any] = []
+    gate = asyncio.Event()
+
+    async def handler(params: Any) -> None:
+        begun.append(params)
+        await asyncio.Event().wait()
+
+    async def slow(_: Any) -> None:
+        await gate.wait()
+
+    handlers = serving(handler)
+    handlers.on_arrival(v1.SESSION_SET_MODE, lambda _: None)
+    handlers.on(v1.SESSION_CANCEL, slow)
+    async with initialized("agent", handlers) as (connection, hand):
+        await hand.notify("session/cancel", {"sessionId": "s"})
+        id_ = await hand.ask("session/set_mode", {"sessionId": "s", "modeId": "m"})
+        await hand.notify("$/cancel_request", {"requestId": id_})
+        assert (await hand.answer_to(id_))["error"]["code"] == -32800
+        gate.set()
+        await until(lambda: connection.backlog_bytes == 0)
+        assert await hand.is_alive()
+        assert len(begun) == 1
+
+
+async def test_a_handler_that_never_waits_is_not_hit_by_a_cancel_that_came_before_it_began() -> None:
+    handlers = serving(lambda _: None)
+    handlers.on_arrival(v1.SESSION_SET_MODE, lambda _: None)
+    async with initialized("agent", handlers) as (_, hand):
+        params = {"sessionId": "s", "modeId": "m"}
+        request = {"jsonrpc": "2.0", "id": 5, "method": "session/set_mode", "params": params}
+        cancel = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 5}}
+        await asyncio.gather(*(hand.transport.send(json.dumps(each).encode()) for each in (request, cancel)))
+        assert (await hand.answer_to(5))["result"] == {}
+        assert await hand.is_alive()
+
+
 async def test_cancelling_an_answered_or_unknown_request_does_nothing() -> None:
     async with initialized("agent", serving(lambda _: None)) as (_, hand):
         id_ = await hand.ask("session/set_mode", {"sessionId": "s", "modeId": "m"})

@@ -20,6 +20,8 @@ CALLS = "tests/connection/test_calls.py::"
 INPUT = "tests/connection/test_bad_input.py::"
 CLOSE = "tests/connection/test_close.py::"
 CHILD = "tests/transport/test_child.py::"
+KILLS = "tests/agent/test_kills.py::"
+PROMISES = "tests/agent/test_promises.py::"
 
 MUTANTS = (
     # --- order
@@ -83,8 +85,8 @@ MUTANTS = (
         "order",
         "a prompt is told to the automaton only when its lane is free",
         "connection/reception.py",
-        "        if method is not None and method in self._handlers.arrivals:",
-        "        if method is not None and method in self._handlers.arrivals and self._lanes.get(session) is None:",
+        "        if method is not None and method in arrivals:",
+        "        if method is not None and method in arrivals and self._lanes.get(session) is None:",
         ORDER + "test_a_cancel_and_a_prompt_are_seen_when_they_are_read_and_never_queue",
     ),
     Mutant(
@@ -157,8 +159,8 @@ MUTANTS = (
         "one answer",
         "a cancelled handler is not answered",
         "connection/answers.py",
-        "            if self.lost:\n                raise\n",
-        "            raise\n",
+        "                if self.lost:\n                    raise  # nobody is there to be answered\n",
+        "                raise\n",
         ANSWERS + "test_a_cancelled_request_is_answered_with_request_cancelled",
     ),
     Mutant(
@@ -202,6 +204,14 @@ MUTANTS = (
         CALLS + "test_an_answer_that_is_none_fails_the_call_and_the_connection_lives",
     ),
     # --- no line kills the connection
+    Mutant(
+        "no line kills",
+        "a shortcut overlooks a second method",
+        "connection/shortcut.py",
+        '("method", Literal[method.name]),',
+        '("method", str),',
+        "tests/connection/test_shortcut.py",
+    ),
     Mutant(
         "no line kills",
         "deep nesting escapes",
@@ -332,5 +342,97 @@ MUTANTS = (
         "            if passed.done():\n                continue\n",
         "",
         "tests/transport",
+    ),
+    # --- agents: kept before it is said
+    Mutant(
+        "kept",
+        "what is said is kept a moment later",
+        "agent/outlet.py",
+        "            await self._store.commit(self._session_id, ticket)\n",
+        "            asyncio.ensure_future(self._store.commit(self._session_id, ticket))\n",
+        PROMISES + "test_nothing_is_said_before_it_is_kept",
+    ),
+    Mutant(
+        "kept",
+        "what is said is kept a moment later, and then comes the kill",
+        "agent/outlet.py",
+        "            await self._store.commit(self._session_id, ticket)\n",
+        "            asyncio.ensure_future(self._store.commit(self._session_id, ticket))\n",
+        KILLS + "test_what_a_client_received_survives_every_kill",
+    ),
+    Mutant(
+        "kept",
+        "a prompt is worked on before it is kept",
+        "agent/foreground.py",
+        "            await outlet.tell(message, show=self._echoes)\n            await outlet.settle()\n",
+        "            await outlet.tell(message, show=self._echoes)\n",
+        PROMISES + "test_a_prompt_is_kept_before_its_handler_runs_and_before_it_is_answered",
+    ),
+    Mutant(
+        "kept",
+        "what a dead process left open stays open",
+        "agent/desk.py",
+        "missing = healing(transcript)",
+        "missing = healing(transcript)[:0]",
+        "tests/agent/test_sessions.py::test_what_a_dead_process_left_open_is_brought_to_an_end",
+    ),
+    Mutant(
+        "processes",
+        "the watchdog hears of a command when it runs",
+        "workspace/launch.py",
+        "    lineage.adopt(marker, 0)\n",
+        "",
+        KILLS + "test_a_command_is_gone_also_where_the_kill_comes_right_behind_its_start",
+    ),
+    # --- agents: turns
+    Mutant(
+        "turns",
+        "a cancelled turn ends with its handler's own reason",
+        "session/turn.py",
+        '        return self._end("cancelled") if self._at_work else self._illegal(event)',
+        "        return self._finish(event) if isinstance(event, HandlerFinished) else self._end('cancelled')",
+        PROMISES + "test_a_cancelled_turn_is_cancelled_whatever_its_handler_makes_of_it",
+    ),
+    Mutant(
+        "turns",
+        "the last prompt that was held is the next",
+        "session/turn.py",
+        "        prompt = next(iter(self._held))\n",
+        "        prompt = next(reversed(self._held))\n",
+        PROMISES + "test_prompts_that_were_held_have_their_turns_in_the_order_of_arrival",
+    ),
+    Mutant(
+        "turns",
+        "updates overtake the answer that opens their session",
+        "agent/outlet.py",
+        "        if self._opening and self._holds:\n            return failure\n",
+        "",
+        "tests/agent/test_sessions.py::test_what_is_told_while_a_session_is_opened_leaves_behind_the_answer",
+    ),
+    Mutant(
+        "turns",
+        "a permission that was never offered counts",
+        "agent/question.py",
+        "        return cls(next((option for option in offered if option.id == option_id), None))",
+        "        return cls(next((option for option in offered if option.id == option_id), ALLOW_OPTIONS[0]))",
+        PROMISES + "test_a_permission_that_was_never_offered_is_none",
+    ),
+    Mutant(
+        "turns",
+        "the command of a cancelled turn runs on",
+        "agent/foreground.py",
+        "            await self._session.end_commands()\n        except asyncio.CancelledError:",
+        '            if status != "cancelled":\n                await self._session.end_commands()\n'
+        "        except asyncio.CancelledError:",
+        PROMISES + "test_a_cancelled_turn_ends_the_command_that_it_started",
+    ),
+    Mutant(
+        "turns",
+        "the client's terminal of a cancelled turn is not released",
+        "agent/foreground.py",
+        "            await self._session.end_commands()\n        except asyncio.CancelledError:",
+        '            if status != "cancelled":\n                await self._session.end_commands()\n'
+        "        except asyncio.CancelledError:",
+        PROMISES + "test_a_cancelled_turn_releases_the_terminal_that_the_client_runs",
     ),
 )

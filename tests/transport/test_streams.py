@@ -107,6 +107,24 @@ async def test_much_of_one_turn_leaves_before_the_turn_ends(
     await ends.transport.close()
 
 
+async def test_who_waits_for_room_is_told_also_when_all_has_left_before_the_turn_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(polled, "monotonic", lambda: 1.0)
+    read_from, write_to = os.pipe()
+    enlarge_pipe(write_to)
+    told: list[int] = []
+    sink = polled.PolledSink(write_to, lambda: told.append(sink.buffered_bytes), pytest.fail)
+    sink.put(b"at once")
+    sink.put(b"x" * 64 * 1024)
+    assert sink.buffered_bytes == 0
+    assert told == []
+    await asyncio.sleep(0)
+    assert told == [0]
+    sink.close()
+    os.close(read_from)
+
+
 async def test_a_sender_that_never_waits_still_gives_the_loop_a_turn_now_and_then(opened: list[Ends]) -> None:
     opened.append(ends := Ends())
     turn = asyncio.get_running_loop().create_future()

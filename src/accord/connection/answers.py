@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from typing import Any
+
+import msgspec
 
 from accord.connection.backlog import OPEN_REQUEST_BYTES, Backlog
 from accord.connection.fault import CANCELLED, error_answer, refused, serialize_error
@@ -18,39 +19,29 @@ from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.serialize import TAIL, result_head
-from accord.protocol.codec import Codec, encode_into
+from accord.protocol.codec import Codec, encode_between
 from accord.protocol.model import Wire
 from accord.protocol.salvage import Misfit
 
 __all__ = ["Answers", "Inbound", "current_request"]
 
 
-class Inbound:
+class Inbound(msgspec.Struct, eq=False):
     """A request of the peer, from its arrival to its answer."""
 
-    __slots__ = ("batch", "began", "finish", "handler", "id", "method", "params", "result", "session", "task")
-
-    def __init__(
-        self,
-        id_: RequestId,
-        method: str,
-        handler: Handler,
-        params: Any,
-        result: Any,
-        batch: BatchAnswer | None,
-    ) -> None:
-        self.id = id_
-        self.method = method
-        self.handler = handler
-        self.params = params
-        self.result = result
-        """The type the handler must return; Any for extensions."""
-        self.session: str | None = None
-        self.batch = batch
-        self.task: asyncio.Task[None] | None = None
-        self.began = False
-        self.finish: Callable[[Any], Any] | None = None
-        """Looks at a result before it is sent, and once at None where there is none."""
+    id: RequestId
+    method: str
+    handler: Handler
+    params: Any
+    result: Any
+    """The type the handler must return; Any for extensions."""
+    batch: BatchAnswer | None = None
+    task: asyncio.Task[None] | None = None
+    began: bool = False
+    arrived: bool = False
+    """Whether somebody heard of its arrival: then only its handler can say what its end is."""
+    finish: Callable[[Any], Any] | None = None
+    """Looks at a result before it is sent, and once at None where there is none."""
 
 
 _CURRENT: ContextVar[Inbound | None] = ContextVar("_CURRENT", default=None)
@@ -70,13 +61,17 @@ class Answers:
         self._backlog = backlog
         self._codec = codec
         self._tasks: set[asyncio.Task[None]] = set()
-        self._owner: object = None
+        self._loop: asyncio.AbstractEventLoop
+        self._context: Context
         self.lost = False
         """Whether the link is gone, so that nothing can be answered any more."""
 
-    def own(self, owner: object) -> None:
-        """Say whose handlers count as inside."""
-        self._owner = owner
+    def begin(self, owner: object) -> None:
+        """Requests are answered from now on, in the caller's loop and context; handlers count as inside `owner`."""
+        # Once: each time it is a system call.
+        self._loop = asyncio.get_running_loop()
+        self._context = copy_context()
+        self._context.run(INSIDE.set, owner)
 
     def open(self, inbound: Inbound) -> bool:
         """A request arrived and will be answered by its handler; False if its id is in use (and that is answered)."""
@@ -92,9 +87,10 @@ class Answers:
 
     def start(self, inbound: Inbound) -> None:
         """Run the handler, beside everything else."""
-        if inbound.began:
-            return  # cancelled while it waited in its lane, and answered
-        inbound.task = asyncio.get_running_loop().create_task(self._run(inbound), name=inbound.method)
+        if inbound.began or inbound.task is not None:
+            return  # cancelled while it waited in its lane: answered, or started past it
+        context = self._context.copy()
+        inbound.task = self._loop.create_task(self._run(inbound), name=inbound.method, context=context)
         self._backlog.add(OPEN_REQUEST_BYTES)
         self._tasks.add(inbound.task)
 
@@ -106,6 +102,11 @@ class Answers:
         if inbound.began and inbound.task is not None:
             inbound.task.cancel()
             return
+        if inbound.arrived:
+            self.start(inbound)
+            # When it has begun, and suspends: before that, it could not even hear that it is cancelled.
+            self._loop.call_soon(self._cancel_begun, inbound)
+            return
         # Not begun: a task that is cancelled now would never run the code that answers.
         inbound.began = True
         if inbound.task is not None:
@@ -115,6 +116,10 @@ class Answers:
         self._finish(inbound, None)
         self._peer.answer(inbound.id)
         self.refuse(inbound.id, CANCELLED, inbound.method, inbound.batch)
+
+    def _cancel_begun(self, inbound: Inbound) -> None:
+        if inbound.task is not None and self._peer.opened(inbound.id) is inbound:
+            inbound.task.cancel()
 
     def refuse(self, id_: RequestId, error: ErrorObject, method: str, batch: BatchAnswer | None = None) -> None:
         """Answer a request that has no handler to run, or something that was no request."""
@@ -136,60 +141,54 @@ class Answers:
     # --- one request
 
     async def _run(self, inbound: Inbound) -> None:
+        # One coroutine, as flat as it gets: there is one for each request.
         inbound.began = True
-        INSIDE.set(self._owner)
         _CURRENT.set(inbound)
+        handler = inbound.handler
         try:
-            await self._answer(inbound)
+            try:
+                result = handler.call(inbound.params)
+                if handler.suspends or hasattr(result, "__await__"):
+                    result = await result
+                text = self._result_text(inbound, result)
+            except asyncio.CancelledError:
+                if self.lost:
+                    raise  # nobody is there to be answered
+                text = self._error_text(inbound, CANCELLED)
+            except Exception as problem:  # noqa: BLE001 - whatever a handler raises becomes the one answer
+                text = self._error_text(inbound, error_answer(problem, inbound.method))
+            finally:
+                self._backlog.free(OPEN_REQUEST_BYTES)
+            self._peer.answer(inbound.id)
+            whole = text if inbound.batch is None else inbound.batch.add(bytes(text))
+            if whole is not None and not self._outbox.put(whole):
+                await self._send(whole)
         finally:
             # Not a callback of the task: that would cost a turn of the loop for each request.
             if inbound.task is not None:
                 self._tasks.discard(inbound.task)
 
-    async def _answer(self, inbound: Inbound) -> None:
-        try:
-            text = await self._outcome(inbound)
-        finally:
-            self._backlog.free(OPEN_REQUEST_BYTES)
-        if text is None:
-            return
-        self._peer.answer(inbound.id)
-        whole = text if inbound.batch is None else inbound.batch.add(bytes(text))
-        if whole is None:
-            return
-        weight = len(whole)
+    async def _send(self, text: bytes | bytearray) -> None:
+        weight = len(text)
         self._backlog.add(weight)
         try:
-            with contextlib.suppress(TransportError):
-                await self._outbox.send(whole)
+            await self._outbox.send(text)
+        except TransportError:
+            pass
         finally:
             self._backlog.free(weight)
 
-    async def _outcome(self, inbound: Inbound) -> bytes | bytearray | None:
-        """The text of the answer; None where the link is gone and nobody is there to be answered."""
-        try:
-            result = inbound.handler.call(inbound.params)
-            if inbound.handler.suspends or hasattr(result, "__await__"):
-                result = await result
-            text = self._result_text(inbound, result)
-        except asyncio.CancelledError:
-            if self.lost:
-                raise
-            error = CANCELLED
-        except Exception as problem:  # noqa: BLE001 - whatever a handler raises becomes the one answer
-            error = error_answer(problem, inbound.method)
-        else:
-            return text
+    def _error_text(self, inbound: Inbound, error: ErrorObject) -> bytes:
         self._finish(inbound, None)
         return serialize_error(inbound.id, error, inbound.method)
 
-    def _result_text(self, inbound: Inbound, result: Any) -> bytearray:
-        result = self._checked(inbound, result)
-        text = bytearray(result_head(inbound.id))
-        encode_into(result, text)
+    def _result_text(self, inbound: Inbound, result: Any) -> bytes | bytearray:
+        if type(result) is not inbound.result:
+            result = self._checked(inbound, result)
+        head = result_head(inbound.id)
+        text = encode_between(head, result, TAIL)
         if self._codec.strict and inbound.result is not Any:
-            self._check_strictly(inbound, text)
-        text += TAIL
+            self._check_strictly(inbound, bytes(text[len(head) : -len(TAIL)]))
         self._finish(inbound, result)
         return text
 
@@ -203,9 +202,9 @@ class Answers:
             return result
         raise LocalProtocolError(f"the handler of {inbound.method} returned a {type(result).__name__}")
 
-    def _check_strictly(self, inbound: Inbound, text: bytearray) -> None:
+    def _check_strictly(self, inbound: Inbound, body: bytes) -> None:
         try:
-            self._codec.decode(inbound.result, bytes(text[len(result_head(inbound.id)) :]))
+            self._codec.decode(inbound.result, body)
         except Misfit as misfit:
             raise LocalProtocolError(
                 f"the result of {inbound.method} does not fit: {misfit}", field=misfit.field, expected=misfit.expected

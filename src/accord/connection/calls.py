@@ -6,6 +6,8 @@ import asyncio
 import copy
 from typing import Any
 
+import msgspec
+
 from accord.connection.backlog import Backlog
 from accord.connection.fault import raised
 from accord.connection.lane import INSIDE, Lanes
@@ -14,25 +16,22 @@ from accord.errors import AccordError, BacklogExceeded, CallTimeout, RemoteProto
 from accord.jsonrpc.message import ErrorObject, Json, RequestId
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.serialize import TAIL, notification_head, request_head
-from accord.protocol.codec import Codec, encode, encode_into
+from accord.protocol.codec import Codec, encode, encode_between
 from accord.protocol.model import Wire
 from accord.protocol.salvage import Misfit
 
 __all__ = ["Call", "Calls"]
 
 
-class Call:
+class Call(msgspec.Struct, eq=False):
     """A request of ours that waits for its answer."""
 
-    __slots__ = ("future", "inside", "method", "result", "session")
-
-    def __init__(self, method: str, result: Any, session: str | None, *, inside: bool) -> None:
-        self.method = method
-        self.result = result
-        self.session = session
-        self.inside = inside
-        """Whether a handler of the same connection made it: then its answer waits for no lane."""
-        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    method: str
+    result: Any
+    session: str | None
+    inside: bool
+    """Whether a handler of the same connection made it: then its answer waits for no lane."""
+    future: asyncio.Future[Any]
 
     def settle(self, outcome: Any) -> None:
         """End it with a result or an exception; nothing happens if nobody waits any more."""
@@ -55,6 +54,7 @@ class Calls:
         self._codec = codec
         self._inside: set[Call] = set()
         self._owner: object = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.cancels = False
         self.strays = 0
 
@@ -74,27 +74,29 @@ class Calls:
             ConnectionLost: The link was lost meanwhile.
             BacklogExceeded: A handler made the call, and its answer is out of reach.
         """
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()  # once: each time it is a system call
         id_ = self._peer.next_id()
-        text = bytearray(request_head(id_, method))
-        encode_into(params, text)
-        text += TAIL
-        call = Call(method, result, session, inside=INSIDE.get() is self._owner)
+        text = encode_between(request_head(id_, method), params, TAIL)
+        call = Call(method, result, session, INSIDE.get() is self._owner, self._loop.create_future())
         self._peer.wait(id_, call)
         try:
             if call.inside:
                 self._enter(call)
             if timeout_seconds is not None:
                 return await self._within(timeout_seconds, call, text)
-            await self._outbox.send(text)
+            if not self._outbox.put(text):
+                await self._outbox.send(text)
             del text  # a large one is not kept for as long as its answer takes
             return await call.future
         except BaseException:
             self._give_up(id_)
             raise
         finally:
-            self._leave(call)
+            if call.inside:
+                self._leave(call)
 
-    async def _within(self, timeout_seconds: float, call: Call, text: bytearray) -> Any:
+    async def _within(self, timeout_seconds: float, call: Call, text: bytes | bytearray) -> Any:
         try:
             async with asyncio.timeout(timeout_seconds) as deadline:
                 await self._outbox.send(text)
@@ -131,11 +133,10 @@ class Calls:
         if call is not None:
             self.deliver(call, self._typed(call, result))
 
-    def deliver_typed(self, id_: RequestId, value: Any) -> None:
-        """A result came and was decoded already."""
-        call = self._settled(id_)
-        if call is not None:
-            self.deliver(call, value)
+    def succeed_typed(self, id_: int, call: Call, value: Any) -> None:
+        """A result came for a call that waits, and was decoded already."""
+        self._peer.settle(id_)
+        self.deliver(call, value)
 
     def fail(self, id_: RequestId, error: ErrorObject) -> None:
         """An error object came."""

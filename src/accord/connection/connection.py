@@ -84,13 +84,14 @@ class Connection:
         self._post = self._outbox.post_at_once
         self._streamed: Method | None = None
         """The notification that was said last, while nothing has to be checked or shown before it is said again."""
+        self._called: set[Method] = set()
+        """The requests that were checked once and need no further look."""
         self._backlog = Backlog(max_backlog_bytes)
         self._codec = Codec(strict=strict)
         self._lanes = Lanes(self, self._backlog, self._handler_failed)
         self._calls = Calls(peer, self._outbox, self._lanes, self._backlog, self._codec)
         self._calls.own(self)
         self._answers = Answers(peer, self._outbox, self._backlog, self._codec)
-        self._answers.own(self)
         self._reception = Reception(
             side,
             self.handlers,
@@ -101,7 +102,7 @@ class Connection:
             self._backlog,
             self._codec,
         )
-        self._reception.on_edition = self._forget_streamed
+        self._reception.on_edition = self._forget
         self._reader: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
         self._lost: AccordError | None = None
@@ -126,6 +127,7 @@ class Connection:
     def start(self) -> None:
         """Begin to read. Calls made before go out, and their answers wait."""
         if self._reader is None:
+            self._answers.begin(self)
             self._reader = asyncio.get_running_loop().create_task(self._read())
 
     async def close(self) -> None:
@@ -184,10 +186,11 @@ class Connection:
 
     def _show(self, observers: tuple[Observer, ...]) -> None:
         self._outbox.observers = self._reception.observers = observers
-        self._forget_streamed()
+        self._forget()
 
-    def _forget_streamed(self) -> None:
+    def _forget(self) -> None:
         self._streamed = None
+        self._called.clear()
 
     # --- what we say
 
@@ -205,18 +208,25 @@ class Connection:
             CallTimeout: No answer in time.
             ConnectionLost: The link is gone.
         """
-        if method.name == "initialize" and self.side == "client":
-            edition = next((each for each in self._editions if each.imported and each.initialize is method), None)
-            if edition is None:
-                raise LocalProtocolError("this connection does not speak the edition of that initialize")
-            answer: R = await self.initialize(params, (edition,), timeout_seconds=timeout_seconds)
-            return answer
-        self._check_method(method)
-        if self.strict:
-            self._check_params(method, params)
+        if method not in self._called:
+            if method.name == "initialize" and self.side == "client":
+                return await self._initialize(method, params, timeout_seconds)
+            self._check_method(method)
+            if self.strict:
+                self._check_params(method, params)
+            else:
+                self._called.add(method)
+        self._check_open()
         session = getattr(params, "session_id", None)
         session = session if isinstance(session, str) else None
-        result: R = await self._call(method.name, params, method.result, session, timeout_seconds)
+        result: R = await self._calls.call(method.name, params, method.result, session, timeout_seconds)
+        return result
+
+    async def _initialize(self, method: RequestMethod[P, R], params: P, timeout_seconds: float | None) -> R:
+        edition = next((each for each in self._editions if each.imported and each.initialize is method), None)
+        if edition is None:
+            raise LocalProtocolError("this connection does not speak the edition of that initialize")
+        result: R = await self.initialize(params, (edition,), timeout_seconds=timeout_seconds)
         return result
 
     async def initialize(
@@ -355,7 +365,7 @@ class Connection:
         """The link is gone: from here on nothing can be asked, and nobody waits in vain."""
         if self._lost is None:
             self._lost = reason
-            self._forget_streamed()
+            self._forget()
             self._reception.ended = True
             self._calls.fail_all(reason)
 

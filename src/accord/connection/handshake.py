@@ -30,17 +30,14 @@ class Handshake:
         self._strict = strict
         self.edition: Edition | None = None
         self.held: list[bytes] | None = None
-        self._used = False
+        self.used = False
+        """Whether a request other than `initialize` came."""
 
     @property
     def offered(self) -> list[Edition]:
         """The editions whose `initialize` somebody handles."""
         handled = self._handlers.by_method
         return [edition for edition in self._editions if edition.imported and edition.initialize in handled]
-
-    def use(self) -> None:
-        """A request other than `initialize` came."""
-        self._used = True
 
     def select(self, params: Any) -> Selection | ErrorObject:
         """What the raw params of an `initialize` select, or the error to answer; `edition` is not changed yet."""
@@ -57,7 +54,7 @@ class Handshake:
         # v2 rule 15: repeatable until the first other request, and never downwards. The other editions are silent;
         # there a repetition is welcome as long as it does not change the edition under running sessions.
         edition = self.edition
-        if edition is None or (not self._used and selection.version >= edition.version):
+        if edition is None or (not self.used and selection.version >= edition.version):
             return None
         if edition.name == V2.name or selection.edition is not edition:
             return refused("This connection is initialized already")

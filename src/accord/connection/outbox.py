@@ -25,6 +25,10 @@ class Outbox:
         self.observers: tuple[Observer, ...] = ()
         self._posts: set[asyncio.Task[None]] = set()
 
+    def put(self, text: bytes | bytearray) -> bool:
+        """Send one text if nobody has to wait or to look; otherwise False, and `send` has to do it."""
+        return not self.observers and self.post_at_once(text)
+
     async def send(self, text: bytes | bytearray) -> None:
         """Send one text; suspends while the peer does not read.
 

@@ -1,6 +1,6 @@
 """What arrives: each text to the lane, the call or the handler it belongs to, the moment it is read.
 
-Most texts take two passes: the envelope, then the params. Streams and large texts take a shortcut.
+Texts that begin as nearly all do are read in one pass, the others in two: the envelope, then the params.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from accord.connection.handshake import Handshake, announcing, complete
 from accord.connection.lane import Lanes, in_lane, waiting
 from accord.connection.outbox import Observer
 from accord.connection.shortcut import (
-    LARGE_BYTES,
+    HEAD,
     REFUSED,
-    REQUEST_HEAD,
-    RESULT_HEAD,
     STREAMED,
     Stream,
     is_utf8,
@@ -45,7 +43,7 @@ from accord.jsonrpc.message import (
 from accord.jsonrpc.parse import parse
 from accord.protocol.codec import Codec, parse_json
 from accord.protocol.edition import Edition
-from accord.protocol.method import Method
+from accord.protocol.method import Method, RequestMethod
 from accord.protocol.salvage import Misfit
 
 __all__ = ["Counts", "Reception"]
@@ -97,6 +95,8 @@ class Reception:
         self._edition: Edition | None = None
         self._rules = _BEFORE
         self._stream: Stream | None = None
+        self._requests: dict[bytes, tuple[RequestMethod[Any, Any], Callable[[bytes], Any]]] = {}
+        """The methods that were called so far, by name, and how a whole request is decoded."""
         self.counts = Counts()
         self.observers: tuple[Observer, ...] = ()
         self.on_edition: Callable[[], None] = lambda: None
@@ -114,6 +114,7 @@ class Reception:
         self._edition = edition
         self._rules = edition.rules
         self._stream = None
+        self._requests = {}
         self._calls.cancels = edition.cancels_requests
         self.on_edition()
 
@@ -125,8 +126,21 @@ class Reception:
             observer("in", text)
         stream, backlog = self._stream, self._backlog
         try:
-            if stream is None or not text.startswith(stream.head) or not self._take_streamed(stream, text):
+            if stream is None or not text.startswith(stream.head) or not (text.isascii() or is_utf8(text)):
                 self._take(text)
+            else:
+                try:
+                    params = stream.decode(text).params
+                except REFUSED:
+                    self._take(text)
+                else:
+                    lane = self._lane_of(params.session_id)
+                    if lane is None or stream.arrival is not None:
+                        self._take_streamed(stream, params, len(text))
+                    else:
+                        weight = len(text) + OVERHEAD_BYTES
+                        backlog.bytes += weight
+                        lane.items.append((stream.in_lane, params, weight))
         except Exception as error:  # noqa: BLE001 - a bug of ours must not become the end of the connection
             self.counts.internal_errors += 1
             self._take_failed(text, internal_error(error, "reading a message"))
@@ -140,7 +154,8 @@ class Reception:
                 self._answers.refuse(each.id, error, each.method)
 
     def _take(self, text: bytes) -> None:
-        if len(text) > LARGE_BYTES and not self._codec.strict and is_utf8(text) and self._take_large(text):
+        head = None if self._codec.strict else HEAD.match(text)
+        if head is not None and is_utf8(text) and self._take_at_once(head[1], head[2], text):
             return
         message = parse(text, self._rules)
         if self._handshake.held is not None and isinstance(message, list | Request | Notification):
@@ -151,48 +166,45 @@ class Reception:
         else:
             self._take_message(message, text, None)
 
-    def _take_streamed(self, stream: Stream, text: bytes) -> bool:
-        if not text.isascii() and not is_utf8(text):
-            return False
-        try:
-            params = stream.decode(text).params
-        except REFUSED:
-            return False
+    def _take_streamed(self, stream: Stream, params: Any, size: int) -> None:
         if stream.arrival is not None:
             self._hook(stream.arrival, params)
-        lane = self._lane_of(params.session_id)
-        if lane is None and not stream.suspends:
+        if not stream.suspends and self._lane_of(params.session_id) is None:
             self._run_at_once(stream.call, params, params.session_id)
-            return True
-        weight = len(text) + OVERHEAD_BYTES
+            return
+        weight = size + OVERHEAD_BYTES
         self._backlog.bytes += weight
-        if lane is None:
-            self._lanes.add(params.session_id, (stream.in_lane, params, weight))
-        else:
-            lane.items.append((stream.in_lane, params, weight))
-        return True
+        self._lanes.add(params.session_id, (stream.in_lane, params, weight))
 
-    def _take_large(self, text: bytes) -> bool:
-        match = RESULT_HEAD.match(text)
-        if match is not None:
-            return self._take_large_result(int(match[1]), text)
-        match = REQUEST_HEAD.match(text)
-        if match is None or self._edition is None or self._handshake.held is not None:
+    def _take_at_once(self, id_: bytes | None, name: bytes, text: bytes) -> bool:
+        if id_ is not None:
+            return self._take_result_at_once(int(id_), text)
+        if self._handshake.held is not None:
             return False
-        method = self._edition.request(self._side, match[1].decode())
-        if method is None or method.name == "initialize" or method not in self._handlers.by_method:
+        known = self._requests.get(name) or self._learn_request(name)
+        if known is None:
+            return False
+        method, decode = known
+        handler = self._handlers.by_method.get(method)
+        if handler is None:
             return False
         try:
-            envelope = typed_message(method).decode(text)
+            envelope = decode(text)
         except REFUSED:
             return False
-        inbound = Inbound(
-            envelope.id, method.name, self._handlers.by_method[method], envelope.params, method.result, None
-        )
-        self._accept(inbound, method, _session_of(envelope.params), len(text))
+        params = envelope.params
+        inbound = Inbound(envelope.id, method.name, handler, params, method.result)
+        self._accept(inbound, method, _session_of(params), len(text))
         return True
 
-    def _take_large_result(self, id_: int, text: bytes) -> bool:
+    def _learn_request(self, name: bytes) -> tuple[RequestMethod[Any, Any], Callable[[bytes], Any]] | None:
+        method = None if self._edition is None else self._edition.request(self._side, name.decode())
+        if method is None or method.name == "initialize":
+            return None
+        known = self._requests[name] = method, typed_message(method).decode
+        return known
+
+    def _take_result_at_once(self, id_: int, text: bytes) -> bool:
         call = self._calls.waiting(id_)
         if call is None or call.result is Any:
             return False
@@ -202,7 +214,7 @@ class Reception:
             return False
         if envelope.id != id_:
             return False
-        self._calls.deliver_typed(id_, envelope.result)
+        self._calls.succeed_typed(id_, call, envelope.result)
         return True
 
     def _take_batch(self, messages: list[Message]) -> None:
@@ -241,7 +253,7 @@ class Reception:
             self._answers.refuse(message.id, message.error, "a malformed message", batch)
 
     def _take_request(self, request: Request, size: int, batch: BatchAnswer | None) -> None:
-        self._handshake.use()
+        self._handshake.used = True
         if self._edition is None:
             error = refused("The first request must be initialize")
             self._answers.refuse(request.id, error, request.method, batch)
@@ -275,9 +287,11 @@ class Reception:
         """Start a request when the earlier notifications of its session were handled."""
         if not self._answers.open(inbound):
             return
-        self._handshake.use()
-        if method is not None and method in self._handlers.arrivals:
-            self._hook(self._handlers.arrivals[method], inbound.params)
+        self._handshake.used = True
+        arrivals = self._handlers.arrivals
+        if method is not None and method in arrivals:
+            inbound.arrived = True
+            self._hook(arrivals[method], inbound.params)
         if self._lanes.get(session) is None:
             self._answers.start(inbound)
             return

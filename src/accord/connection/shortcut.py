@@ -1,8 +1,8 @@
-"""One pass instead of two, for streams and for large texts; what the pass refuses takes the long way.
+"""One pass instead of two, for texts that begin as nearly all do; what the pass refuses takes the long way.
 
 Streams of `session/update` are the hot path: when one such text was read, later ones that begin with the same bytes
-are decoded in one typed pass. Large texts take one pass as well, by a look at their first bytes. No shortcut changes
-what a text means: an envelope that is not exactly what it promised to be is refused.
+are decoded in one typed pass. Requests and results take one pass as well, by a look at their first bytes. No shortcut
+changes what a text means: an envelope that is not exactly what it promised to be is refused.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.model import Int64
 
 __all__ = [
-    "LARGE_BYTES",
+    "HEAD",
     "REFUSED",
-    "REQUEST_HEAD",
-    "RESULT_HEAD",
     "STREAMED",
     "Stream",
     "is_utf8",
@@ -36,12 +34,12 @@ __all__ = [
 
 STREAMED = "session/update"
 """The method whose texts come in streams."""
-LARGE_BYTES = 8192
 _HEAD_BYTES = 128
 
-# The id and method of a text whose keys come in the order in which everybody writes them.
-RESULT_HEAD = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d{1,18}),"result":')
-REQUEST_HEAD = re.compile(rb'\{"jsonrpc":"2\.0","id":(?:\d{1,18}|"[^"\\]{0,64}"),"method":"([a-z_/$]{1,64})","params":')
+HEAD = re.compile(
+    rb'\{"jsonrpc":"2\.0","id":(?:(\d{1,18}),"result"|(?:\d{1,18}|"[^"\\]{0,64}"),"method":"([a-z_/$]{1,64})","params"):'
+)
+"""The id of a result or the method of a request, whose keys come in the order in which nearly everybody writes them."""
 
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the fast decode raises."""

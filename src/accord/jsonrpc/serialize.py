@@ -40,6 +40,8 @@ def request_head(id_: int, method: str) -> bytes:
 
 def result_head(id_: RequestId) -> bytes:
     """All of an answer before its result."""
+    if type(id_) is int:
+        return b'{"jsonrpc":"2.0","id":%d,"result":' % id_
     return b'{"jsonrpc":"2.0","id":%s,"result":' % serialize_id(id_)
 
 

@@ -224,8 +224,9 @@ class PolledSink:
 
     def _end_turn(self) -> None:
         self._in_turn = False
-        if self._chunks and not self._watched:
+        if not self._watched:
             self.flush()
+            # Also where a full slice has left within the turn already: whoever waits is told by nobody else.
             self._on_room()
         self._wrote_at = monotonic()
 

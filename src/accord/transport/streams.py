@@ -86,7 +86,7 @@ class StreamTransport:
         if (self._waiting and not self._may_go_on(len(frame))) or not self._fits(len(frame)):
             passed = await self._turnstile.wait(frame)
             self._unyielded_bytes = 0
-            self._favoured, self._favour_bytes = asyncio.current_task(), _FAVOUR_BYTES
+            self._favoured, self._favour_bytes = asyncio.current_task(self._loop), _FAVOUR_BYTES
         else:
             passed = True
             self._sink.put(frame)
@@ -118,7 +118,8 @@ class StreamTransport:
 
         Otherwise many senders would have to wait once for each of their texts.
         """
-        if self._favour_bytes < size_bytes or self._favoured is not asyncio.current_task():
+        # With the loop: to find the running one is a system call, and this is asked for each text.
+        if self._favour_bytes < size_bytes or self._favoured is not asyncio.current_task(self._loop):
             return False
         self._favour_bytes -= size_bytes
         return True
