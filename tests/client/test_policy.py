@@ -40,7 +40,7 @@ def question(
 
 
 def answer(policy: Policy, asked: PermissionQuestion) -> Any:
-    return asyncio.run(policy(asked))  # type: ignore[arg-type]
+    return asyncio.run(policy(asked))
 
 
 def test_a_rule_answers_with_the_least_that_it_means() -> None:

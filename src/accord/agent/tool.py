@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 import msgspec
 
 from accord.agent.session import Session
-from accord.errors import LocalProtocolError
+from accord.errors import ConnectionLost, LocalProtocolError
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 from accord.session.event import Event, Meta, ToolChanged, ToolContentAdded
@@ -179,6 +179,10 @@ class Tool:
             await self.cancel()
             return ends_here
         if not isinstance(error, Exception):
+            return False
+        if isinstance(error, ConnectionLost):
+            # Nobody is there who could be told; the turn ends with it.
+            await self.cancel()
             return False
         self.error = error
         if isinstance(error, ToolFailed):

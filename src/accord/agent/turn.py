@@ -45,6 +45,8 @@ from accord.session.turn_input import QuestionAnswered, QuestionAsked
 __all__ = ["Compaction", "Turn"]
 
 _REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
+PLAN_STATUSES = frozenset({"pending", "in_progress", "completed", "cancelled"})
+PLAN_PRIORITIES = frozenset({"high", "medium", "low"})
 TRACE_KEYS = ("traceparent", "tracestate", "baggage")
 
 
@@ -177,6 +179,9 @@ class Turn:
     ) -> None:
         """Show the plan as a whole; it replaces the one before."""
         steps = [PlanEntry(entry) if isinstance(entry, str) else entry for entry in entries]
+        for step in steps:
+            _check_word(step.status, PLAN_STATUSES, "status")
+            _check_word(step.priority, PLAN_PRIORITIES, "priority")
         if meta is not None:
             checked_json(meta, "meta")
         await self.tell(PlanChanged(steps, id, meta))
