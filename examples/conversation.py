@@ -1,97 +1,91 @@
-"""One real conversation per edition: this client, an agent in a process of its own, pipes between them.
+"""A real conversation over pipes: starts two of the agents beside it and talks to them, in each edition.
 
-python examples/conversation.py [the text to be echoed]
+python examples/conversation.py [a word to look for]
 """
 
 import asyncio
 import sys
+import tempfile
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import accord
-from accord.protocol import v1, v2, v2_june
+from accord.session.event import (
+    Event,
+    MessageChanged,
+    MessageChunk,
+    PlanChanged,
+    StateChanged,
+    ToolChanged,
+    ToolContentAdded,
+)
 
-AGENT = (sys.executable, str(Path(__file__).with_name("echo_agent.py")))
-
-
-def show(who: str, what: object) -> None:
-    """One line of the talk."""
-    print(f"  {who:>6} │ {what}", flush=True)
-
-
-async def talk_v1(connection: accord.Connection, handlers: accord.Handlers, text: str) -> None:
-    """v1: the prompt's answer ends the turn."""
-
-    async def permit(params: v1.RequestPermissionRequest) -> v1.RequestPermissionResponse:
-        show("agent", f"may I? {params.tool_call.title!r} {[option.name for option in params.options]}")
-        show("client", params.options[0].name)
-        return v1.RequestPermissionResponse(v1.SelectedPermissionOutcome(params.options[0].option_id))
-
-    handlers.on(v1.SESSION_UPDATE, lambda params: show("agent", params.update))
-    handlers.on(v1.SESSION_REQUEST_PERMISSION, permit)
-    hello = await connection.call(v1.INITIALIZE, v1.InitializeRequest(1), timeout_seconds=10)
-    show("agent", f"version {hello.protocol_version}, {hello.agent_info}")
-    session = await connection.call(v1.SESSION_NEW, v1.NewSessionRequest(str(Path.cwd()), []))
-    show("client", text)
-    request = v1.PromptRequest(session.session_id, [v1.TextContent(text)])
-    show("agent", await connection.call(v1.SESSION_PROMPT, request, timeout_seconds=10))
+AGENTS = Path(__file__).with_name("agents")
+Edition: TypeAlias = Literal["1", "2-june", "2"]
+EDITIONS: dict[str, Edition] = {"v1": "1", "v2, June's draft": "2-june", "v2, November's draft": "2"}
+NOTES = "The colour of the sky\nis the colour of the sea.\n"
 
 
-async def talk_v2_june(connection: accord.Connection, handlers: accord.Handlers, text: str) -> None:
-    """June's v2: the same turns, in other words."""
-
-    async def permit(params: v2_june.RequestPermissionRequest) -> v2_june.RequestPermissionResponse:
-        show("agent", f"may I? {params.tool_call.title!r} {[option.name for option in params.options]}")
-        show("client", params.options[0].name)
-        return v2_june.RequestPermissionResponse(v2_june.SelectedPermissionOutcome(params.options[0].option_id))
-
-    handlers.on(v2_june.SESSION_UPDATE, lambda params: show("agent", params.update))
-    handlers.on(v2_june.SESSION_REQUEST_PERMISSION, permit)
-    us = v2_june.Implementation("conversation", "0.1")
-    hello = await connection.call(v2_june.INITIALIZE, v2_june.InitializeRequest(2, client_info=us), timeout_seconds=10)
-    show("agent", f"version {hello.protocol_version}, {hello.agent_info}")
-    session = await connection.call(v2_june.SESSION_NEW, v2_june.NewSessionRequest(str(Path.cwd()), []))
-    show("client", text)
-    request = v2_june.PromptRequest(session.session_id, [v2_june.TextContent(text)])
-    show("agent", await connection.call(v2_june.SESSION_PROMPT, request, timeout_seconds=10))
+def show(who: str, what: str) -> None:
+    """One line of the conversation."""
+    print(f"  {who:>6} │ {what}")
 
 
-async def talk_v2(connection: accord.Connection, handlers: accord.Handlers, text: str) -> None:
-    """v2: the turn is over when the agent says that it is idle."""
-    idle = asyncio.Event()
-
-    async def update(params: v2.UpdateSessionNotification) -> None:
-        show("agent", params.update)
-        if isinstance(params.update, v2.StateUpdated) and params.update.state == "idle":
-            idle.set()
-
-    async def permit(params: v2.RequestPermissionRequest) -> v2.RequestPermissionResponse:
-        show("agent", f"may I? {params.title!r} {[option.name for option in params.options]}")
-        show("client", params.options[0].name)
-        return v2.RequestPermissionResponse(v2.SelectedPermissionOutcome(params.options[0].option_id))
-
-    handlers.on(v2.SESSION_UPDATE, update)
-    handlers.on(v2.SESSION_REQUEST_PERMISSION, permit)
-    us = v2.Implementation("conversation", "0.1")
-    hello = await connection.call(v2.INITIALIZE, v2.InitializeRequest(2, us), timeout_seconds=10)
-    show("agent", f"version {hello.protocol_version}, {hello.info}")
-    session = await connection.call(v2.SESSION_NEW, v2.NewSessionRequest(str(Path.cwd())))
-    show("client", text)
-    request = v2.PromptRequest(session.session_id, [v2.TextContent(text)])
-    show("agent", await connection.call(v2.SESSION_PROMPT, request, timeout_seconds=10))
-    async with asyncio.timeout(10):
-        await idle.wait()
+def told(event: Event) -> str | None:
+    """An event in short; some are not worth a line."""
+    match event:
+        case MessageChanged(speaker="user") | StateChanged():
+            return None
+        case MessageChunk(block=accord.Text(text=text)):
+            return f"{'thinks' if event.speaker == 'thought' else 'says'}: {text!r}"
+        case PlanChanged():
+            return "plan: " + ", ".join(f"{entry.content} [{entry.status}]" for entry in event.entries)
+        case ToolChanged():
+            news = [word for word in (event.title, event.status) if word]
+            news += [f"shows {item}" for item in event.content or []]
+            news += [f"works at line {place.line}" for place in event.locations or [] if place.line]
+            return f"tool {event.id[-4:]}: {', '.join(news)}" if news else None
+        case ToolContentAdded():
+            return f"tool {event.id[-4:]}: shows {event.content}"
+        case _:
+            return str(event)
 
 
-async def main() -> None:
-    """Three agents, one after the other."""
-    text = " ".join(sys.argv[1:]) or "Hello from the other side"
-    for name, talk in (("v1", talk_v1), ("v2, June's draft", talk_v2_june), ("v2, November's draft", talk_v2)):
+def permit(question: accord.PermissionQuestion) -> accord.PermissionOption | None:
+    """The user's answer to a question: yes, this time."""
+    show("agent", f"may I? {question.title!r} {[option.name for option in question.options]}")
+    answer = question.allow()
+    show("client", "no" if answer is None else answer.name)
+    return answer
+
+
+async def talk(program: str, edition: Edition, folder: str, text: str) -> None:
+    """Start an agent, say one thing to it, and let it leave."""
+    async with accord.connect(
+        sys.executable, str(AGENTS / program), edition=edition, permission=permit, env={"XDG_STATE_HOME": folder}
+    ) as agent:
+        show("agent", f"{agent!r}")
+        session = await agent.new_session(folder)
+        show("client", text)
+        async with session.prompt(text) as turn:
+            async for event in turn:
+                line = told(event)
+                if line is not None:
+                    show("agent", line)
+        show("agent", f"ends the turn: {turn.stop_reason}")
+
+
+def main() -> None:
+    """Two agents in three editions."""
+    word = " ".join(sys.argv[1:]) or "colour"
+    for name, edition in EDITIONS.items():
         print(f"\n{name}")
-        transport = await accord.spawn(*AGENT)
-        handlers = accord.Handlers()
-        async with accord.Connection(transport, "client", handlers) as connection:
-            await talk(connection, handlers, text)
-        print(f"  the agent has left with exit status {transport.exit_status}")
+        with tempfile.TemporaryDirectory() as folder:
+            notes = Path(folder, "notes.txt")
+            notes.write_text(NOTES, encoding="utf-8")
+            asyncio.run(talk("streaming.py", edition, folder, word))
+            asyncio.run(talk("permission.py", edition, folder, "replace colour by color in notes.txt"))
+            show("disk", f"notes.txt is now {notes.read_text(encoding='utf-8')!r}")
 
 
-asyncio.run(main())
+main()

@@ -1,5 +1,6 @@
 """What the README shows runs as it is printed there."""
 
+import os
 import re
 import subprocess
 import sys
@@ -22,11 +23,28 @@ def test_the_two_commands_come_first() -> None:
     assert "scripts/run" in first
 
 
+def test_the_agent_of_the_readme_has_less_than_15_lines() -> None:
+    assert len(programs()["shout.py"].splitlines()) < 15
+
+
 def test_the_agent_and_the_client_of_the_readme_talk(tmp_path: Path) -> None:
     for name, text in programs().items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     finished = subprocess.run(
-        [sys.executable, "ask.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "ask.py"],
+        cwd=tmp_path,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert finished.stderr == ""
-    assert finished.stdout.splitlines() == ["HELLO", "PromptResponse(stop_reason='end_turn')"]
+    assert finished.stdout.splitlines() == ["HELLO", "end_turn"]
+
+
+def test_what_the_pages_point_at_is_there() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} points at {target}"

@@ -134,6 +134,14 @@ class Desk:
         live = self._live.get(session_id)
         return None if live is None else live.foreground
 
+    async def settled(self, session_id: str) -> Foreground | None:
+        """The same, when whoever opens or closes the session just now is done with that."""
+        door = self._doors.get(session_id)
+        if door is not None:
+            async with door:
+                """Nobody else is there now."""
+        return self.foreground(session_id)
+
     # --- opening
 
     async def new(self, ask: NewSession) -> SessionOpened:
@@ -206,7 +214,7 @@ class Desk:
         """Bring back what the session was: its conversation, its settings, its author's state."""
         session = live.session
         transcript = Transcript(await store.read(session.id))
-        missing = healing(transcript)
+        missing = [] if session.id in self._book.open_sessions else healing(transcript)
         if missing:
             await store.append(session.id, missing)
             for event in missing:
@@ -251,6 +259,7 @@ class Desk:
     async def _open(self, live: _Live, servers: list[McpServer], *, known: bool = False) -> SessionOpened:
         session = live.session
         self._live[session.id] = live
+        self._book.enter(session.id, id(self))
         try:
             session.connect_servers(servers)
             for handler in self._book.on_session:
@@ -258,6 +267,7 @@ class Desk:
             return await self._answer(live, known=known)
         except BaseException:
             self._live.pop(session.id, None)
+            self._book.leave(session.id, id(self))
             await asyncio.shield(session.close())
             raise
 
@@ -358,6 +368,7 @@ class Desk:
         await self._end(live)
 
     async def _end(self, live: _Live) -> None:
+        self._book.leave(live.session.id, id(self))
         try:
             await live.foreground.stop()
             await live.session.close()

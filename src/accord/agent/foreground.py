@@ -69,21 +69,42 @@ class OpenPrompt:
         self.ask = ask
         self.message_id = new_id("message")
         self._answer: asyncio.Future[PromptAnswered] = asyncio.get_running_loop().create_future()
+        self._after: asyncio.Future[None] | None = None
 
-    def answer(self, answer: PromptAnswered) -> None:
-        """It is answered."""
+    def answer(self, answer: PromptAnswered, after: asyncio.Future[None] | None = None) -> None:
+        """It is answered, when `after` is done: what was told before goes before it."""
         if not self._answer.done():
+            self._after = after
             self._answer.set_result(answer)
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: Exception, after: asyncio.Future[None] | None = None) -> None:
         """It is answered with an error."""
         if not self._answer.done():
+            self._after = after
             self._answer.set_exception(error)
             self._answer.exception()  # a client that is gone hears of no failure
 
     async def answered(self) -> PromptAnswered:
-        """Wait for the answer; may be waited for again."""
-        return await asyncio.shield(self._answer)
+        """Wait for the answer; may be waited for again.
+
+        Raises:
+            RequestError: It is one, or what goes before it could not be kept.
+        """
+        try:
+            answer = await asyncio.shield(self._answer)
+        except RequestError:
+            with contextlib.suppress(AccordError):
+                await self._settled()
+            raise
+        try:
+            await self._settled()
+        except StoreError as error:
+            raise store_fault(error, self.ask.session_id) from error
+        return answer
+
+    async def _settled(self) -> None:
+        if self._after is not None:
+            await asyncio.shield(self._after)
 
 
 class Foreground:
@@ -149,28 +170,12 @@ class Foreground:
         """
         while True:
             try:
-                return await self._answer(prompt)
+                return await prompt.answered()
             except asyncio.CancelledError:
                 if not is_open():
                     raise
                 # The client takes this one back; what that means is the automaton's to say.
                 self.feed(PromptWithdrawn(prompt))
-
-    async def _answer(self, prompt: OpenPrompt) -> PromptAnswered:
-        outlet = self._session.outlet
-        try:
-            answer = await prompt.answered()
-        except RequestError:
-            with contextlib.suppress(AccordError):
-                await outlet.settle()
-            raise
-        if answer.message_id is None:
-            # The answer is the end of the turn: all of that goes before it.
-            try:
-                await outlet.settle()
-            except StoreError as error:
-                raise store_fault(error, self._session.id) from error
-        return answer
 
     # --- the automaton's hands
 
@@ -301,7 +306,7 @@ class Foreground:
             self._timer = None
         self.feed(end)
 
-    def _cancel_handler(self, _: CancelHandler) -> None:
+    def _cancel_handler(self, _: CancelHandler | None = None) -> None:
         if self._handler is None or self._timer is not None:
             return
         self._handler.cancel()
@@ -318,15 +323,15 @@ class Foreground:
             if event is not None:
                 self._session.outlet.tell_soon(event)
         self._start_task(self._session.end_commands())
-        self._end(HandlerCancelled())
+        self._end(self._cancelled())
 
     def store_failed(self, error: Exception) -> None:
         """What was said could not be kept, or not be said: the turn ends with an error."""
         log.error("a session could not be kept: %s", error)
         self._failure = error
-        if self._turn is not None and self._handler is not None:
+        if self._turn is not None:
             self._turn.fail(error)
-            self._handler.cancel()
+            self._cancel_handler()
 
     def _retire(self, output: Retire) -> None:
         for question in output.questions:
@@ -338,11 +343,14 @@ class Foreground:
         prompt.answer(PromptAnswered(message_id=prompt.message_id))
 
     def _answer_stopped(self, output: AnswerStopped) -> None:
-        output.prompt.answer(PromptAnswered(stop_reason=output.stop_reason))  # type: ignore[attr-defined]
+        prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
+        # The answer is the end of the turn: all of that goes before it.
+        prompt.answer(PromptAnswered(stop_reason=output.stop_reason), self._session.outlet.settling())
 
     def _answer_failed(self, output: AnswerFailed) -> None:
-        error = output.error
-        output.prompt.fail(RequestError(error.message, error.data, code=error.code))  # type: ignore[attr-defined]
+        prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
+        error = RequestError(output.error.message, output.error.data, code=output.error.code)
+        prompt.fail(error, self._session.outlet.settling())
 
     def _answer_withdrawn(self, output: AnswerWithdrawn) -> None:
         output.prompt.fail(RequestCancelled())  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from accord.agent.book import Book, called
 from accord.agent.client import Client
 from accord.agent.desk import Desk
 from accord.agent.fault import answerable, unknown_session
-from accord.agent.foreground import OpenPrompt
+from accord.agent.foreground import Foreground, OpenPrompt
 from accord.agent.login import Gate
 from accord.agent.session import Session
 from accord.agent.settings import OptionValue, Settings
@@ -85,7 +85,7 @@ class Link:
         self._gate = gate
         self._drafts = drafts
         self._served: AgentAbilities = book.abilities(stored=store is not None, drafts=drafts)
-        self._arrived: dict[int, tuple[Any, OpenPrompt]] = {}
+        self._arrived: dict[int, tuple[Any, Foreground, OpenPrompt]] = {}
         """Prompts that were read and whose request has not begun, by the identity of their params."""
         self.abilities = ClientAbilities()
         handlers = Handlers()
@@ -124,13 +124,11 @@ class Link:
                 self._handlers.on(words.method, functools.partial(self._prompt, words))
                 self._handlers.on_arrival(words.method, functools.partial(self._prompt_arrived, words))
             else:
-                self._handlers.on(words.method, functools.partial(self._serve, dialect, words))
+                serve = self._SERVERS[words.ask]
+                self._handlers.on(words.method, functools.partial(self._serve, dialect, words, serve))
         self._handlers.on_arrival(dialect.cancel, functools.partial(self._cancel_arrived, dialect))
 
-    async def _serve(self, dialect: Dialect, words: Words, params: Any) -> Any:
-        serve = self._SERVERS.get(words.ask)
-        if serve is None:
-            raise LocalProtocolError(f"nobody serves {words.ask.__name__}")
+    async def _serve(self, dialect: Dialect, words: Words, serve: Callable[[Any, Any], Any], params: Any) -> Any:
         ask = words.hear(params)
         try:
             if words.ask is Initialize:
@@ -182,6 +180,7 @@ class Link:
         return Done()
 
     async def _delete(self, ask: DeleteSession) -> Done:
+        await self._gate.check()
         await self._desk.delete(ask.session_id)
         return Done()
 
@@ -197,20 +196,19 @@ class Link:
             foreground.check(ask)
         except InvalidParams:
             return  # the request says it
-        self._arrived[id(params)] = (params, foreground.arrive(ask))
+        self._arrived[id(params)] = (params, foreground, foreground.arrive(ask))
 
     async def _prompt(self, words: Words, params: Any) -> Any:
-        _, prompt = self._arrived.pop(id(params), (None, None))
-        session_id = params.session_id
-        foreground = self._desk.foreground(session_id)
-        if prompt is None:
-            if foreground is None:
-                raise unknown_session(session_id)
-            ask = words.hear(params)
+        if id(params) in self._arrived:
+            _, foreground, prompt = self._arrived.pop(id(params))
+        else:
+            ask: Prompt = words.hear(params)
+            found = await self._desk.settled(ask.session_id)
+            if found is None:
+                raise unknown_session(ask.session_id)
+            foreground = found
             foreground.check(ask)
             prompt = foreground.arrive(ask)
-        if foreground is None:
-            return words.say_answer(await prompt.answered())
         return words.say_answer(await foreground.answer(prompt, is_open=lambda: self.connection.is_open))
 
     def _cancel_arrived(self, dialect: Dialect, params: Any) -> None:

@@ -96,14 +96,21 @@ class Outlet:
             StoreError: It could not be kept.
             ConnectionLost: It is kept, but nobody is there any more to hear it.
         """
+        settled = self.settling()
+        if settled is not None:
+            await asyncio.shield(settled)
+
+    def settling(self) -> asyncio.Future[None] | None:
+        """What `settle` waits for, if there is anything, to be waited for later: not to be cancelled."""
         if self._waiting:
             if self._settled is None:
                 self._settled = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._settled)
-        elif self._flusher is not None:
-            if self._leaving is None:
-                self._leaving = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._leaving)
+            return self._settled
+        if self._flusher is None:
+            return None
+        if self._leaving is None:
+            self._leaving = asyncio.get_running_loop().create_future()
+        return self._leaving
 
     async def replay(self, events: list[Event], voice: Voice) -> None:
         """Say what happened before, now, past everything that waits; from here on the session has that voice."""

@@ -137,13 +137,14 @@ class Session:
         # Asked for each time: the voice is another one when the session was told again.
         self.outlet.voice.client_terminals.add(terminal_id)
 
-    @property
-    def has_servers(self) -> bool:
-        """Whether the client gave it MCP servers."""
-        return bool(self._servers)
-
     async def mcp(self) -> McpServers:
-        """The MCP servers, when each is connected or has failed."""
+        """The MCP servers, when each is connected or has failed.
+
+        Raises:
+            LocalProtocolError: The session is closed.
+        """
+        if self.is_closed:
+            raise LocalProtocolError("the session is closed")
         if self._mcp is None:
             self._mcp = asyncio.get_running_loop().create_task(open_servers(self._servers, cwd=self.cwd))
         return await asyncio.shield(self._mcp)
@@ -232,8 +233,8 @@ class Session:
         # Before it is made: a change that is refused was never there.
         for handler in self._book.on_option:
             await called(handler, self, option_id, value)
-        if self._settings.set(option_id, value):
-            await self.tell(ConfigChanged(list(self._settings.options)))
+        self._settings.set(option_id, value)
+        await self.tell(ConfigChanged(list(self._settings.options)))
 
     @property
     def commands(self) -> list[Command]:
@@ -299,7 +300,7 @@ class Session:
         """Stop all that goes on beside the turns; say so when it is over."""
         await self._stop_beside()
         if self._terminals is not None:
-            await self._terminals.close()
+            await self._terminals.stop()
         self._background.clear()
         self.feed(BackgroundChanged())
 
@@ -347,10 +348,11 @@ class Session:
         """Let go of everything; whoever closes it has ended its turns before."""
         if self.is_closed:
             return
-        self.is_closed = True
         await self._stop_beside()
         if self._terminals is not None:
+            # Before it is closed: how they ended is still told and kept.
             await self._terminals.close()
+        self.is_closed = True
         if self._mcp is not None:
             await self._close_servers(self._mcp)
         await self.outlet.close()

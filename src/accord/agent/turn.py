@@ -400,6 +400,12 @@ class Compaction:
             await self._turn.tell(CompactionChunk(self.id, block))
 
 
+def _check_word(word: str, known: frozenset[str], field: str) -> None:
+    if word not in known and not word.startswith("_"):
+        expected = ", ".join(sorted(known))
+        raise LocalProtocolError(f"{word!r} is no {field} of a plan's entry: one of {expected}", field=field)
+
+
 def _annotated(block: Block, annotations: Annotations) -> Block:
     if isinstance(block, Unknown):
         return block

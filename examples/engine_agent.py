@@ -1,7 +1,8 @@
 """An agent on the bare engine: it echoes the prompt word by word, in whichever edition its client speaks.
 
-Start it from an editor, or see it at work with `examples/conversation.py`. It shows what the engine gives and what it
-does not: the three editions are three sets of handlers here. The framework above will need one.
+Start it from an editor, or see it at work with `examples/engine_conversation.py`. It shows what the engine gives and
+what it does not: the three editions are three sets of handlers here. On the framework (`examples/agents/echo.py`) there
+is one.
 """
 
 import asyncio

@@ -1,0 +1,27 @@
+"""The smallest agent: it says back what it is told, word by word, in whichever edition its client speaks.
+
+In an editor that speaks ACP, name it as a custom agent; in Zed's settings that is
+
+    "agent_servers": {"Echo": {"command": "python", "args": ["/path/to/examples/agents/echo.py"]}}
+
+From Python:
+
+    async with accord.connect("python", "examples/agents/echo.py") as agent:
+        session = await agent.new_session()
+        print((await session.prompt("one two three")).text)
+"""
+
+import accord
+
+agent = accord.Agent("echo", version="1.0")
+
+
+@agent.prompt
+async def reply(turn: accord.Turn) -> None:
+    """Say every word of the prompt."""
+    for word in turn.text.split():
+        await turn.say(f"{word} ")
+
+
+if __name__ == "__main__":
+    agent.run()

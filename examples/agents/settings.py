@@ -1,0 +1,60 @@
+"""An agent with modes, options and slash commands. They are declared once; every edition tells them in its own words.
+
+Name it in an editor's settings,
+
+    "agent_servers": {"Greeter": {"command": "python", "args": ["/path/to/examples/agents/settings.py"]}}
+
+and choose a mode and a language there, or type /languages, or /greet Ada.
+"""
+
+import accord
+
+GREETINGS = {"en": "Good day", "de": "Guten Tag", "fr": "Bonjour", "ja": "こんにちは"}
+
+agent = accord.Agent("greeter", version="1.0")
+agent.modes([accord.Choice("calm", "Calm"), accord.Choice("loud", "Loud", "Everything in capitals")])
+agent.select(
+    "language",
+    "Language",
+    [
+        accord.Group("europe", "Europe", [accord.Choice("en", "English"), accord.Choice("de", "German")]),
+        accord.Group("more", "More", [accord.Choice("fr", "French"), accord.Choice("ja", "Japanese")]),
+    ],
+    default="en",
+)
+# Only clients that can show it offer it; for the others it stays as it is here.
+agent.toggle("wave", "Wave", description="Ends every greeting with a hand", default=False)
+
+
+@agent.on_option
+async def check(session: accord.Session, option_id: str, value: object) -> None:
+    """Refuse what makes no sense, before it is set."""
+    if option_id == "mode" and value == "loud" and session.option("language") == "ja":
+        raise accord.InvalidParams("Japanese has no capitals")
+
+
+@agent.prompt
+async def reply(turn: accord.Turn) -> None:
+    """Greet back."""
+    await greet(turn, "you")
+
+
+@agent.command("greet", "Greets somebody", hint="who")
+async def greet(turn: accord.Turn, name: str) -> None:
+    """`/greet Ada`, and what every other prompt gets."""
+    text = f"{GREETINGS[str(turn.option('language'))]}, {name or 'nobody'}"
+    text = text.upper() if turn.option("mode") == "loud" else text
+    await turn.say(f"{text} 👋" if turn.option("wave") else text)
+
+
+@agent.command("languages", "Greets in the next language from now on")
+async def next_language(turn: accord.Turn, _: str) -> None:
+    """An agent may change options too; the client hears of it."""
+    known = list(GREETINGS)
+    place = known.index(str(turn.option("language")))
+    await turn.session.set_option("language", known[(place + 1) % len(known)])
+    await greet(turn, "you")
+
+
+if __name__ == "__main__":
+    agent.run()
