@@ -188,11 +188,11 @@ class Link:
 
     def _prompt_arrived(self, words: Words, params: Any) -> None:
         """A prompt was read: it has its place among the others from now on, however long its request has to wait."""
-        ask: Prompt = words.hear(params)
-        foreground = self._desk.foreground(ask.session_id)
+        foreground = self._desk.foreground(params.session_id)
         if foreground is None:
             return
         try:
+            ask: Prompt = words.hear(params)
             foreground.check(ask)
         except InvalidParams:
             return  # the request says it

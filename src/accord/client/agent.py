@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 import logging
 import os
@@ -12,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from accord.client.deadline import Deadlines
-from accord.client.dial import Observer, dial
+from accord.client.dial import Observer, dial, loss_of
 from accord.client.door import Door
 from accord.client.handshake import plan_for
 from accord.client.inbox import Inbox
@@ -72,7 +73,6 @@ class RemoteAgent:
         respawn: bool,
         strict: bool,
         observers: Sequence[Observer],
-        env: Any,
     ) -> None:
         self._door = door
         self._plan = plan_for(edition)
@@ -83,9 +83,8 @@ class RemoteAgent:
         self._may_respawn = respawn
         self._strict = strict
         self._observers = list(observers)
-        self._env = env
         self._link: _Link | None = None
-        self._lost: AccordError | None = None
+        self._lost: ConnectionLost | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._inbox = Inbox(offer)
         self._attended: dict[str, _Link] = {}
@@ -95,7 +94,7 @@ class RemoteAgent:
         self.abilities = AgentAbilities()
         self.respawns = 0
         """How often its process had to be started again."""
-        self.on_respawn: Callable[[AccordError | None], None] = lambda _: None
+        self.on_respawn: Callable[[ConnectionLost], None] = lambda _: None
         """Called with the reason when the agent was lost and a new process has taken its place."""
 
     def __repr__(self) -> str:
@@ -128,21 +127,30 @@ class RemoteAgent:
         except TimeoutError:
             await self._door.close()
             raise DeadlineExceeded("start", self._deadlines.start or 0.0) from None
+        except TransportError:
+            await self._door.close()
+            if self._door.failure is not None:
+                raise ConnectionLost("the agent in this process failed") from self._door.failure
+            raise
         except BaseException:
             await self._door.close()
             raise
-        self._lost = None
         self._watcher = asyncio.get_running_loop().create_task(self._watch(self._link))
 
     async def close(self) -> None:
         """End the connection, and the agent's program with it; bounded in time."""
         self._is_closed = True
-        await self._inbox.close()
+        try:
+            await self._inbox.close()
+        finally:
+            await self._leave()
+            await self._door.close()
+
+    async def _leave(self) -> None:
         if self._link is not None:
             await self._link.connection.close()
         if self._watcher is not None:
             await self._watcher
-        await self._door.close()
 
     async def _connect(self) -> _Link:
         connection, dialect, answer = await dial(
@@ -159,9 +167,8 @@ class RemoteAgent:
 
     async def _watch(self, link: _Link) -> None:
         lost = await link.connection.wait_closed()
-        error = lost or ConnectionLost("the agent closed the connection", clean=True)
-        self._lost = error
-        await self._inbox.lost(error)
+        self._lost = loss_of(link.connection, lost, we_closed=self._is_closed)
+        await self._inbox.lost(self._lost)
 
     @property
     def edition(self) -> str | None:
@@ -199,6 +206,7 @@ class RemoteAgent:
             AuthRequired: Log in first; `auth_methods` says how.
         """
         place, extra = _absolute(cwd), [_absolute(root) for root in roots]
+        await self._be_there()
         ask = NewSession(place, extra, list(servers), meta)
         opened: SessionOpened = await self._gated(ask)
         session = self._make(opened.session_id, place, extra, servers)
@@ -234,18 +242,21 @@ class RemoteAgent:
 
     async def fork_session(self, session: ClientSession) -> ClientSession:
         """A new session that begins as a copy of another, where the agent has that (it is unstable)."""
+        await self._be_there()
         opened: SessionOpened = await self._gated(
             ForkSession(session.id, session.cwd, list(session.roots[1:]), session.servers)
         )
-        copy = self._make(opened.session_id, session.cwd, session.roots[1:], session.servers)
-        copy.opened(opened)
-        return copy
+        twin = self._make(opened.session_id, session.cwd, session.roots[1:], session.servers)
+        self._inbox.deliver_early(twin)
+        twin.opened(opened)
+        return twin
 
     async def list_sessions(self, cwd: str | os.PathLike[str] | None = None) -> AsyncIterator[SessionSummary]:
         """All sessions that the agent knows, page by page, of one directory where that is given."""
         cursor: str | None = None
         seen: set[str] = set()
         while True:
+            await self._be_there()
             page: SessionsListed = await self._gated(ListSessions(None if cwd is None else _absolute(cwd), cursor))
             for summary in page.sessions:
                 yield summary
@@ -264,6 +275,7 @@ class RemoteAgent:
         replay: bool,
     ) -> ClientSession:
         place, extra = _absolute(cwd), [_absolute(root) for root in roots]
+        await self._be_there()
         session = self._make(session_id, place, extra, servers)
         try:
             session.opened(await self._reopen_as_able(session, replay=replay))
@@ -272,10 +284,13 @@ class RemoteAgent:
             raise
         return session
 
+    @property
+    def _can_resume(self) -> bool:
+        return self.dialect.rule == "insertion" or self.abilities.resume
+
     async def _reopen_as_able(self, session: ClientSession, *, replay: bool) -> SessionOpened:
         ask = ReopenSession(session.id, session.cwd, list(session.roots[1:]), session.servers, replay)
-        can_resume = self.dialect.rule == "insertion" or self.abilities.resume
-        if not replay and not can_resume and self.abilities.load:
+        if not replay and not self._can_resume and self.abilities.load:
             # It can only tell everything again: let it, and do not listen.
             ask.replay = True
             with self._inbox.deaf(session.id):
@@ -307,26 +322,41 @@ class RemoteAgent:
         if link.connection.is_open and self._attended.get(session.id) is link:
             return
         async with self._reviving:
-            if not self._linked().connection.is_open:
-                await self._revive()
+            await self._revive()
             link = self._linked()
             if self._attended.get(session.id) is link:
                 return
+            if not self._can_resume and not self.abilities.load:
+                raise self._lost_for_good()
             session.reopened(link.dialect)
             self._inbox.add(session)
             session.opened(await self._reopen_as_able(session, replay=False))
             self._attended[session.id] = link
 
+    async def _be_there(self) -> None:
+        """See that there is an agent to ask, before something is asked that it need not know."""
+        if not self._linked().connection.is_open:
+            async with self._reviving:
+                await self._revive()
+
     async def _revive(self) -> None:
+        if self._linked().connection.is_open:
+            return
+        if self._watcher is not None:
+            # It knows the reason; and what was done for the old one ends first.
+            await self._watcher
         reason = self._lost or ConnectionLost("the agent is gone")
         if self._is_closed or not self._may_respawn or not self._door.can_reopen:
-            raise reason
-        if self._watcher is not None:
-            await self._watcher
+            raise copy.copy(reason)
         log.warning("the agent is started again: %s", reason)
         await self.open()
         self.respawns += 1
         self.on_respawn(reason)
+
+    def _lost_for_good(self) -> ConnectionLost:
+        reason = self._lost or ConnectionLost("the agent was started again")
+        message = f"the session is lost, because the agent can neither resume nor load it: {reason.message}"
+        return ConnectionLost(message, exit_status=reason.exit_status, stderr_tail=reason.stderr_tail)
 
     # --- asking
 
@@ -362,7 +392,7 @@ class RemoteAgent:
             return await self.ask(ask)
         except AuthRequired as error:
             method = await choose(self._login_callback, self.abilities.auth_methods, error)
-        await self.login(method.id)
+        await self._login(method)
         return await self.ask(ask)
 
     @property
@@ -381,16 +411,18 @@ class RemoteAgent:
         if method is None:
             known = ", ".join(each.id for each in self.auth_methods) or "none"
             raise LocalProtocolError(f"the agent has no login {method_id!r}; it has {known}", field="login")
+        async with self._reviving:
+            await self._login(method)
+
+    async def _login(self, method: AuthMethod) -> None:
         if method.type != "terminal":
-            await self.ask(Login(method_id))
+            await self.ask(Login(method.id))
             return
         argv = self._door.argv
         if argv is None:
             raise LocalProtocolError("a login in a terminal needs an agent that is a program")
-        await run_in_terminal(argv, method, self._env)
-        await self._linked().connection.close()
-        if self._watcher is not None:
-            await self._watcher
+        await run_in_terminal(argv, method, self._door.env, self._door.cwd)
+        await self._leave()
         await self.open()
 
     async def logout(self) -> None:

@@ -72,5 +72,4 @@ def connect(  # noqa: PLR0913 - each is one thing that a client may want to deci
         respawn=respawn,
         strict=strict,
         observers=observers,
-        env=env,
     )

@@ -30,6 +30,8 @@ class Watch:
         self._late = late
         self._loop = asyncio.get_running_loop()
         self._alive = False
+        self._ended = False
+        self._told_to_stop = False
         self._rests = 0
         self._seen = self._loop.time()
         self._silence: asyncio.TimerHandle | None = None
@@ -57,13 +59,17 @@ class Watch:
         self._set()
 
     def cancelled(self) -> None:
-        """It was told to stop, and has a last deadline."""
+        """It was told to stop, and has a last deadline; to say so again gives it no more time."""
+        if self._told_to_stop:
+            return
+        self._told_to_stop = True
         self.stop()
         if self._deadlines.cancel is not None:
             self._whole = self._loop.call_later(self._deadlines.cancel, self._ring, "cancel", self._deadlines.cancel)
 
     def stop(self) -> None:
-        """It is over."""
+        """It is over: whoever still says that the agent lives, or waits no more, starts nothing."""
+        self._ended = True
         self._unset()
         if self._whole is not None:
             self._whole.cancel()
@@ -75,7 +81,7 @@ class Watch:
 
     def _set(self) -> None:
         self._unset()
-        if self._seconds is not None and not self._rests:
+        if self._seconds is not None and not self._rests and not self._ended:
             self._silence = self._loop.call_at(self._seen + self._seconds, self._check)
 
     def _unset(self) -> None:

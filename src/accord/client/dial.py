@@ -14,12 +14,13 @@ from accord.session.ability import ClientAbilities, Peer
 from accord.session.ask import Initialized
 from accord.session.dialect import Dialect
 
-__all__ = ["Observer", "dial"]
+__all__ = ["Observer", "dial", "loss_of"]
 
 Observer: TypeAlias = Callable[[Any, bytes | bytearray], None]
 """Sees every text, `in` or `out`."""
 
 Listen: TypeAlias = Callable[[Handlers, Proposal], None]
+Agreed: TypeAlias = tuple[Connection, Dialect, Initialized]
 
 
 async def dial(
@@ -30,8 +31,8 @@ async def dial(
     listen: Listen,
     make: Callable[..., Connection],
     observers: Sequence[Observer],
-) -> tuple[Connection, Dialect, Initialized]:
-    """Shake hands, on the same connection as long as there is one, and with a new process where the old one left.
+) -> Agreed:
+    """Shake hands, on the same connection as long as there is one, and with a new process where that did not do.
 
     `listen` registers who handles what the agent says in the editions of a proposal, before that is made: an agent may
     speak right behind its answer.
@@ -39,35 +40,82 @@ async def dial(
     Raises:
         AccordError: How the first proposal failed; none of the others did better.
     """
-    connection: Connection | None = None
+    dialled = _Dialled(door, client, abilities, listen, make, observers)
     failure: AccordError | None = None
     try:
         for proposal in plan:
-            if connection is None or not connection.is_open:
-                if connection is not None and not door.can_reopen:
-                    break
-                connection = await _start(door, make, observers, connection)
-            listen(connection.handlers, proposal)
             try:
-                return connection, *await propose(connection, proposal, client, abilities)
+                return await dialled.propose(proposal)
             except (RequestError, NegotiationFailed, ConnectionLost) as error:
                 failure = failure or error
     except BaseException:
-        if connection is not None:
-            await asyncio.shield(connection.close())
+        await asyncio.shield(dialled.close())
         raise
-    if connection is not None:
-        await connection.close()
+    await dialled.close()
     raise failure or NegotiationFailed("the agent agreed to no edition")
 
 
-async def _start(
-    door: Door, make: Callable[..., Connection], observers: Sequence[Observer], before: Connection | None
-) -> Connection:
-    if before is not None:
-        await before.close()
-    connection = make(await door.open(), handlers=Handlers())
-    for observer in observers:
-        connection.observe(observer)
-    connection.start()
-    return connection
+class _Dialled:
+    """The connection of the moment."""
+
+    def __init__(
+        self,
+        door: Door,
+        client: Peer,
+        abilities: ClientAbilities,
+        listen: Listen,
+        make: Callable[..., Connection],
+        observers: Sequence[Observer],
+    ) -> None:
+        self._door = door
+        self._client = client
+        self._abilities = abilities
+        self._listen = listen
+        self._make = make
+        self._observers = observers
+        self._connection: Connection | None = None
+
+    async def propose(self, proposal: Proposal) -> Agreed:
+        """Make one proposal, to a new process if the one before did not take it.
+
+        One that refused a proposal may hear no second one: it is on its way out, or holds that it has been asked.
+        """
+        connection = self._connection
+        if connection is not None and (connection.is_open or not self._door.can_reopen):
+            try:
+                return await self._propose(connection, proposal)
+            except (RequestError, NegotiationFailed, ConnectionLost):
+                if not self._door.can_reopen:
+                    raise
+        return await self._propose(await self._start(), proposal)
+
+    async def _propose(self, connection: Connection, proposal: Proposal) -> Agreed:
+        self._listen(connection.handlers, proposal)
+        return connection, *await propose(connection, proposal, self._client, self._abilities)
+
+    async def _start(self) -> Connection:
+        await self.close()
+        connection = self._connection = self._make(await self._door.open(), handlers=Handlers())
+        for observer in self._observers:
+            connection.observe(observer)
+        connection.start()
+        return connection
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+
+def loss_of(connection: Connection, lost: AccordError | None, *, we_closed: bool) -> ConnectionLost:
+    """Why a connection is gone, with what its transport knows about its process."""
+    if isinstance(lost, ConnectionLost):
+        return lost
+    link = connection.transport
+    message = "this side closed the connection" if we_closed else "the agent closed the connection"
+    return ConnectionLost(
+        message if lost is None else str(lost),
+        exit_status=getattr(link, "exit_status", None),
+        stderr_tail=getattr(link, "stderr_tail", ""),
+        clean=lost is None,
+    )

@@ -26,7 +26,11 @@ class InProcessAgent(Protocol):
 
 
 class Door:
-    """Opens the way to one agent, again if need be."""
+    """Opens the way to one agent, again if need be.
+
+    Raises:
+        LocalProtocolError: The target is no command, no Agent and no transport.
+    """
 
     def __init__(
         self,
@@ -37,25 +41,24 @@ class Door:
         framing: Framing,
         stderr: Callable[[bytes], None] | None,
     ) -> None:
-        if not target:
-            raise LocalProtocolError("name an agent: its command, an Agent, or a transport")
-        self._target = target
-        self._cwd = cwd
-        self._env = env
+        self.argv = _argv(target)
+        """The command, where it is one."""
+        self.cwd = cwd
+        self.env = env
+        self.failure: BaseException | None = None
+        """How an agent in this process failed, if it did."""
+        self._target = target[0] if target else None
         self._framing: Framing = framing
         self._stderr = stderr
         self._serving: asyncio.Task[None] | None = None
         self._used = False
-
-    @property
-    def argv(self) -> tuple[str, ...] | None:
-        """The command, where it is one."""
-        return tuple(self._target) if all(isinstance(part, str) for part in self._target) else None
+        if self.argv is None:
+            _check(target)
 
     @property
     def can_reopen(self) -> bool:
         """Whether there is a new agent behind it each time."""
-        return self.argv is not None or isinstance(self._target[0], InProcessAgent)
+        return self.argv is not None or isinstance(self._target, InProcessAgent)
 
     async def open(self) -> Transport:
         """The way in.
@@ -64,28 +67,52 @@ class Door:
             ConnectFailed: There is none.
         """
         if self.argv is not None:
-            return await spawn(*self.argv, cwd=self._cwd, env=self._env, framing=self._framing, stderr=self._stderr)
-        target = self._target[0]
-        if len(self._target) > 1:
-            raise LocalProtocolError("an agent is a command of strings, or one Agent, or one transport")
+            return await spawn(*self.argv, cwd=self.cwd, env=self.env, framing=self._framing, stderr=self._stderr)
+        target = self._target
         if isinstance(target, InProcessAgent):
-            ours, theirs = memory_pair()
             await self.close()
-            self._serving = asyncio.get_running_loop().create_task(target.serve(theirs))
+            ours, theirs = memory_pair()
+            self.failure = None
+            self._serving = asyncio.get_running_loop().create_task(self._serve(target, theirs))
             return ours
-        if not isinstance(target, Transport):
-            raise LocalProtocolError(f"{type(target).__name__} is no command, no Agent and no transport")
-        if self._used:
+        if self._used or not isinstance(target, Transport):
             raise ConnectFailed("a transport can be used once")
         self._used = True
         return target
 
+    async def _serve(self, agent: InProcessAgent, link: Transport) -> None:
+        try:
+            await agent.serve(link)
+        except Exception as error:  # noqa: BLE001 - told to whoever waits for the agent
+            self.failure = error
+        finally:
+            # An agent that gave up would else be waited for.
+            await link.close()
+
     async def close(self) -> None:
         """Let an agent in this process come to its end; a program ends with its transport."""
         serving, self._serving = self._serving, None
-        if serving is not None:
-            _, late = await asyncio.wait([serving], timeout=STOP_SECONDS)
-            for task in late:
-                task.cancel()
-            if not serving.cancelled() and serving.done():
-                serving.exception()
+        if serving is None:
+            return
+        _, late = await asyncio.wait([serving], timeout=STOP_SECONDS)
+        if late:
+            serving.cancel()
+            await asyncio.wait([serving], timeout=STOP_SECONDS)
+
+
+def _argv(target: tuple[Any, ...]) -> tuple[str, ...] | None:
+    if not target or not all(isinstance(part, str | os.PathLike) for part in target):
+        return None
+    return tuple(os.fspath(part) for part in target)
+
+
+def _check(target: tuple[Any, ...]) -> None:
+    expected = "a command of strings, or one Agent, or one transport"
+    if not target:
+        raise LocalProtocolError("name an agent: its command, an Agent, or a transport", field="target")
+    if len(target) > 1:
+        raise LocalProtocolError(f"an agent is {expected}", field="target", expected=expected)
+    given = target[0]
+    if isinstance(given, type) or not isinstance(given, InProcessAgent | Transport):
+        what = given.__name__ if isinstance(given, type) else type(given).__name__
+        raise LocalProtocolError(f"{what} is no command, no Agent and no transport", field="target", expected=expected)

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from accord.errors import AuthRequired, ConnectFailed, LocalProtocolError
 from accord.session.ability import AuthMethod
@@ -21,7 +21,7 @@ async def choose(callback: LoginCallback | None, methods: Sequence[AuthMethod], 
     """The way to log in that the caller wants.
 
     Raises:
-        AuthRequired: It wants none; the exception names those that there are.
+        AuthRequired: It wants none; the exception names those that there are, also where the agent's answer did not.
     """
     if callback is not None and methods:
         wanted = callback(methods)
@@ -33,10 +33,23 @@ async def choose(callback: LoginCallback | None, methods: Sequence[AuthMethod], 
                 known = ", ".join(each.id for each in methods)
                 raise LocalProtocolError(f"the agent has no login {wanted!r}: one of {known}", field="login")
             return method
+    if not error.auth_methods:
+        said = error.data if isinstance(error.data, Mapping) else {}
+        error.data = {**said, "authMethods": [_as_json(each) for each in methods]}
     raise error
 
 
-async def run_in_terminal(argv: Sequence[str], method: AuthMethod, env: Mapping[str, str | None] | None) -> None:
+def _as_json(method: AuthMethod) -> dict[str, Any]:
+    told = {"id": method.id, "name": method.name, "type": method.type, "description": method.description}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+async def run_in_terminal(
+    argv: Sequence[str],
+    method: AuthMethod,
+    env: Mapping[str, str | None] | None,
+    cwd: str | os.PathLike[str] | None = None,
+) -> None:
     """Run the agent's own program with the method's arguments, on the terminal of this process.
 
     Raises:
@@ -49,7 +62,7 @@ async def run_in_terminal(argv: Sequence[str], method: AuthMethod, env: Mapping[
         else:
             environment[name] = value
     try:
-        process = await asyncio.create_subprocess_exec(*argv, *method.args, env=environment)
+        process = await asyncio.create_subprocess_exec(*argv, *method.args, env=environment, cwd=cwd)
     except OSError as error:
         raise ConnectFailed(f"the login program cannot be started: {error.strerror}", argv=tuple(argv)) from error
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import mimetypes
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
@@ -27,7 +28,8 @@ def prompt_blocks(content: Iterable[Promptable], cwd: str, kinds: frozenset[str]
     """The blocks; `kinds` are those that the agent takes beside text and links.
 
     Raises:
-        LocalProtocolError: There is nothing in it, or a block that the agent does not take.
+        LocalProtocolError: There is nothing in it, or something that is no text, path or block, or a block that the
+            agent does not take.
         OSError: A file cannot be read.
     """
     blocks = [_block(item, cwd, kinds) for item in content]
@@ -45,13 +47,27 @@ def _block(item: Promptable, cwd: str, kinds: frozenset[str]) -> Block:
         return Text(item)
     if isinstance(item, os.PathLike):
         return file_block(Path(cwd, item), kinds)
+    if not isinstance(item, Block):
+        what = type(item).__name__
+        raise LocalProtocolError(f"{what} belongs in no prompt", field="prompt", expected="a text, a Path, a block")
     return item
 
 
 def file_block(path: Path, kinds: frozenset[str]) -> Block:
-    """A file as the richest block that the agent takes: image, audio, embedded text, or a link."""
+    """A file as the richest block that the agent takes: image, audio, embedded text, or a link; a directory as a link.
+
+    Raises:
+        LocalProtocolError: It is neither: a FIFO, a device, a socket.
+        OSError: It cannot be read.
+    """
     mime_type, _ = mimetypes.guess_type(path.name)
-    size = path.stat().st_size
+    found = path.stat()
+    if stat.S_ISDIR(found.st_mode):
+        return Link(path.absolute().as_uri(), path.name or str(path))
+    if not stat.S_ISREG(found.st_mode):
+        # To read it could wait for ever.
+        raise LocalProtocolError(f"{path} is no file", field="prompt", expected="a file or a directory")
+    size = found.st_size
     media = (mime_type or "").partition("/")[0]
     if media in {"image", "audio"} and media in kinds and size <= MEDIA_BYTES and mime_type is not None:
         data = base64.b64encode(path.read_bytes()).decode()

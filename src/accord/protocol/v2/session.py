@@ -95,7 +95,11 @@ class ReplayFromStart(Wire, tag_field="type", tag="start"):
     meta: Lenient[Maybe[Metadata]] = UNSET
 
 
-ReplayFrom: TypeAlias = Open[ReplayFromStart]
+class _ReplayFromNowhere(Wire, tag_field="type", tag="_nowhere"):
+    """Nobody sends it: beside a second variant the tag is required, and rule A27 wants a cursor without one refused."""
+
+
+ReplayFrom: TypeAlias = Open[ReplayFromStart | _ReplayFromNowhere]
 
 
 class ResumeSessionRequest(Wire):

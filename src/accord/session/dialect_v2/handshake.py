@@ -69,7 +69,7 @@ def initialize_in(params: v2.InitializeRequest) -> Initialize:
 
 
 def initialized_out(answer: Initialized) -> v2.InitializeResponse:
-    """What an agent says of itself; only who can fork speaks with the types of the draft."""
+    """What an agent says of itself; only who can fork has the capabilities of the draft."""
     abilities = answer.abilities
     words: Any = draft if abilities.fork else v2
     session = words.SessionCapabilities(
@@ -80,14 +80,13 @@ def initialized_out(answer: Initialized) -> v2.InitializeResponse:
     )
     if abilities.fork:
         session.fork = draft.SessionForkCapabilities()
-    response: v2.InitializeResponse = words.InitializeResponse(
+    return v2.InitializeResponse(
         V2.version,
         _peer_out(answer.agent),
         words.AgentCapabilities(session, meta=abilities.meta or UNSET),
         [_method_out(method) for method in abilities.auth_methods] or UNSET,
         answer.meta or UNSET,
     )
-    return response
 
 
 def _prompt_out(abilities: AgentAbilities) -> v2.PromptCapabilities | UnsetType:
