@@ -70,8 +70,8 @@ from accord.session.ask import (
 from accord.session.content import Audio, Image, Link, Resource, Text
 from accord.session.dialect import Words
 from accord.session.dialect_v1 import DIALECT
-from accord.session.dialect_v1.mirror import MADE_FROM
 from accord.session.event import CommandsChanged, MessageChunk, TerminalExit, ToolChanged
+from accord.session.mode import MADE_FROM
 from accord.session.option import Choice, Command, Group, PermissionOption, Select, Toggle
 from accord.session.original import ORIGINAL
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView, ToolContent

@@ -93,7 +93,7 @@ class Link:
         self.connection = Connection(transport, "agent", handlers, editions=editions, strict=strict)
         self._handlers = handlers
         for spoken in DIALECTS:
-            self._speak(spoken)
+            handlers.offer(spoken.edition(drafts=drafts), functools.partial(self._speak, spoken))
         for name in book.requests:
             handlers.on_extension_request(name, functools.partial(self._extension, book.requests[name]))
         for name in book.notifications:

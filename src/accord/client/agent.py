@@ -22,7 +22,6 @@ from accord.client.services import Offer
 from accord.client.session import ClientSession
 from accord.connection import Connection
 from accord.errors import (
-    AccordError,
     AuthRequired,
     ConnectionLost,
     DeadlineExceeded,

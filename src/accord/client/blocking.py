@@ -7,10 +7,10 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import suppress
-from queue import SimpleQueue
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -63,12 +63,18 @@ class _Thread:
         try:
             self._loop.run_forever()
         finally:
+            self._loop.run_until_complete(_ended())
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
             self._loop.close()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Let it run there."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def soon(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Let a plain function run there."""
+        with suppress(RuntimeError):  # the loop is closed: there is nothing to be done any more
+            self._loop.call_soon_threadsafe(function, *arguments)
 
     def wait(self, work: Coroutine[Any, Any, T], on_interrupt: Callable[[], None] | None = None) -> T:
         """Let it run there, and wait for it here. Ctrl+C runs `on_interrupt` first, and is then raised."""
@@ -94,17 +100,17 @@ class _Thread:
 class _Pump:
     """Brings a turn's events from the loop's thread to the caller's, not many at a time."""
 
-    def __init__(self, turn: PromptTurn) -> None:
+    def __init__(self, turn: PromptTurn, thread: _Thread) -> None:
         self._turn = turn
+        self._thread = thread
         self._events: SimpleQueue[Event | BaseException | None] = SimpleQueue()
-        self._room = threading.Semaphore(PUMP_EVENTS)
+        self._room = asyncio.Semaphore(PUMP_EVENTS)
 
     async def run(self) -> None:
         try:
             async with self._turn:
                 async for event in self._turn:
-                    if not self._room.acquire(blocking=False):
-                        await asyncio.to_thread(self._room.acquire)
+                    await self._room.acquire()
                     self._events.put(event)
         except BaseException as error:  # noqa: BLE001 - it belongs to the thread that asked
             self._events.put(error)
@@ -112,15 +118,28 @@ class _Pump:
             self._events.put(None)
 
     def __iter__(self) -> Iterator[Event]:
-        while (event := self._events.get()) is not None:
+        taken = 0
+        while (event := self._next()) is not None:
             if isinstance(event, BaseException):
                 raise event
-            self._room.release()
+            taken += 1
+            if taken == PUMP_EVENTS // 2:
+                self._thread.soon(self._make_room, taken)
+                taken = 0
             yield event
 
-    def let_go(self) -> None:
-        for _ in range(PUMP_EVENTS):
+    def _next(self) -> Event | BaseException | None:
+        while True:
+            with suppress(Empty):
+                return self._events.get(timeout=LOOK_SECONDS)
+
+    def _make_room(self, count: int) -> None:
+        for _ in range(count):
             self._room.release()
+
+    def let_go(self) -> None:
+        """Nobody takes events any more."""
+        self._thread.soon(self._make_room, 2 * PUMP_EVENTS)
 
 
 class BlockingSession:
@@ -143,6 +162,8 @@ class BlockingSession:
         self._servers = servers
         self._wanted = session_id
         self._thread: _Thread | None = None
+        self._turns: list[PromptTurn] = []
+        self._is_closed = False
         self._session: ClientSession | None = None
 
     def __repr__(self) -> str:
@@ -151,7 +172,9 @@ class BlockingSession:
     # --- life
 
     def open(self) -> Self:
-        """Start the agent and the session."""
+        """Start the agent and the session; it cannot be opened again once it is closed."""
+        if self._is_closed:
+            raise RuntimeError("the session is closed: open another one")
         if self._thread is None:
             self._thread = _Thread()
             try:
@@ -168,13 +191,16 @@ class BlockingSession:
         return await self._agent.load_session(self._wanted, self._cwd, roots=self._roots, servers=self._servers)
 
     def close(self) -> None:
-        """End the agent; may be called again."""
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            try:
-                thread.wait(self._agent.close())
-            finally:
-                thread.stop()
+        """End the agent, after a cancel of what it still works at; may be called again."""
+        if self._thread is None:
+            return
+        for turn in self._turns:
+            self._interrupt(turn)
+        thread, self._thread, self._is_closed = self._thread, None, True
+        try:
+            thread.wait(self._agent.close())
+        finally:
+            thread.stop()
 
     def __enter__(self) -> Self:
         return self.open()
@@ -194,23 +220,32 @@ class BlockingSession:
         """
         thread, session = self._there()
         turn = thread.wait(_made(session, content, deadlines))
-        thread.wait(_waited(turn), on_interrupt=lambda: self._interrupt(turn))
+        with self._going_on(turn):
+            thread.wait(_waited(turn), on_interrupt=lambda: self._interrupt(turn))
         return Reply(turn)
 
     def stream(self, *content: Promptable, deadlines: Deadlines | None = None) -> Iterator[Event]:
         """Say something and give every event as it comes; leaving the loop early cancels the turn."""
         thread, session = self._there()
         turn = thread.wait(_made(session, content, deadlines))
-        pump = _Pump(turn)
+        pump = _Pump(turn, thread)
         future = thread.submit(pump.run())
-        try:
-            yield from pump
-        finally:
-            if not future.done():
+        with self._going_on(turn):
+            try:
+                yield from pump
+            finally:
                 pump.let_go()
                 self._interrupt(turn)
-                with suppress(BaseException):
+                with suppress(FutureTimeout, CancelledError):
                     future.result(CANCEL_SECONDS)
+
+    @contextmanager
+    def _going_on(self, turn: PromptTurn) -> Iterator[None]:
+        self._turns.append(turn)
+        try:
+            yield
+        finally:
+            self._turns.remove(turn)
 
     def cancel(self) -> None:
         """Stop the session's work; from another thread, for example."""
@@ -218,8 +253,8 @@ class BlockingSession:
         thread.wait(session.cancel())
 
     def _interrupt(self, turn: PromptTurn) -> None:
-        if self._thread is not None:
-            with suppress(AccordError, FutureTimeout, KeyboardInterrupt):
+        if self._thread is not None and not turn.is_over:
+            with suppress(AccordError, FutureTimeout, CancelledError, KeyboardInterrupt):
                 self._thread.submit(_cancelled(turn)).result(CANCEL_SECONDS)
 
     # --- state
@@ -266,7 +301,12 @@ class BlockingSession:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Await something of the async client in its own loop: `session.run(session.agent.logout())`."""
-        return self._there()[0].wait(work)
+        try:
+            thread, _ = self._there()
+        except RuntimeError:
+            work.close()
+            raise
+        return thread.wait(work)
 
     def _there(self) -> tuple[_Thread, ClientSession]:
         if self._thread is None or self._session is None:
@@ -305,10 +345,45 @@ def _in_thread(callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return callback
 
     async def asked(question: Any) -> Any:
-        answer = await asyncio.to_thread(callback, question)
+        answer = await _called_in_thread(callback, question)
         return await answer if inspect.isawaitable(answer) else answer
 
     return asked
+
+
+async def _called_in_thread(callback: Callable[[Any], Any], question: Any) -> Any:
+    """What it returns. Its thread is its own, and no reason for the program to stay: it may wait for a user."""
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[Any] = loop.create_future()
+
+    def settle(answer: Any, error: BaseException | None) -> None:
+        if not answered.done():
+            if error is None:
+                answered.set_result(answer)
+            else:
+                answered.set_exception(error)
+
+    def call() -> None:
+        answer: Any = None
+        failure: BaseException | None = None
+        try:
+            answer = callback(question)
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+            failure = RuntimeError("the callback ended the thread") if isinstance(error, SystemExit) else error
+        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
+            loop.call_soon_threadsafe(settle, answer, failure)
+
+    threading.Thread(target=call, name="accord-callback", daemon=True).start()
+    return await answered
+
+
+async def _ended() -> None:
+    """End what still runs in this loop."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
 
 
 async def _made(session: ClientSession, content: Sequence[Promptable], deadlines: Deadlines | None) -> PromptTurn:

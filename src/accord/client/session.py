@@ -39,15 +39,13 @@ from accord.session.event import (
     StateChanged,
     WorkError,
 )
-from accord.session.mode import mode_option, with_mode
+from accord.session.mode import MADE_FROM, mode_option, with_made, with_mode
 from accord.session.option import Command, ConfigOption, Select, Toggle
 from accord.session.transcript import Transcript
 
 __all__ = ["ClientSession"]
 
 log = logging.getLogger("accord.client")
-
-MADE_FROM = "accord/made-from"
 
 
 class Line(Protocol):
@@ -218,6 +216,8 @@ class ClientSession:
     def _happen(self, event: Event) -> Awaitable[None] | None:
         if self._echo and type(event) is MessageChunk and event.speaker == "user" and self._is_echo(event):
             return None
+        if type(event) is ConfigChanged:
+            event = ConfigChanged(with_made(event.options, self.options), event.meta)
         self.transcript.fold(event)
         pause: Awaitable[None] | None = None
         if self._turns:
@@ -245,9 +245,9 @@ class ClientSession:
         """A new process has it: nothing of what the old one said is repeated."""
         self._ear = dialect.ear()
 
-    def happen(self, event: Event) -> None:
-        """Something that the agent said in a question."""
-        self._happen(event)
+    def happen(self, event: Event) -> Awaitable[None] | None:
+        """Something that the agent said in a question, or that was done for it; who can should await what it gives."""
+        return self._happen(event)
 
     def _is_echo(self, event: MessageChunk) -> bool:
         """Whether an agent repeats the prompt, which is in the transcript already."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import shlex
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from accord.errors import ResourceNotFound
 from accord.session.agent_ask import (
@@ -24,16 +25,24 @@ from accord.workspace import Command, Exit, Workspace, start_command
 
 __all__ = ["ClientTerminals"]
 
+Tell: TypeAlias = Callable[[Event], Awaitable[None] | None]
+
+# What an agent may have us keep of a terminal's output, whatever it asks for.
+MAX_OUTPUT_BYTES = 16 * 1024 * 1024
+# What the transcript shows of it, and with how much that begins anew when it is more.
 SCREEN_BYTES = 1024 * 1024
+SCREEN_REST_BYTES = SCREEN_BYTES // 4
+# How long the last events of terminals may wait for somebody to take them when all is over.
+LAST_EVENTS_SECONDS = 1.0
 
 
 class ClientTerminals:
     """One session's terminals. What they print is also told as events, so that the transcript shows them.
 
-    `tell` gets those events. With `pty` the programs see a terminal.
+    `tell` gets those events; what it returns is awaited before more is told. With `pty` the programs see a terminal.
     """
 
-    def __init__(self, workspace: Callable[[], Workspace], tell: Callable[[Event], None], *, pty: bool = False) -> None:
+    def __init__(self, workspace: Callable[[], Workspace], tell: Tell, *, pty: bool = False) -> None:
         self._workspace = workspace
         self._tell = tell
         self._pty = pty
@@ -50,19 +59,19 @@ class ClientTerminals:
         terminal_id = f"terminal-{secrets.token_hex(8)}"
         workspace = self._workspace()
         cwd = ask.cwd or str(workspace.roots[0])
-        self._tell(TerminalChanged(terminal_id, command=shlex.join([ask.command, *ask.args]), cwd=cwd))
         screen = _Screen(terminal_id, self._tell)
         command = await start_command(
             [ask.command, *ask.args],
             cwd=cwd,
             within=workspace,
             env=dict(ask.env),
-            output_byte_limit=ask.output_byte_limit,
+            output_byte_limit=_at_most(MAX_OUTPUT_BYTES, ask.output_byte_limit),
             pty=self._pty,
             on_output=screen.feed,
         )
-        self._commands[terminal_id] = screen.command = command
-        watcher = asyncio.get_running_loop().create_task(self._watch(terminal_id, command))
+        self._commands[terminal_id] = command
+        self._tell(TerminalChanged(terminal_id, command=shlex.join([ask.command, *ask.args]), cwd=cwd))
+        watcher = asyncio.get_running_loop().create_task(screen.watch(command))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
         return TerminalStarted(terminal_id)
@@ -93,15 +102,12 @@ class ClientTerminals:
         """End all of them."""
         commands, self._commands = list(self._commands.values()), {}
         await asyncio.gather(*(command.release() for command in commands), return_exceptions=True)
-        watchers = list(self._watchers)
-        for watcher in watchers:
-            watcher.cancel()
-        if watchers:
-            await asyncio.wait(watchers)
-
-    async def _watch(self, terminal_id: str, command: Command) -> None:
-        ended = await command.wait()
-        self._tell(TerminalChanged(terminal_id, exit=_exit(ended)))
+        if self._watchers:
+            _, late = await asyncio.wait(self._watchers, timeout=LAST_EVENTS_SECONDS)
+            for watcher in late:
+                watcher.cancel()
+            if late:
+                await asyncio.wait(late)
 
     def _find(self, terminal_id: str) -> Command:
         command = self._commands.get(terminal_id)
@@ -112,22 +118,72 @@ class ClientTerminals:
 
 
 class _Screen:
-    """What is told of a terminal's output: all of it, until that is more than anybody reads; then its end."""
+    """What is told of a terminal's output: all of it, until that is more than anybody reads; then its end.
 
-    def __init__(self, terminal_id: str, tell: Callable[[Event], None]) -> None:
-        self.command: Command | None = None
+    Whoever is slow to take it gets its end too: what waits is bounded, and the program is never held up.
+    """
+
+    def __init__(self, terminal_id: str, tell: Tell) -> None:
         self._id = terminal_id
         self._tell = tell
-        self._told_bytes = 0
+        self._shown = bytearray()
+        """What the transcript has; kept, because a rest of it is where it begins anew."""
+        self._held = bytearray()
+        """What came while nobody took anything."""
+        self._is_behind = False
+        self._pause: Awaitable[None] | None = None
+        self._more = asyncio.Event()
 
     def feed(self, data: bytes) -> None:
-        self._told_bytes += len(data)
-        if self._told_bytes <= SCREEN_BYTES or self.command is None:
-            self._tell(TerminalOutput(self._id, data))
+        """The next piece; told at once, unless what was told before still waits."""
+        if self._pause is None and not self._held:
+            self._pause = self._show(data)
+            if self._pause is not None:
+                self._more.set()
             return
-        kept = self.command.output_bytes[-SCREEN_BYTES // 4 :]
-        self._told_bytes = len(kept)
-        self._tell(TerminalChanged(self._id, output=kept))
+        self._held += data
+        if len(self._held) > SCREEN_BYTES:
+            self._is_behind = True
+            del self._held[:-SCREEN_REST_BYTES]
+        self._more.set()
+
+    async def watch(self, command: Command) -> None:
+        """Tell what had to wait, and the end."""
+        ending = asyncio.ensure_future(command.wait())
+        try:
+            while not ending.done():
+                more = asyncio.ensure_future(self._more.wait())
+                try:
+                    await asyncio.wait([ending, more], return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    more.cancel()
+                await self._catch_up()
+            self._tell(TerminalChanged(self._id, exit=_exit(ending.result())))
+        finally:
+            ending.cancel()
+
+    async def _catch_up(self) -> None:
+        self._more.clear()
+        while self._pause is not None or self._held:
+            if self._pause is not None:
+                await self._pause
+            held, self._held = bytes(self._held), bytearray()
+            self._pause = self._show(held) if held else None
+
+    def _show(self, data: bytes) -> Awaitable[None] | None:
+        if not self._is_behind and len(self._shown) + len(data) <= SCREEN_BYTES:
+            self._shown += data
+            return self._tell(TerminalOutput(self._id, data))
+        if self._is_behind:
+            self._shown.clear()
+        self._is_behind = False
+        self._shown += data
+        del self._shown[:-SCREEN_REST_BYTES]
+        return self._tell(TerminalChanged(self._id, output=bytes(self._shown)))
+
+
+def _at_most(limit: int, wanted: int | None) -> int:
+    return limit if wanted is None else max(0, min(limit, wanted))
 
 
 def _exit(ended: Exit) -> TerminalExit:

@@ -186,12 +186,14 @@ class PromptTurn:
         self._waiting.append(event)
         if self._news is not None:
             self._news.set()
-        return None if len(self._waiting) < MAX_WAITING else self._wait_for_room()
+        return None if len(self._waiting) < MAX_WAITING else _Pause(self)
 
-    async def _wait_for_room(self) -> None:
+    async def wait_for_room(self) -> None:
+        """Return when somebody takes events again, or nobody will."""
         if self._listening and len(self._waiting) >= MAX_WAITING:
-            self.rest()
-            self._room = asyncio.Event()
+            if self._room is None:
+                self.rest()
+                self._room = asyncio.Event()
             await self._room.wait()
 
     def _make_room(self) -> None:
@@ -226,6 +228,16 @@ class PromptTurn:
         if self.error is not None and not self._told:
             self._told = True
             raise self.error
+
+
+class _Pause:
+    """To be awaited, by whoever can; not a coroutine, because not everybody can."""
+
+    def __init__(self, turn: PromptTurn) -> None:
+        self._turn = turn
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._turn.wait_for_room().__await__()
 
 
 def _look(task: asyncio.Task[Any]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 from accord.errors import LocalProtocolError
+from accord.protocol.edition import Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 
 __all__ = ["Arrival", "Handler", "Handlers"]
@@ -43,6 +44,7 @@ class Handlers:
     def __init__(self) -> None:
         self.by_method: dict[Method, Handler] = {}
         self.arrivals: dict[Method, Arrival[Any]] = {}
+        self._offers: dict[Edition, Callable[[], None]] = {}
         self.extension_requests: dict[str, Handler] = {}
         self.extension_notifications: dict[str, Handler] = {}
 
@@ -60,6 +62,23 @@ class Handlers:
         For what must not wait behind a handler: a cancel, the arrival of a prompt. The hook must not block.
         """
         self.arrivals[method] = hook
+
+    def offer(self, edition: Edition, register: Callable[[], None]) -> None:
+        """Speak an edition too, for agents: `register` is called when a client selects it, and registers its handlers.
+
+        So an agent that offers every edition imports the one that is spoken.
+        """
+        self._offers[edition] = register
+
+    def offers(self, edition: Edition) -> bool:
+        """Whether somebody would handle its `initialize`."""
+        return edition in self._offers or (edition.imported and edition.initialize in self.by_method)
+
+    def select(self, edition: Edition) -> None:
+        """A client selected an edition: from now on its handlers are there."""
+        register = self._offers.pop(edition, None)
+        if register is not None:
+            register()
 
     def on_extension_request(self, name: str, handler: AnyHandler) -> None:
         """Answer an extension request: params as plain JSON in, result as plain JSON out."""

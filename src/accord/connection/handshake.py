@@ -36,8 +36,7 @@ class Handshake:
     @property
     def offered(self) -> list[Edition]:
         """The editions whose `initialize` somebody handles."""
-        handled = self._handlers.by_method
-        return [edition for edition in self._editions if edition.imported and edition.initialize in handled]
+        return [edition for edition in self._editions if self._handlers.offers(edition)]
 
     def select(self, params: Any) -> Selection | ErrorObject:
         """What the raw params of an `initialize` select, or the error to answer; `edition` is not changed yet."""

@@ -377,6 +377,7 @@ class Reception:
         if isinstance(selection, ErrorObject):
             self._answers.refuse(request.id, selection, request.method, batch)
             return
+        self._handlers.select(selection.edition)
         method = selection.edition.initialize
         try:
             typed = self._codec.convert(method.params, complete(params, selection))
