@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
+import msgspec
+
 from accord.protocol.edition import Edition
 from accord.protocol.method import NotificationMethod, RequestMethod
 from accord.session.ability import ClientAbilities
@@ -47,8 +49,7 @@ class Ear(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """How one edition asks one thing and answers it.
 
     `ask` is the kind of ask; an edition may have several rows for one (load and resume). `hear` and `say_answer` are

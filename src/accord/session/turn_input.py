@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from accord.session.event import Background, StopReason, WorkError
 
@@ -31,93 +32,79 @@ Key: TypeAlias = Hashable
 """How the caller names a prompt or a question; each name is used once."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptArrived:
+class PromptArrived(msgspec.Struct, frozen=True):
     """A prompt was read, and is one that the session can take."""
 
     prompt: Key
 
 
-@dataclass(frozen=True, slots=True)
-class PromptInserted:
+class PromptInserted(msgspec.Struct, frozen=True):
     """An `Insert` is done: the user's message has its place and is kept."""
 
     prompt: Key
 
 
-@dataclass(frozen=True, slots=True)
-class InsertionFailed:
+class InsertionFailed(msgspec.Struct, frozen=True):
     """An `Insert` could not be done: the message is nowhere."""
 
     prompt: Key
     error: WorkError
 
 
-@dataclass(frozen=True, slots=True)
-class PromptWithdrawn:
+class PromptWithdrawn(msgspec.Struct, frozen=True):
     """The client takes one prompt back (`$/cancel_request`)."""
 
     prompt: Key
 
 
-@dataclass(frozen=True, slots=True)
-class WorkStarted:
+class WorkStarted(msgspec.Struct, frozen=True):
     """The agent works in the foreground without having been prompted; a handler's end ends it."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionAsked:
+class QuestionAsked(msgspec.Struct, frozen=True):
     """The user was asked something; `blocking` if nothing else goes on until the answer."""
 
     question: Key
     blocking: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionAnswered:
+class QuestionAnswered(msgspec.Struct, frozen=True):
     """A question has its answer, whatever it is."""
 
     question: Key
 
 
-@dataclass(frozen=True, slots=True)
-class CancelAsked:
+class CancelAsked(msgspec.Struct, frozen=True):
     """The client wants the foreground to stop."""
 
 
-@dataclass(frozen=True, slots=True)
-class HandlerFinished:
+class HandlerFinished(msgspec.Struct, frozen=True):
     """The handler came to its end."""
 
     stop_reason: StopReason = "end_turn"
 
 
-@dataclass(frozen=True, slots=True)
-class HandlerFailed:
+class HandlerFailed(msgspec.Struct, frozen=True):
     """The handler raised."""
 
     error: WorkError
 
 
-@dataclass(frozen=True, slots=True)
-class HandlerCancelled:
+class HandlerCancelled(msgspec.Struct, frozen=True):
     """The handler was aborted, whoever did it."""
 
 
-@dataclass(frozen=True, slots=True)
-class BackgroundChanged:
+class BackgroundChanged(msgspec.Struct, frozen=True):
     """All that goes on beside the turns; the end of what is gone was told before (A45)."""
 
     background: tuple[Background, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CloseAsked:
+class CloseAsked(msgspec.Struct, frozen=True):
     """The session is to end."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLost:
+class ConnectionLost(msgspec.Struct, frozen=True):
     """Nobody is there any more."""
 
 

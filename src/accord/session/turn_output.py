@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from accord.session.event import StateChanged, StopReason, WorkError
 from accord.session.turn_input import Input, Key
@@ -30,95 +31,81 @@ __all__ = [
 TurnState: TypeAlias = Literal["idle", "inserting", "running", "requires_action", "cancelling", "closing", "closed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(msgspec.Struct, frozen=True):
     """Give the prompt its place and keep it; say `PromptInserted` or `InsertionFailed` when that is done."""
 
     prompt: Key
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(msgspec.Struct, frozen=True):
     """Nothing: the prompt waits here for its turn."""
 
     prompt: Key
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """Start the handler; say how it ended."""
 
     prompt: Key
 
 
-@dataclass(frozen=True, slots=True)
-class CancelHandler:
+class CancelHandler(msgspec.Struct, frozen=True):
     """Cancel whatever works in the foreground; say how it ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retire:
+class Retire(msgspec.Struct, frozen=True):
     """Stop waiting for these answers; they count as not approved."""
 
     questions: tuple[Key, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerInserted:
+class AnswerInserted(msgspec.Struct, frozen=True):
     """Answer with the id of the user's message."""
 
     prompt: Key
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerStopped:
+class AnswerStopped(msgspec.Struct, frozen=True):
     """Answer with a stop reason."""
 
     prompt: Key
     stop_reason: StopReason
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFailed:
+class AnswerFailed(msgspec.Struct, frozen=True):
     """Answer with an error."""
 
     prompt: Key
     error: WorkError
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerWithdrawn:
+class AnswerWithdrawn(msgspec.Struct, frozen=True):
     """Answer with -32800."""
 
     prompt: Key
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerClosed:
+class AnswerClosed(msgspec.Struct, frozen=True):
     """Answer as for a session that is not there (-32002)."""
 
     prompt: Key
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(msgspec.Struct, frozen=True):
     """Report the state; an edition without such reports has no words for it."""
 
     state: StateChanged
 
 
-@dataclass(frozen=True, slots=True)
-class StopBackground:
+class StopBackground(msgspec.Struct, frozen=True):
     """Stop what goes on beside the turns; say `BackgroundChanged` when it is over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(msgspec.Struct, frozen=True):
     """The session is over: answer who asked for it, free what it held."""
 
 
-@dataclass(frozen=True, slots=True)
-class Illegal:
+class Illegal(msgspec.Struct, frozen=True):
     """This cannot happen in this state; nothing was changed."""
 
     state: TurnState
