@@ -13,6 +13,13 @@ from accord.version import VERSION
 
 if TYPE_CHECKING:
     from accord.agent import Agent, Elicitation, Extension, Permission, Session, Tool, ToolFailed, Turn
+    from accord.agent.mcp.errors import (
+        McpError,
+    )
+    from accord.agent.terminal import (
+        CommandOutcome,
+        Terminal,
+    )
     from accord.client import (
         BlockingSession,
         ClientSession,
@@ -63,15 +70,33 @@ if TYPE_CHECKING:
     from accord.session.ask import McpServer
     from accord.session.content import Annotations, Audio, Image, Link, Resource, Text
     from accord.session.event import PlanEntry
-    from accord.session.option import Choice, Group, PermissionOption
+    from accord.session.option import (
+        Choice,
+        Command,
+        Group,
+        PermissionOption,
+    )
     from accord.session.tool import Diff, FileChange, Location
     from accord.session.transcript import Transcript
     from accord.stores import MemoryStore, SqliteStore, Store, check_store
     from accord.transport import Transport, check_transport, memory_pair, open_stdio, spawn
+    from accord.workspace import (
+        Workspace,
+        WorkspaceError,
+    )
 
 __version__ = VERSION
 
 _HOMES = {
+    "accord.workspace": (
+        "Workspace",
+        "WorkspaceError",
+    ),
+    "accord.agent.mcp.errors": ("McpError",),
+    "accord.agent.terminal": (
+        "CommandOutcome",
+        "Terminal",
+    ),
     "accord.agent": ("Agent", "Elicitation", "Extension", "Permission", "Session", "Tool", "ToolFailed", "Turn"),
     "accord.client": (
         "BlockingSession",
@@ -123,7 +148,12 @@ _HOMES = {
     "accord.session.ask": ("McpServer",),
     "accord.session.content": ("Annotations", "Audio", "Image", "Link", "Resource", "Text"),
     "accord.session.event": ("PlanEntry",),
-    "accord.session.option": ("Choice", "Group", "PermissionOption"),
+    "accord.session.option": (
+        "Choice",
+        "Command",
+        "Group",
+        "PermissionOption",
+    ),
     "accord.session.tool": ("Diff", "FileChange", "Location"),
     "accord.session.transcript": ("Transcript",),
     "accord.stores": ("MemoryStore", "SqliteStore", "Store", "check_store"),
@@ -146,6 +176,8 @@ __all__ = [
     "CallTimeout",
     "Choice",
     "ClientSession",
+    "Command",
+    "CommandOutcome",
     "ConnectFailed",
     "Connection",
     "ConnectionLost",
@@ -168,6 +200,7 @@ __all__ = [
     "Link",
     "LocalProtocolError",
     "Location",
+    "McpError",
     "McpServer",
     "MemoryStore",
     "MethodNotFound",
@@ -194,6 +227,7 @@ __all__ = [
     "SqliteStore",
     "Store",
     "StoreError",
+    "Terminal",
     "Text",
     "Tool",
     "ToolFailed",
@@ -204,6 +238,8 @@ __all__ = [
     "Unknown",
     "UnsupportedVersion",
     "UrlQuestion",
+    "Workspace",
+    "WorkspaceError",
     "__version__",
     "check_store",
     "check_transport",

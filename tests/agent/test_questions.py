@@ -69,6 +69,18 @@ async def test_only_an_option_that_was_offered_and_allows_is_a_permission(
 
 
 @IN_EVERY_EDITION
+@pytest.mark.parametrize("subject", ["bare", "command"])
+@pytest.mark.parametrize(("option", "status"), [("allow", "completed"), ("reject", "failed")])
+async def test_a_question_about_no_tool_call_leaves_none_open(
+    edition: str, subject: str, option: str, status: str
+) -> None:
+    heard = await run(asking(subject), edition, choose(option))
+    statuses = [call["status"] for call in heard.tools().values()]
+    # v2 can ask without one; the others had to show one, and end it.
+    assert statuses == ([] if edition == "v2" else [status])
+
+
+@IN_EVERY_EDITION
 async def test_a_question_about_a_tool_call_shows_what_it_is_about(edition: str) -> None:
     heard = await run(asking(), edition, allow)
     (request,) = heard.requests(PERMISSION)
@@ -379,3 +391,16 @@ async def test_an_extension_of_the_client_can_be_called_and_told(edition: str) -
         heard = await hand.turn(await hand.new_session())
     assert heard.text == "{'twice': 4}"
     assert {"jsonrpc": "2.0", "method": "_tell", "params": {"n": 1}} in heard.messages
+
+
+@WITH_FORMS
+async def test_the_end_of_what_was_begun_at_an_address_can_be_told(edition: str) -> None:
+    async def reply(turn: Turn) -> None:
+        visited = await turn.elicit_url("Please log in", "https://example.org/login")
+        assert visited.id is not None
+        await turn.client.end_elicitation(visited.id)
+
+    heard = await run(reply, edition, lambda _: {"action": "accept"}, **ELICITS)
+    (asked,) = heard.requests(ELICITATION)
+    told = [each for each in heard.messages if each.get("method") == "elicitation/complete"]
+    assert [each["params"]["elicitationId"] for each in told] == [asked["params"]["elicitationId"]]

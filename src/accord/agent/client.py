@@ -8,8 +8,9 @@ from typing import Any
 from accord.connection import Connection
 from accord.errors import LocalProtocolError
 from accord.session.ability import ClientAbilities, Peer
-from accord.session.ask import ElicitForm, ElicitUrl
+from accord.session.ask import AskPermission, ElicitationDone, ElicitForm, ElicitUrl
 from accord.session.dialect import Dialect
+from accord.session.event import ToolChanged
 
 __all__ = ["Client"]
 
@@ -44,6 +45,16 @@ class Client:
             known = ", ".join(sorted(ABILITIES))
             raise LocalProtocolError(f"there is no ability {what!r}: one of {known}", field=what)
         return ability(self)
+
+    def stand_in(self, ask: AskPermission) -> ToolChanged | None:
+        """The tool call that a question about none is asked under in this edition. For the framework."""
+        return self._dialect.stand_in(ask)
+
+    async def end_elicitation(self, elicitation_id: str) -> None:
+        """Tell the client that what was begun at an address is finished, where the edition has words for that."""
+        method, say = self._dialect.elicitation_done, self._dialect.say_elicitation_done
+        if method is not None and say is not None and self.abilities.elicit_url:
+            await self._connection.notify(method, say(ElicitationDone(elicitation_id)))
 
     def speaks(self, ask: type[Any]) -> bool:
         """Whether the edition has words for an ask at all."""

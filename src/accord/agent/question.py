@@ -54,10 +54,14 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """What a user did with a form or an address; true if it was accepted. `content` are a form's values."""
+    """What a user did with a form or an address; true if it was accepted. `content` are a form's values.
+
+    `id` is that of an address; `Client.end_elicitation` takes it when what was begun there is finished.
+    """
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, Any]
+    id: str | None = None
 
     def __bool__(self) -> bool:
         return self.action == "accept"

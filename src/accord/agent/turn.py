@@ -299,6 +299,11 @@ class Turn:
         )
         answer = await self._question(ask)
         permission = Permission.chosen(answer and answer.option, options)
+        stand_in = self.client.stand_in(ask)
+        if stand_in is not None:
+            # The client was shown a tool call for want of other words: it must not stay open there.
+            stand_in.status = "completed" if permission else "cancelled"
+            await self._outlet.tell(stand_in, keep=False)
         if isinstance(subject, Tool) and not subject.finished:
             await self._after(subject, title, permission)
         return permission
@@ -345,9 +350,10 @@ class Turn:
     async def _elicit(self, ask: ElicitForm | ElicitUrl, ability: str) -> Elicitation:
         # Where it cannot be asked, to ask says why; nobody is told that the user is waited for.
         answer = await (self._question(ask) if self.can(ability) else self._asker.ask(ask))
+        name = ask.elicitation_id if isinstance(ask, ElicitUrl) else None
         if answer is None:
-            return Elicitation("cancel", {})
-        return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {})
+            return Elicitation("cancel", {}, name)
+        return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {}, name)
 
     async def _question(self, ask: Any) -> Any:
         self._check()

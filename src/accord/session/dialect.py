@@ -15,8 +15,8 @@ import msgspec
 from accord.protocol.edition import Edition
 from accord.protocol.method import NotificationMethod, RequestMethod
 from accord.session.ability import ClientAbilities
-from accord.session.ask import Cancel, ElicitationDone, SessionOpened
-from accord.session.event import Event
+from accord.session.ask import AskPermission, Cancel, ElicitationDone, SessionOpened
+from accord.session.event import Event, ToolChanged
 from accord.session.turn import AnswerRule
 
 __all__ = ["Dialect", "Ear", "Voice", "Words"]
@@ -92,6 +92,8 @@ class Dialect:
     hear_cancel: Callable[[Any], Cancel]
     left_over: Callable[[SessionOpened], list[Event]]
     """What the answer to an opening has no place for, so that it must be told as events behind it."""
+    stand_in: Callable[[AskPermission], ToolChanged | None] = lambda _: None
+    """The tool call that a question about none was asked under, so that it can be ended when that is answered."""
     elicitation_done: NotificationMethod[Any] | None = None
     say_elicitation_done: Callable[[ElicitationDone], Any] | None = None
     hear_elicitation_done: Callable[[Any], ElicitationDone] | None = None

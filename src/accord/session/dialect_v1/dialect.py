@@ -259,6 +259,7 @@ DIALECT = Dialect(
     say_cancel=asking.cancel_out,
     hear_cancel=asking.cancel_in,
     left_over=opening.left_over,
+    stand_in=permission.stand_in,
     elicitation_done=v1.ELICITATION_COMPLETE,
     say_elicitation_done=elicitation.elicitation_done_out,
     hear_elicitation_done=elicitation.elicitation_done_in,

@@ -1,7 +1,8 @@
 """Modes and models in v1: two selects among the config options, told a second time in the words of before.
 
 Rule 55: an agent tells both, a client that knows options uses those. An agent that has only the older words gets its
-option made here, marked with `MADE_FROM`, because it must be set in the older words too: `modes` by `SetMode`, `models` by `SetModel`.
+option made here, marked with `MADE_FROM`, because it must be set in the older words too: `modes` by `SetMode`, `models`
+by `SetModel`.
 """
 
 from accord.protocol import v1
@@ -11,6 +12,7 @@ from accord.session.option import Choice, ConfigOption, Select
 from accord.session.presence import given, told
 
 __all__ = ["mirrored_in", "models_out", "modes_out"]
+
 
 def modes_out(options: list[ConfigOption]) -> v1.SessionModeState | UnsetType:
     """The modes, where an option stands for them."""

@@ -57,6 +57,14 @@ def _subject(ask: AskPermission) -> ToolChanged:
     )
 
 
+def stand_in(ask: AskPermission) -> ToolChanged | None:
+    """The tool call that was made for a question about none."""
+    if ask.tool is not None or (ask.command is not None and ask.command.tool_id is not None):
+        return None
+    made = _subject(ask)
+    return ToolChanged(made.id, title=made.title, kind=made.kind)
+
+
 def _tool(ask: AskPermission, tool: ToolChanged) -> ToolChanged:
     if ask.title is not None:
         tool = msgspec.structs.replace(tool, title=ask.title)

@@ -135,6 +135,14 @@ def _call_of(ask: AskPermission) -> ToolChanged:
     return msgspec.structs.replace(call, title=ask.title or call.title, content=content)
 
 
+def stand_in(ask: AskPermission) -> ToolChanged | None:
+    """The tool call that was made for a question about none."""
+    if ask.tool is not None or (ask.command is not None and ask.command.tool_id is not None):
+        return None
+    made = _call_of(ask)
+    return ToolChanged(made.id, title=made.title, kind=made.kind)
+
+
 def _subject_of(ask: AskPermission) -> ToolChanged:
     if ask.tool is not None:
         return ask.tool

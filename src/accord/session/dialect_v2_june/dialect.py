@@ -161,4 +161,5 @@ DIALECT = Dialect(
     say_cancel=asking.cancel_out,
     hear_cancel=asking.cancel_in,
     left_over=opening.left_over,
+    stand_in=asking.stand_in,
 )
