@@ -194,7 +194,7 @@ class BlockingSession:
         """End the agent, after a cancel of what it still works at; may be called again."""
         if self._thread is None:
             return
-        for turn in self._turns:
+        for turn in list(self._turns):
             self._interrupt(turn)
         thread, self._thread, self._is_closed = self._thread, None, True
         try:
@@ -261,8 +261,10 @@ class BlockingSession:
 
     @property
     def session(self) -> ClientSession:
-        """The session underneath; read it, and await nothing of it here."""
-        return self._there()[1]
+        """The session underneath, also after its end; read it, and await nothing of it here."""
+        if self._session is None:
+            raise RuntimeError("the session is not open: use `with accord.open(...) as session:`")
+        return self._session
 
     @property
     def agent(self) -> RemoteAgent:
@@ -369,7 +371,9 @@ async def _called_in_thread(callback: Callable[[Any], Any], question: Any) -> An
         try:
             answer = callback(question)
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
-            failure = RuntimeError("the callback ended the thread") if isinstance(error, SystemExit) else error
+            # No future may hold these, or they would end the loop.
+            unfit = isinstance(error, SystemExit | StopIteration | KeyboardInterrupt)
+            failure = RuntimeError(f"the callback raised {type(error).__name__}") if unfit else error
         with suppress(RuntimeError):  # nobody waits any more: the loop is closed
             loop.call_soon_threadsafe(settle, answer, failure)
 

@@ -1,0 +1,13 @@
+"""Ask any agent one thing and print what it says: `python ask.py "Explain this repository" -- gemini --acp`.
+
+The blocking client: for scripts and notebooks.
+"""
+
+import sys
+
+import accord
+
+question, _, *command = sys.argv[1:]
+
+with accord.open(*command, permission=accord.Policy(["allow read", "allow search"])) as session:
+    print(session.ask(question))

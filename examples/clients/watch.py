@@ -1,0 +1,42 @@
+"""Watch an agent at work on a rich terminal: its text as Markdown, its plan and tool calls as they change.
+
+`pip install rich`, then `python watch.py "Explain this repository" -- gemini --acp`.
+"""
+
+import asyncio
+import sys
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.text import Text
+
+import accord
+
+MARKS = {"pending": "·", "in_progress": "▸", "completed": "✓", "failed": "✗", "cancelled": "✗"}
+
+
+def picture(session: accord.ClientSession, said: str) -> RenderableType:
+    """The transcript is live state: a picture of it is all that a screen needs."""
+    plan = [entry for plan in session.transcript.plans.values() for entry in plan.entries]
+    steps = [Text(f"{MARKS.get(entry.status, '·')} {entry.content}", style="cyan") for entry in plan]
+    calls = [
+        Text(f"{MARKS.get(call.status, '▸')} {call.kind}  {call.title}", style="yellow")
+        for call in session.transcript.tool_calls.values()
+    ]
+    return Group(*steps, *calls, Markdown(said))
+
+
+async def main(text: str, command: list[str]) -> None:
+    """One prompt, repainted a few times a second however fast the agent talks."""
+    async with accord.connect(*command, permission=accord.Policy(["allow read", "allow search"])) as agent:
+        session = await agent.new_session()
+        with Live(refresh_per_second=10) as live:
+            async with session.prompt(text) as turn:
+                async for _ in turn:
+                    live.update(picture(session, turn.text))
+            live.update(picture(session, turn.text))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[3:]))

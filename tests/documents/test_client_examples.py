@@ -1,0 +1,82 @@
+"""Each example client runs as a program against an example agent, and prints what its docstring promises."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ECHO = [sys.executable, str(EXAMPLES / "agents" / "echo.py")]
+REPLACER = [sys.executable, str(EXAMPLES / "agents" / "permission.py")]
+STREAMING = [sys.executable, str(EXAMPLES / "agents" / "streaming.py")]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("the colour of the sea\n")
+
+    def started(name: str, *arguments: str, answers: str = "") -> str:
+        program = str(EXAMPLES / "clients" / name)
+        done = subprocess.run(
+            [sys.executable, program, *arguments],
+            cwd=folder,
+            input=answers,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    return started
+
+
+def test_ask_prints_what_the_agent_says(run: object) -> None:
+    assert "hello" in run("ask.py", "hello", "--", *ECHO)  # type: ignore[operator]
+
+
+def test_policy_asks_about_what_no_rule_covers_and_writes_always_down(run: object, tmp_path: Path) -> None:
+    said = run(  # type: ignore[operator]
+        "policy.py", "replace colour by color in notes.txt", "--", *REPLACER, answers="2\n"
+    )
+
+    assert "Edit notes.txt" in said
+    assert "I changed notes.txt." in said
+    assert (tmp_path / "project" / "notes.txt").read_text() == "the color of the sea\n"
+    assert (tmp_path / "project" / "rules.txt").read_text() == "allow edit\n"
+
+
+def test_watch_shows_plan_calls_and_text(run: object) -> None:
+    said = run("watch.py", "colour", "--", *STREAMING)  # type: ignore[operator]
+
+    assert "✓" in said
+    assert "colour" in said
+
+
+def test_two_agents_talk(run: object) -> None:
+    echo = " ".join(ECHO)
+    said = run("dialogue.py", "well?", "3", echo, echo)  # type: ignore[operator]
+
+    assert [line.partition(":")[0] for line in said.splitlines() if ":" in line][:3] == ["first", "second", "first"]
+
+
+def test_one_prompt_goes_to_several_agents_and_a_failing_one_disturbs_nobody(run: object) -> None:
+    said = run("fan_out.py", "hello", " ".join(ECHO), "no-such-agent", " ".join(ECHO))  # type: ignore[operator]
+
+    assert said.count("[end_turn") == 2
+    assert "ConnectFailed" in said
+
+
+def test_the_example_pytest_passes(tmp_path: Path) -> None:
+    program = str(EXAMPLES / "clients" / "test_repository.py")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
