@@ -18,6 +18,7 @@ from accord.client.door import Door
 from accord.client.handshake import plan_for
 from accord.client.inbox import Inbox
 from accord.client.login import LoginCallback, choose, run_in_terminal
+from accord.client.reopening import reopen
 from accord.client.services import Offer
 from accord.client.session import ClientSession
 from accord.connection import Connection
@@ -289,14 +290,8 @@ class RemoteAgent:
 
     async def _reopen_as_able(self, session: ClientSession, *, replay: bool) -> SessionOpened:
         ask = ReopenSession(session.id, session.cwd, list(session.roots[1:]), session.servers, replay)
-        if not replay and not self._can_resume and self.abilities.load:
-            # It can only tell everything again: let it, and do not listen.
-            ask.replay = True
-            with self._inbox.deaf(session.id):
-                opened: SessionOpened = await self._gated(ask)
-            return opened
-        answer: SessionOpened = await self._gated(ask)
-        return answer
+        can_load = self.abilities.load
+        return await reopen(ask, self._gated, self._inbox.deaf, can_resume=self._can_resume, can_load=can_load)
 
     def _make(self, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any]) -> ClientSession:
         session = ClientSession(self, session_id, cwd, roots, servers, self._deadlines)

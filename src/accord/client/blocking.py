@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager, suppress
@@ -105,12 +105,15 @@ class _Pump:
         self._thread = thread
         self._events: SimpleQueue[Event | BaseException | None] = SimpleQueue()
         self._room = asyncio.Semaphore(PUMP_EVENTS)
+        self._is_left = False
 
     async def run(self) -> None:
         try:
             async with self._turn:
                 async for event in self._turn:
                     await self._room.acquire()
+                    if self._is_left:
+                        break
                     self._events.put(event)
         except BaseException as error:  # noqa: BLE001 - it belongs to the thread that asked
             self._events.put(error)
@@ -139,7 +142,8 @@ class _Pump:
 
     def let_go(self) -> None:
         """Nobody takes events any more."""
-        self._thread.soon(self._make_room, 2 * PUMP_EVENTS)
+        self._is_left = True
+        self._thread.soon(self._make_room, 1)
 
 
 class BlockingSession:
@@ -224,7 +228,7 @@ class BlockingSession:
             thread.wait(_waited(turn), on_interrupt=lambda: self._interrupt(turn))
         return Reply(turn)
 
-    def stream(self, *content: Promptable, deadlines: Deadlines | None = None) -> Iterator[Event]:
+    def stream(self, *content: Promptable, deadlines: Deadlines | None = None) -> Generator[Event, None, None]:
         """Say something and give every event as it comes; leaving the loop early cancels the turn."""
         thread, session = self._there()
         turn = thread.wait(_made(session, content, deadlines))

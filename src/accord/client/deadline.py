@@ -42,6 +42,8 @@ class Watch:
 
     def sign_of_life(self) -> None:
         """The agent said something: cheap, because it happens with every update."""
+        if self._alive and self._deadlines.idle is None:
+            return
         self._seen = self._loop.time()
         if not self._alive:
             self._alive = True

@@ -105,7 +105,7 @@ class Inbox:
         session_id, update = hear(params)
         session = self._sessions.get(session_id)
         if session is not None:
-            return None if session_id in self._deaf else session.hear(update)
+            return None if self._deaf and session_id in self._deaf else session.hear(update)
         if self._early_count < MAX_EARLY:
             self._early_count += 1
             self._early.setdefault(session_id, []).append(update)

@@ -39,7 +39,7 @@ from accord.session.event import (
     StateChanged,
     WorkError,
 )
-from accord.session.mode import MADE_FROM, mode_option, with_made, with_mode
+from accord.session.mode import MADE_FROM, mode_option, with_made
 from accord.session.option import Command, ConfigOption, Select, Toggle
 from accord.session.transcript import Transcript
 
@@ -168,7 +168,7 @@ class ClientSession:
             except RequestError as error:
                 self._happen(StateChanged("idle", "error", WorkError(error.code, error.message, error.data)))
                 raise
-            except AccordError:
+            except (AccordError, asyncio.CancelledError):
                 self._happen(StateChanged("idle", "error"))
                 raise
             self._happen(StateChanged("idle", answer.stop_reason or "end_turn"))
@@ -214,15 +214,15 @@ class ClientSession:
         return pause
 
     def _happen(self, event: Event) -> Awaitable[None] | None:
-        if self._echo and type(event) is MessageChunk and event.speaker == "user" and self._is_echo(event):
-            return None
-        if type(event) is ConfigChanged:
+        kind = type(event)
+        if kind is MessageChunk:
+            if self._echo and event.speaker == "user" and self._is_echo(event):
+                return None
+        elif kind is ConfigChanged:
             event = ConfigChanged(with_made(event.options, self.options), event.meta)
         self.transcript.fold(event)
-        pause: Awaitable[None] | None = None
-        if self._turns:
-            pause = self._turns[0].offer(event)
-        if type(event) is StateChanged:
+        pause = self._turns[0].offer(event) if self._turns else None
+        if kind is StateChanged:
             self._state_changed(event)
         for listener in self._listeners:
             listener(event)
@@ -348,16 +348,11 @@ class ClientSession:
         await self.set_option(option.id, mode)
 
     def opened(self, opened: SessionOpened) -> None:
-        """What the answer that opened it says. What was heard before it is newer only if it was heard."""
+        """What the answer that opened it says; it came later than the updates that were sent before it."""
         if opened.options:
             self._happen(ConfigChanged(opened.options))
         if opened.commands:
             self._happen(CommandsChanged(opened.commands))
-        mode = self.transcript.mode
-        if mode is not None:
-            options = with_mode(self.options, mode)
-            if options is not None:
-                self._happen(ConfigChanged(options))
 
     # --- the end
 

@@ -11,17 +11,23 @@ from typing import Any, Protocol, Self
 from accord.client.deadline import Deadlines, Watch
 from accord.errors import AccordError, DeadlineExceeded
 from accord.session.content import Block, Text
+from accord.session.entry import Message
 from accord.session.event import Event, MessageChunk, StopReason
+from accord.session.transcript import Transcript
 
 __all__ = ["PromptTurn"]
 
-# How many events may wait for a consumer before the agent is not read any more.
-MAX_WAITING = 256
+# How much may wait for a consumer before the agent is not read any more, and what an event weighs beside its text.
+MAX_WAITING_BYTES = 1024 * 1024
+CHUNK_BYTES = 256
+EVENT_BYTES = 4096
 LEAVE_SECONDS = 10.0
 
 
 class Owner(Protocol):
     """The session that a turn belongs to."""
+
+    transcript: Transcript
 
     async def submit(self, turn: PromptTurn) -> None:
         """Send the prompt when its time has come; returns when the turn is over."""
@@ -48,13 +54,17 @@ class PromptTurn:
         """The id of the user's message, where the edition names it."""
         self.stop_reason: StopReason | None = None
         self.error: AccordError | None = None
-        self.texts: list[str] = []
         self._owner = owner
+        self._first: int | None = None
+        self._end: int | None = None
+        """Where in the timeline what was said in it begins and ends."""
         self._deadlines = deadlines
         self._watch: Watch | None = None
         self._waiting: deque[Event] = deque()
+        self._waiting_bytes = 0
+        """How much has come since the consumer had taken everything."""
         self._listening = False
-        self._news: asyncio.Event | None = None
+        self._news: asyncio.Future[None] | None = None
         self._room: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
@@ -68,7 +78,10 @@ class PromptTurn:
     @property
     def text(self) -> str:
         """What the agent has said in this turn so far."""
-        return "".join(self.texts)
+        if self._first is None:
+            return ""
+        entries = self._owner.transcript.timeline[self._first : self._end]
+        return "".join(entry.text for entry in entries if isinstance(entry, Message) and entry.speaker == "agent")
 
     @property
     def is_over(self) -> bool:
@@ -121,16 +134,15 @@ class PromptTurn:
     async def __aiter__(self) -> AsyncIterator[Event]:
         self._listening = True
         self._start()
+        waiting = self._waiting
         while True:
-            while self._waiting:
-                event = self._waiting.popleft()
-                if self._room is not None and len(self._waiting) <= MAX_WAITING // 2:
-                    self._make_room()
-                yield event
+            while waiting:
+                yield waiting.popleft()
+            self._make_room()
             if self.is_over:
                 break
-            self._news = asyncio.Event()
-            await self._news.wait()
+            self._news = asyncio.get_running_loop().create_future()
+            await self._news
         self._raise()
 
     async def text_stream(self) -> AsyncIterator[str]:
@@ -147,11 +159,16 @@ class PromptTurn:
 
     def sent(self) -> None:
         """The prompt left: the clock runs."""
+        self._first = len(self._owner.transcript.timeline)
         self._watch = Watch(self._deadlines, self._late)
 
     def _late(self, error: DeadlineExceeded) -> None:
-        self.error = error
+        # The first one that passed is why it ends; that the agent then does not stop either is a detail.
+        self.error = self.error or error
         if error.phase == "cancel":
+            if self._task is not None:
+                # Nobody waits for the answer any more, and the next prompt does not either.
+                self._task.cancel()
             self.end(None, error)
         else:
             asyncio.get_running_loop().create_task(self._cancel_late()).add_done_callback(_look)
@@ -178,25 +195,34 @@ class PromptTurn:
 
     def offer(self, event: Event) -> Awaitable[None] | None:
         """An event of this turn; what is returned is to be awaited before there is another."""
-        self.alive()
-        if type(event) is MessageChunk and event.speaker == "agent" and isinstance(event.block, Text):
-            self.texts.append(event.block.text)
+        if self._watch is not None:
+            self._watch.sign_of_life()
         if not self._listening:
             return None
         self._waiting.append(event)
+        if type(event) is MessageChunk and type(event.block) is Text:
+            self._waiting_bytes += CHUNK_BYTES + len(event.block.text)
+        else:
+            self._waiting_bytes += EVENT_BYTES
         if self._news is not None:
-            self._news.set()
-        return None if len(self._waiting) < MAX_WAITING else _Pause(self)
+            self._wake()
+        return None if self._waiting_bytes < MAX_WAITING_BYTES else _Pause(self)
+
+    def _wake(self) -> None:
+        news, self._news = self._news, None
+        if news is not None and not news.done():
+            news.set_result(None)
 
     async def wait_for_room(self) -> None:
         """Return when somebody takes events again, or nobody will."""
-        if self._listening and len(self._waiting) >= MAX_WAITING:
+        if self._listening and self._waiting_bytes >= MAX_WAITING_BYTES:
             if self._room is None:
                 self.rest()
                 self._room = asyncio.Event()
             await self._room.wait()
 
     def _make_room(self) -> None:
+        self._waiting_bytes = 0
         if self._room is not None:
             self._room.set()
             self._room = None
@@ -211,9 +237,9 @@ class PromptTurn:
         self.error = self.error or error
         if self._watch is not None:
             self._watch.stop()
+        self._end = len(self._owner.transcript.timeline)
         self._over.set()
-        if self._news is not None:
-            self._news.set()
+        self._wake()
 
     async def over(self) -> None:
         """Return when it is over, however that came."""

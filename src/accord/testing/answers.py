@@ -1,0 +1,77 @@
+"""Prepared answers to what an agent asks its user, and the questions that they were given to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from accord.client import FormQuestion, PermissionQuestion, UrlQuestion
+from accord.errors import AccordError
+
+__all__ = ["Answers", "UnexpectedQuestion"]
+
+
+class UnexpectedQuestion(AccordError):
+    """The agent asked something that the test has no answer for; `questions` has it, and all others like it."""
+
+    def __init__(self, questions: list[Any]) -> None:
+        titles = ", ".join(repr(_title(question)) for question in questions)
+        super().__init__(f"the agent asked what no answer was prepared for: {titles}")
+        self.questions = questions
+
+
+class Answers:
+    """A callback for `permission` or `elicit` that gives one answer after the other.
+
+    An answer may be whatever such a callback may return, a function of the question, or an exception to raise. A
+    question beyond the last one is dismissed, and `check` says so.
+    """
+
+    def __init__(self, *answers: Any) -> None:
+        self._left = list(answers)
+        self.questions: list[Any] = []
+        """All that was asked, in order."""
+        self.unexpected: list[Any] = []
+        """What was asked when no answer was left."""
+
+    def __repr__(self) -> str:
+        return f"<answers: {len(self.questions)} given, {len(self._left)} left>"
+
+    def __call__(self, question: PermissionQuestion | FormQuestion | UrlQuestion) -> Any:
+        """The next answer."""
+        self.questions.append(question)
+        if not self._left:
+            self.unexpected.append(question)
+            return None
+        answer = self._left.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer(question) if callable(answer) else answer
+
+    @property
+    def left(self) -> int:
+        """How many answers nobody has asked for yet."""
+        return len(self._left)
+
+    @property
+    def titles(self) -> list[str]:
+        """What was asked, in words."""
+        return [_title(question) for question in self.questions]
+
+    def check(self) -> None:
+        """See that there was an answer to everything.
+
+        Raises:
+            UnexpectedQuestion: There was not.
+        """
+        if self.unexpected:
+            raise UnexpectedQuestion(self.unexpected)
+
+
+def answers_of(given: Any) -> Any:
+    """A callback as it is, a series of answers as `Answers`."""
+    return Answers(*given) if isinstance(given, Iterable) and not callable(given) else given
+
+
+def _title(question: Any) -> str:
+    return question.title if isinstance(question, PermissionQuestion) else str(getattr(question, "message", question))

@@ -1,0 +1,48 @@
+"""A folder as a dict of its files: to make one for an agent to work in, and to see what it made of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+__all__ = ["read_files", "write_files"]
+
+
+def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]) -> Path:
+    """Write files into a folder, by their paths in it; folders on the way are made. Gives the folder.
+
+    Raises:
+        ValueError: A path that leads out of the folder.
+    """
+    root = Path(folder).resolve()
+    for name, content in files.items():
+        path = root / name
+        if root not in Path(os.path.normpath(path)).parents:
+            raise ValueError(f"{name!r} is not inside the folder")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return root
+
+
+def read_files(folder: str | os.PathLike[str]) -> dict[str, str | bytes]:
+    """Every file of a folder and of those in it, by its path; bytes where it is not UTF-8. Symlinks are not followed.
+
+    Its inverse is `write_files`, so that `assert read_files(folder) == {...}` says all that an agent did.
+    """
+    root = Path(folder)
+    found: dict[str, str | bytes] = {}
+    for place, _, names in os.walk(root):
+        for name in names:
+            path = Path(place) / name
+            if path.is_file() and not path.is_symlink():
+                found[path.relative_to(root).as_posix()] = _content(path)
+    return dict(sorted(found.items()))
+
+
+def _content(path: Path) -> str | bytes:
+    content = path.read_bytes()
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content

@@ -1,0 +1,65 @@
+"""`join`: a client and an agent in one process, with the patience of a test."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from accord.client import Deadlines, RemoteAgent, connect
+from accord.errors import AccordError
+from accord.testing.answers import Answers, answers_of
+from accord.testing.recorder import Recorder
+from accord.testing.scripted import ScriptedAgent, release
+
+__all__ = ["TEST_DEADLINES", "check_end", "in_a_test", "join"]
+
+TEST_DEADLINES = Deadlines(start=10.0, first=10.0, idle=10.0, turn=30.0, cancel=5.0)
+
+
+@contextlib.asynccontextmanager
+async def join(*target: Any, recorder: Recorder | None = None, **options: Any) -> AsyncIterator[RemoteAgent]:
+    """An agent to talk to in a test, as an async context.
+
+    ```python
+    async with join(agent, permission=[True]) as remote:
+        session = await remote.new_session()
+    ```
+
+    Whatever `accord.connect` takes, with other defaults: `deadlines` of seconds (`TEST_DEADLINES`), `respawn` off, and
+    `permission` and `elicit` may be series of answers (see `Answers`). A `recorder` sees every text.
+
+    At the end the agent's default store is closed.
+
+    Raises:
+        UnexpectedQuestion: At the end: the agent asked more than there are answers for.
+        Exception: At the end: what the script of a `ScriptedAgent` raised.
+    """
+    options = in_a_test(options, recorder)
+    try:
+        async with connect(*target, **options) as agent:
+            yield agent
+    except AccordError:
+        # Where the script failed, the connection that was lost is no news.
+        check_end(target, options)
+        raise
+    finally:
+        await release(*target)
+    check_end(target, options)
+
+
+def in_a_test(options: dict[str, Any], recorder: Recorder | None) -> dict[str, Any]:
+    """The options of `connect` with a test's defaults."""
+    options = {"deadlines": TEST_DEADLINES, "respawn": False, **options}
+    options["permission"] = answers_of(options.get("permission", ()))
+    options["elicit"] = answers_of(options.get("elicit"))
+    if recorder is not None:
+        options["observers"] = [*options.get("observers", ()), recorder]
+    return options
+
+
+def check_end(target: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Raise what went wrong on the other side, if something did."""
+    for party in (*target, options["permission"], options["elicit"]):
+        if isinstance(party, ScriptedAgent | Answers):
+            party.check()

@@ -1,0 +1,88 @@
+"""One JSON-RPC message as a test looks at it: the plain dict, with names for what is usually asked of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["Message", "messages_of", "text_of"]
+
+
+class Message(dict[str, Any]):
+    """A message as it was on the wire; everything that stood in it is in the dict, read or not."""
+
+    @property
+    def id(self) -> Any:
+        """The id; None for a notification."""
+        return self.get("id")
+
+    @property
+    def method(self) -> str:
+        """The method, empty for an answer."""
+        method = self.get("method")
+        return method if isinstance(method, str) else ""
+
+    @property
+    def params(self) -> Any:
+        """The params; an empty dict where there are none."""
+        return self.get("params", {})
+
+    @property
+    def result(self) -> Any:
+        """The result of an answer.
+
+        Raises:
+            KeyError: It is no answer, or it is an error.
+        """
+        return self["result"]
+
+    @property
+    def error(self) -> Any:
+        """The error object of an answer, or None."""
+        return self.get("error")
+
+    @property
+    def session(self) -> str | None:
+        """The session that it names."""
+        session = self.params.get("sessionId") if isinstance(self.params, dict) else None
+        return session if isinstance(session, str) else None
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The body of a `session/update`; empty for everything else."""
+        update = self.params.get("update") if isinstance(self.params, dict) else None
+        return update if isinstance(update, dict) and self.method == "session/update" else {}
+
+    @property
+    def is_request(self) -> bool:
+        """Whether it wants an answer."""
+        return "method" in self and "id" in self
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it is one."""
+        return "method" not in self and "id" in self
+
+    @property
+    def is_notification(self) -> bool:
+        """Whether it wants none."""
+        return "method" in self and "id" not in self
+
+
+def messages_of(text: bytes) -> list[Message]:
+    """What a text says: one message, those of a batch, or none if it is something else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    values = value if isinstance(value, list) else [value]
+    return [Message(each) for each in values if isinstance(each, dict)]
+
+
+def text_of(value: Any) -> bytes:
+    """A text of something: bytes and strings as they are, everything else as JSON on one line."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")

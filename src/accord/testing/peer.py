@@ -1,0 +1,240 @@
+"""One end of a link in the hands of a script: it says what it is told, right or wrong, and hears all that comes.
+
+It keeps no rule of the protocol by itself, and reads only while the script listens: a script that does nothing is a
+peer that hangs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, NoReturn
+
+from accord.errors import AccordError, TransportError
+from accord.testing.message import Message, messages_of, text_of
+from accord.transport.interface import Transport
+
+__all__ = ["GARBAGE", "ScriptExit", "ScriptFailed", "ScriptedPeer"]
+
+PATIENCE_SECONDS = 10.0
+
+GARBAGE: dict[str, bytes] = {
+    "words": b"Debugger attached.",
+    "half a message": b'{"jsonrpc":"2.0","id":1,"method":',
+    "an array": b'[{"jsonrpc":"2.0","method":"session/update","params":{}}]',
+    "a number": b"42",
+    "null": b"null",
+    "nothing": b"{}",
+    "not UTF-8": b'{"jsonrpc":"2.0","method":"\xff\xfe"}',
+    "a fraction as id": b'{"jsonrpc":"2.0","id":1.5,"method":"session/update","params":{}}',
+    "an answer to nothing": b'{"jsonrpc":"2.0","id":"nobody asked","result":{}}',
+    "an answer without an id": b'{"jsonrpc":"2.0","result":{}}',
+    "deep nesting": b'{"jsonrpc":"2.0","method":"session/update","params":' + b"[" * 5000 + b"]" * 5000 + b"}",
+}
+"""What should not stand on the wire, by what is wrong with it."""
+
+
+class ScriptFailed(AccordError):
+    """What a script waited for did not come; `heard` is what came instead, and was not taken."""
+
+    def __init__(self, message: str, heard: list[Message]) -> None:
+        names = ", ".join(each.method or f"an answer to {each.id!r}" for each in heard) or "nothing"
+        super().__init__(f"{message}; heard and not taken: {names}")
+        self.heard = heard
+
+
+class ScriptExit(Exception):
+    """The script wants its program to end, with a status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class ScriptedPeer:
+    """The hands of a script. Every wait is bounded by `patience_seconds`."""
+
+    def __init__(self, transport: Transport, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self.transport = transport
+        self.patience_seconds = patience_seconds
+        self.ids: Iterator[Any] = itertools.count()
+        """Where the ids of our requests come from: integers from 0, unless a script puts something else here."""
+        self.heard: list[Message] = []
+        """All that came, in order."""
+        self.noise: list[bytes] = []
+        """Texts that came and were no messages."""
+        self._waiting: list[Message] = []
+        self._standing: dict[str, Any] = {}
+        self._ended = False
+
+    # --- listening
+
+    async def expect(self, method: str, *, session: str | None = None) -> Message:
+        """The next request or notification of a method, also if it came before others that were taken.
+
+        What comes meanwhile waits for its own `expect`.
+
+        Raises:
+            ScriptFailed: It did not come, or the other side left.
+        """
+        return await self._take(
+            lambda message: message.method == method and (session is None or message.session == session), method
+        )
+
+    async def expect_answer(self, id: Any) -> Message:  # noqa: A002
+        """The answer to a request of ours.
+
+        Raises:
+            ScriptFailed: It did not come, or the other side left.
+        """
+        return await self._take(
+            lambda message: message.is_answer and message.id == id,
+            f"the answer to {id!r}",
+        )
+
+    async def expect_end(self) -> None:
+        """Listen until the other side leaves; what it says before waits.
+
+        Raises:
+            ScriptFailed: It did not.
+        """
+        async with self._patience("the end"):
+            while await self._hear():
+                pass
+
+    async def requests(self) -> AsyncIterator[Message]:
+        """Everything that waits or comes, one message after the other, until the other side leaves; unbounded."""
+        while self._waiting or await self._hear():
+            if self._waiting:
+                yield self._waiting.pop(0)
+
+    def always(self, method: str, result: Any = None) -> None:
+        """Answer each request of a method by itself whenever it is heard: with this, or what this says to the request.
+
+        A dict with nothing but `error` is an error.
+        """
+        self._standing[method] = {} if result is None else result
+
+    async def _take(self, wanted: Callable[[Message], bool], what: str) -> Message:
+        async with self._patience(what):
+            seen = 0
+            while True:
+                for place, message in enumerate(self._waiting[seen:], seen):
+                    if wanted(message):
+                        return self._waiting.pop(place)
+                seen = len(self._waiting)
+                if not await self._hear():
+                    raise ScriptFailed(f"the other side left while the script waited for {what}", self._waiting)
+
+    @contextlib.asynccontextmanager
+    async def _patience(self, what: str) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self.patience_seconds):
+                yield
+        except TimeoutError:
+            raise ScriptFailed(f"{what} did not come in {self.patience_seconds:g} s", self._waiting) from None
+
+    async def _hear(self) -> bool:
+        """Read one text; False when there is no more."""
+        text = None
+        if not self._ended:
+            with contextlib.suppress(TransportError):
+                text = await self.transport.receive()
+        if text is None:
+            self._ended = True
+            return False
+        messages = messages_of(text)
+        if not messages:
+            self.noise.append(text)
+        for message in messages:
+            self.heard.append(message)
+            if message.is_request and message.method in self._standing:
+                with contextlib.suppress(TransportError):  # who asked may be gone
+                    await self._answer_standing(message, self._standing[message.method])
+            else:
+                self._waiting.append(message)
+        return True
+
+    async def _answer_standing(self, request: Message, answer: Any) -> None:
+        result = answer(request) if callable(answer) else answer
+        if isinstance(result, dict) and set(result) == {"error"}:
+            await self.say({"jsonrpc": "2.0", "id": request.id, **result})
+        else:
+            await self.answer(request, result)
+
+    # --- speaking
+
+    async def say(self, text: bytes | str | dict[str, Any] | list[Any]) -> None:
+        """Put a text on the wire as it is; a dict or a list becomes JSON."""
+        await self.transport.send(text_of(text))
+
+    async def answer(self, request: Message, result: Any = None) -> None:
+        """Answer a request; with an empty object if nothing is given."""
+        await self.say({"jsonrpc": "2.0", "id": request.id, "result": {} if result is None else result})
+
+    async def answer_null(self, request: Message) -> None:
+        """Answer a request with `null`."""
+        await self.say({"jsonrpc": "2.0", "id": request.id, "result": None})
+
+    async def fail(self, request: Message, code: int, message: str = "scripted", data: Any = None) -> None:
+        """Answer a request with an error."""
+        error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+        await self.say({"jsonrpc": "2.0", "id": request.id, "error": error})
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification."""
+        await self.say({"jsonrpc": "2.0", "method": method, "params": {} if params is None else params})
+
+    async def request(self, method: str, params: Any = None, *, id: Any = ...) -> Any:  # noqa: A002
+        """Send a request without waiting for its answer; gives its id."""
+        used = next(self.ids) if id is ... else id
+        await self.say({"jsonrpc": "2.0", "id": used, "method": method, "params": {} if params is None else params})
+        return used
+
+    async def ask(self, method: str, params: Any = None, *, id: Any = ...) -> Message:  # noqa: A002
+        """Send a request and wait for its answer, which may be an error.
+
+        Raises:
+            ScriptFailed: It did not come, or the other side left.
+        """
+        return await self.expect_answer(await self.request(method, params, id=id))
+
+    # --- misbehaving
+
+    async def garbage(self, *kinds: str) -> None:
+        """Say what is no message: the named kinds of `GARBAGE`, or one after the other."""
+        for kind in kinds or GARBAGE:
+            await self.say(GARBAGE[kind])
+
+    async def answer_twice(self, request: Message, result: Any = None, again: Any = ...) -> None:
+        """Answer a request, and answer it once more, perhaps differently."""
+        await self.answer(request, result)
+        await self.answer(request, result if again is ... else again)
+
+    async def answer_with_other_id(self, request: Message, result: Any = None, *, id: Any = ...) -> None:  # noqa: A002
+        """Answer a request under an id that it does not have."""
+        other = f"not {request.id}" if id is ... else id
+        await self.say({"jsonrpc": "2.0", "id": other, "result": {} if result is None else result})
+
+    async def stay(self) -> NoReturn:
+        """Go on for ever, also when the other side has left, and do nothing."""
+        while True:
+            await asyncio.Event().wait()
+
+    def exit(self, status: int = 0) -> NoReturn:
+        """End here: a program with this status, a peer in memory by closing its end."""
+        raise ScriptExit(status)
+
+    async def close(self) -> None:
+        """Hang up."""
+        self._ended = True
+        await self.transport.close()
+
+    async def finish(self) -> None:
+        """What a peer does when its script is over: refuse whatever is still asked, until the other side leaves."""
+        with contextlib.suppress(TransportError):
+            async for message in self.requests():
+                if message.is_request:
+                    await self.fail(message, -32601, "the script is over", {"method": message.method})

@@ -1,0 +1,95 @@
+"""Fixtures for the tests of agents and clients; pytest finds them by itself wherever Accord is installed.
+
+They work in plain tests (`accord_open`), and in `async def` ones with whatever runs those. Nothing is imported before a
+fixture is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from accord.client import BlockingSession, RemoteAgent
+    from accord.testing.recorder import Recorder
+
+__all__ = ["accord_join", "accord_open", "accord_recorder", "accord_state", "accord_workspace"]
+
+
+@pytest.fixture
+def accord_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder of the test's own, also for the programs that it starts: no session of yours is seen or changed.
+
+    `accord_join` and `accord_open` use it by themselves. On macOS the folder follows from HOME, which is left alone.
+    """
+    state = tmp_path_factory.mktemp("accord-state")
+    for variable in ("XDG_STATE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(variable, str(state))
+    return state
+
+
+@pytest.fixture
+def accord_recorder() -> Recorder:
+    """A `Recorder`; `accord_join` and `accord_open` let it see all that their connections say."""
+    from accord.testing.recorder import Recorder  # noqa: PLC0415 - nothing is imported before a fixture is used
+
+    return Recorder()
+
+
+@pytest.fixture
+def accord_workspace(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes folders for an agent to work in: `accord_workspace({"src/a.py": "..."})` gives the path of a new one.
+
+    It lies outside of your project, so nothing above it is a repository. `accord.testing.read_files` tells what an
+    agent made of it.
+    """
+
+    def make(files: Mapping[str, str | bytes] | None = None) -> Path:
+        from accord.testing.files import write_files  # noqa: PLC0415
+
+        return write_files(tmp_path_factory.mktemp("workspace"), files or {})
+
+    return make
+
+
+@pytest.fixture
+def accord_join(
+    accord_state: Path,  # noqa: ARG001
+    accord_recorder: Recorder,
+) -> Callable[..., AbstractAsyncContextManager[RemoteAgent]]:
+    """What `accord.testing.join` is, seen by the test's recorder.
+
+    `async with accord_join(agent, permission=[True]) as remote:` is a client and an agent in one process.
+    """
+
+    def joined(*target: Any, **options: Any) -> AbstractAsyncContextManager[RemoteAgent]:
+        from accord.testing.joint import join  # noqa: PLC0415
+
+        return join(*target, **{"recorder": accord_recorder, **options})
+
+    return joined
+
+
+@pytest.fixture
+def accord_open(
+    accord_state: Path,  # noqa: ARG001
+    accord_recorder: Recorder,
+    accord_workspace: Callable[..., Path],
+) -> Iterator[Callable[..., BlockingSession]]:
+    """`accord.open` for tests without `await`: `accord_open(agent)` or `accord_open("my-agent", "--acp")`.
+
+    Gives an open session, in a new empty workspace unless `cwd` says otherwise, and closes it when the test is over.
+    The defaults are those of `accord.testing.join`: short deadlines, `permission` may be a series of answers, and what
+    was asked beyond them, or raised by a `ScriptedAgent`, fails the test at its end.
+    """
+    from accord.testing.opened import OpenSessions  # noqa: PLC0415
+
+    sessions = OpenSessions(accord_recorder, accord_workspace)
+    try:
+        yield sessions.open
+    finally:
+        sessions.close()

@@ -1,0 +1,142 @@
+"""The usual steps of an agent and of a client, for scripts that go wrong only later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.testing.greeting import Greeting, agent_greeting, client_greeting
+from accord.testing.message import Message, text_of
+from accord.testing.peer import ScriptedPeer
+
+__all__ = ["AgentPeer", "ClientPeer"]
+
+
+class AgentPeer(ScriptedPeer):
+    """A script's hands as an agent."""
+
+    edition: Greeting = "v1"
+    """What it greeted with."""
+
+    async def greet(self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: Any) -> Message:
+        """Shake hands; gives the client's `initialize`. A client that proposes again gets the same answer again.
+
+        `more` stands in the answer beside the capabilities: `authMethods`, for example.
+        """
+        self.edition = edition
+        answer = {**agent_greeting(edition, capabilities or {}), **more}
+        request = await self.expect("initialize")
+        self.always("initialize", answer)
+        await self.answer(request, answer)
+        return request
+
+    async def open_session(self, session: str = "s", **more: Any) -> str:
+        """Wait for `session/new` and answer it; gives the session's id. `more` stands in the answer."""
+        await self.answer(await self.expect("session/new"), {"sessionId": session, **more})
+        return session
+
+    async def update(self, session: str, update: dict[str, Any]) -> None:
+        """Say a `session/update`, whose body is `update`."""
+        await self.notify("session/update", {"sessionId": session, "update": update})
+
+    async def chunk(self, session: str, text: str, kind: str = "agent_message_chunk", message: str = "m") -> None:
+        """Say a piece of a message; `message` is its id, where the edition has those."""
+        await self.update(session, self._chunk(text, kind, message))
+
+    async def take_prompt(self) -> Message:
+        """Wait for a prompt and begin its turn, as the edition has it: in v2 it is accepted, echoed, and `running`."""
+        prompt = await self.expect("session/prompt")
+        if self.edition == "v2":
+            session, message_id = str(prompt.session), f"u-{prompt.id}"
+            await self.answer(prompt, {"messageId": message_id})
+            body = {"messageId": message_id, "content": prompt.params["prompt"]}
+            await self.update(session, {"sessionUpdate": "user_message", **body})
+            await self.state(session, "running")
+        return prompt
+
+    async def state(self, session: str, state: str, **more: Any) -> None:
+        """Say a `state_update`, which only v2 knows."""
+        await self.update(session, {"sessionUpdate": "state_update", "state": state, **more})
+
+    async def end(self, prompt: Message, stop_reason: str = "end_turn") -> None:
+        """End the turn of a prompt, as the edition has it."""
+        if self.edition == "v2":
+            await self.state(str(prompt.session), "idle", stopReason=stop_reason)
+        else:
+            await self.answer(prompt, {"stopReason": stop_reason})
+
+    async def permit(
+        self,
+        session: str,
+        tool: dict[str, Any],
+        options: list[dict[str, Any]] | None = None,
+        *,
+        id: Any = ...,  # noqa: A002
+    ) -> Message:
+        """Ask for permission for a tool call, as the edition has it; gives the client's answer."""
+        return await self.ask("session/request_permission", self.permission(session, tool, options), id=id)
+
+    def permission(
+        self, session: str, tool: dict[str, Any], options: list[dict[str, Any]] | None = None
+    ) -> dict[str, Any]:
+        """The params of a permission request; `options` are to allow and to reject once, unless given."""
+        if options is None:
+            options = [
+                {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
+                {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
+            ]
+        if self.edition == "v2":
+            subject = {"type": "tool_call", "toolCall": tool}
+            title = tool.get("title", "May I?")
+            return {"sessionId": session, "title": title, "options": options, "subject": subject}
+        return {"sessionId": session, "toolCall": tool, "options": options}
+
+    async def flood(self, session: str, count: int, text: str = "x") -> None:
+        """Say so many chunks, as fast as they are taken."""
+        params = {"sessionId": session, "update": self._chunk(text, "agent_message_chunk", "m")}
+        said = text_of({"jsonrpc": "2.0", "method": "session/update", "params": params})
+        for _ in range(count):
+            await self.transport.send(said)
+
+    def _chunk(self, text: str, kind: str, message: str) -> dict[str, Any]:
+        named = {} if self.edition in {"v1", "false v2"} else {"messageId": message}
+        return {"sessionUpdate": kind, "content": {"type": "text", "text": text}, **named}
+
+
+class ClientPeer(ScriptedPeer):
+    """A script's hands as a client."""
+
+    edition: Greeting = "v1"
+    """What it greeted with."""
+
+    async def greet(self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: Any) -> Message:
+        """Shake hands; gives the agent's answer. `more` stands in the params beside the capabilities."""
+        self.edition = edition
+        return await self.ask("initialize", {**client_greeting(edition, capabilities or {}), **more})
+
+    async def open_session(self, cwd: str = "/", **more: Any) -> str:
+        """Ask for a new session; gives its id."""
+        answer = await self.ask("session/new", {"cwd": cwd, "mcpServers": [], **more})
+        return str(answer.result["sessionId"])
+
+    async def prompt(self, session: str, *content: str | dict[str, Any]) -> Any:
+        """Send a prompt of texts and blocks without waiting for anything; gives its id."""
+        blocks = [{"type": "text", "text": each} if isinstance(each, str) else each for each in content]
+        return await self.request("session/prompt", {"sessionId": session, "prompt": blocks})
+
+    async def turn(self, session: str, *content: str | dict[str, Any]) -> str | None:
+        """Send a prompt and wait for the end of its turn; gives the stop reason. Updates are in `heard`."""
+        answer = await self.expect_answer(await self.prompt(session, *content))
+        if self.edition != "v2":
+            return None if answer.error else str(answer.result["stopReason"])
+        while True:
+            update = (await self.expect("session/update", session=session)).body
+            if update.get("state") == "idle":
+                return update.get("stopReason")
+
+    async def cancel(self, session: str) -> None:
+        """Stop a session's work."""
+        await self.notify("session/cancel", {"sessionId": session})
+
+    def updates(self, session: str | None = None) -> list[dict[str, Any]]:
+        """The bodies of the session updates that were heard."""
+        return [each.body for each in self.heard if each.body and session in {None, each.session}]

@@ -1,0 +1,102 @@
+"""An agent and a client that are nothing but a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias, TypeVar
+
+from accord.agent import Agent
+from accord.client.door import Door
+from accord.errors import TransportError
+from accord.testing.peer import PATIENCE_SECONDS, ScriptExit
+from accord.testing.roles import AgentPeer, ClientPeer
+from accord.transport.interface import Transport
+
+__all__ = ["AgentScript", "ClientScript", "ScriptedAgent", "ScriptedClient"]
+
+T = TypeVar("T")
+
+AgentScript: TypeAlias = Callable[[AgentPeer], Awaitable[Any]]
+ClientScript: TypeAlias = Callable[[ClientPeer], Awaitable[T]]
+
+
+class ScriptedAgent:
+    """An agent for `accord.connect(ScriptedAgent(script))`; each connection runs the script from its beginning.
+
+    When the script returns, whatever is still asked is refused with -32601 until the client leaves. When it raises, the
+    link is closed, `failure` has the exception, and `join` raises it at its end.
+    """
+
+    def __init__(self, script: AgentScript, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._script = script
+        self._patience_seconds = patience_seconds
+        self.peers: list[AgentPeer] = []
+        """One for each connection so far."""
+        self.failure: Exception | None = None
+        """What the script raised, the first time that it did."""
+
+    def __repr__(self) -> str:
+        return f"<scripted agent {getattr(self._script, '__name__', self._script)}>"
+
+    @property
+    def peer(self) -> AgentPeer:
+        """The hands of the newest connection."""
+        return self.peers[-1]
+
+    async def serve(self, link: Transport) -> None:
+        """Run the script at one end of a link."""
+        peer = AgentPeer(link, patience_seconds=self._patience_seconds)
+        self.peers.append(peer)
+        try:
+            await self._script(peer)
+            await peer.finish()
+        except (ScriptExit, TransportError):
+            pass  # it wanted to end, or its client is gone: both are what a test may want
+        except Exception as error:  # noqa: BLE001 - it is the test's, and `check` gives it back
+            self.failure = self.failure or error
+        finally:
+            await asyncio.shield(link.close())
+
+    def check(self) -> None:
+        """Raise what the script raised, if it did."""
+        if self.failure is not None:
+            raise self.failure
+
+
+class ScriptedClient:
+    """A client for an agent under test: `await ScriptedClient(script).run(agent)`."""
+
+    def __init__(self, script: ClientScript[T], *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._script: ClientScript[Any] = script
+        self._patience_seconds = patience_seconds
+
+    def __repr__(self) -> str:
+        return f"<scripted client {getattr(self._script, '__name__', self._script)}>"
+
+    async def run(self, *target: Any, cwd: Any = None, env: Any = None, framing: Any = "lines") -> Any:
+        """Run the script against an agent: an `Agent`, a command, or a transport. Gives what the script returns.
+
+        Then the link is closed, and a program that was started is gone.
+        """
+        door = Door(target, cwd=cwd, env=env, framing=framing, stderr=None)
+        link = await door.open()
+        try:
+            return await self._script(ClientPeer(link, patience_seconds=self._patience_seconds))
+        except ScriptExit:
+            return None
+        finally:
+            await asyncio.shield(_leave(door, link, target))
+
+
+async def _leave(door: Door, link: Transport, target: tuple[Any, ...]) -> None:
+    await link.close()
+    await door.close()
+    await release(*target)
+
+
+async def release(*target: Any) -> None:
+    """Let an agent of this process go of its default store, which nobody else would close."""
+    for agent in target:
+        if isinstance(agent, Agent):
+            await agent.close()

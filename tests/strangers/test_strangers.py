@@ -1,0 +1,144 @@
+"""A project of somebody else, in a folder of its own, with nothing of ours but the installed package."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parent / "project"
+
+AWAITING = """
+import pytest
+from note_taker import agent
+
+{before}
+
+{mark}
+async def test_with_await(accord_join, accord_workspace, accord_recorder):
+    async with accord_join(agent, permission=[True]) as remote:
+        session = await remote.new_session(accord_workspace({{"notes.md": ""}}))
+        assert (await session.prompt("buy milk")).text == "Noted."
+    assert accord_recorder.methods("out")[0] == "initialize"
+
+
+{mark}
+async def test_without_await_in_a_running_loop(accord_open, accord_workspace):
+    session = accord_open(agent, cwd=accord_workspace({{"notes.md": ""}}), permission=[True])
+    assert session.ask("buy milk").text == "Noted."
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(PROJECT, tmp_path / "project", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+def run_pytest(project: Path, *arguments: str) -> tuple[int, str]:
+    environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTEST_ADDOPTS"}}
+    finished = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, "."],
+        cwd=project,
+        env={**environment, "HOME": str(project.parent), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    return finished.returncode, finished.stdout + finished.stderr
+
+
+def passed(output: str) -> int:
+    found = re.search(r"(\d+) passed", output)
+    return int(found[1]) if found else 0
+
+
+def test_the_project_of_a_stranger_passes(project: Path) -> None:
+    status, output = run_pytest(project)
+
+    assert status == 0, output
+    assert passed(output) == 11
+    assert not (project.parent / ".local").exists(), "a test wrote to the user's own state"
+
+
+@pytest.mark.parametrize(
+    ("plugin", "before", "mark", "settings"),
+    [
+        ("anyio", "@pytest.fixture\ndef anyio_backend():\n    return 'asyncio'", "@pytest.mark.anyio", ()),
+        ("pytest_asyncio", "", "@pytest.mark.asyncio", ("-o", "asyncio_default_fixture_loop_scope=function")),
+    ],
+)
+def test_async_tests_of_a_stranger_run_with_whatever_runs_them(
+    project: Path, plugin: str, before: str, mark: str, settings: tuple[str, ...]
+) -> None:
+    if importlib.util.find_spec(plugin) is None:
+        pytest.skip(f"{plugin} is missing: install it with pip to see that the fixtures go along with it")
+    (project / "test_note_taker.py").unlink()
+    (project / "test_awaiting.py").write_text(AWAITING.format(before=before, mark=mark))
+
+    status, output = run_pytest(project, *settings)
+
+    assert status == 0, output
+    assert passed(output) == 2
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        """
+        def test_unexpected(accord_open, accord_workspace):
+            accord_open(agent, cwd=accord_workspace({"notes.md": ""})).ask("buy milk")
+        """,
+        """
+        def test_script(accord_open):
+            async def script(peer):
+                await peer.greet()
+                await peer.open_session()
+                await peer.take_prompt()
+                raise KeyError("a mistake in the script")
+            with pytest.raises(accord.ConnectionLost):
+                accord_open(ScriptedAgent(script)).ask("hello")
+        """,
+    ],
+    ids=["a question without an answer", "a script that fails"],
+)
+def test_what_went_wrong_on_the_other_side_fails_the_test_at_its_end(project: Path, broken: str) -> None:
+    (project / "test_note_taker.py").unlink()
+    imports = "import pytest\nimport accord\nfrom accord.testing import ScriptedAgent\nfrom note_taker import agent\n"
+    (project / "test_broken.py").write_text(imports + textwrap.dedent(broken))
+
+    status, output = run_pytest(project)
+
+    assert status == 1, output
+    assert "1 passed, 1 error" in output
+    assert "no answer was prepared" in output or "a mistake in the script" in output
+
+
+def test_the_plugin_loads_nothing_before_a_fixture_is_used(project: Path) -> None:
+    (project / "test_note_taker.py").unlink()
+    (project / "test_light.py").write_text(
+        "import sys\n\ndef test_light():\n"
+        "    loaded = [name for name in sys.modules if name.startswith('accord.')]\n"
+        "    assert set(loaded) <= {'accord.version', 'accord.testing', 'accord.testing.plugin'}\n"
+        "    assert 'accord.testing.plugin' in loaded\n"
+    )
+
+    status, output = run_pytest(project, "-p", "no:hypothesispytest")
+
+    assert status == 0, output
+
+
+def test_the_fixtures_are_documented(project: Path) -> None:
+    _, output = run_pytest(project, "--fixtures")
+
+    for name in ("accord_join", "accord_open", "accord_recorder", "accord_state", "accord_workspace"):
+        described = re.search(rf"^{name} -- .*\n    (.+)$", output, re.MULTILINE)
+        assert described, output
+        assert "no docstring" not in described[1]
