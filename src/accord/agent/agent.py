@@ -10,7 +10,8 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
-from accord import stores, transport
+import accord.stores
+import accord.transport
 from accord.agent.book import PROMPT_KINDS, Book, PromptKind
 from accord.agent.link import Extension, Link
 from accord.agent.login import Gate
@@ -259,7 +260,7 @@ class Agent:
         """Where the sessions are kept."""
         if self._store is None and self._store_wanted is not None:
             if self._store_wanted == "default":
-                self._store = stores.SqliteStore(stores.default_path(self.name))
+                self._store = accord.stores.SqliteStore(accord.stores.default_path(self.name))
             else:
                 self._store = self._store_wanted
         return self._store
@@ -287,7 +288,7 @@ class Agent:
 
     async def run_async(self) -> None:
         """Serve the client on stdin and stdout until it leaves, or until this process is asked to end."""
-        serving = asyncio.ensure_future(self.serve(transport.open_stdio()))
+        serving = asyncio.ensure_future(self.serve(accord.transport.open_stdio()))
         try:
             with _told_to_end(serving.cancel):
                 await asyncio.wait([serving])
