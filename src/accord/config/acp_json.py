@@ -1,0 +1,194 @@
+"""Knows `acp.json`: simse's list of `servers` and the editors' `agent_servers`, in one file or two.
+
+What a file says is a value here, also where it is wrong: an entry that cannot be used keeps its problems beside the
+others, and a file that is no JSON has no entries and one error. Which file counts is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from accord.config.errors import ConfigError
+from accord.config.fields import Notes, Table, open_table, read_bytes
+
+__all__ = ["POLICIES", "ConfigFile", "PermissionPolicy", "Scope", "Server", "read_config", "read_default_server"]
+
+Scope: TypeAlias = Literal["project", "user", "simse"]
+Shape: TypeAlias = Literal["servers", "agent_servers"]
+PermissionPolicy: TypeAlias = Literal["auto-approve", "prompt", "deny"]
+
+POLICIES: tuple[PermissionPolicy, ...] = ("auto-approve", "prompt", "deny")
+DIALECTS = ("simse",)
+EDITIONS = ("auto", "newest", "1", "2", "2-june")
+FRAMINGS = ("lines", "headers")
+MIN_TIMEOUT_MS = 1_000
+MAX_TIMEOUT_MS = 600_000
+
+# Editors keep what their own windows show beside what starts an agent.
+_OF_EDITORS = (
+    "favorite_models",
+    "favorite_config_option_values",
+    "use_idea_mcp",
+    "use_custom_mcp",
+    "ignore_system_node",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One entry: an agent and how it is started. Either `command` or `registry_id` is set."""
+
+    name: str
+    shape: Shape
+    command: str | None = None
+    registry_id: str | None = None
+    args: tuple[str, ...] = ()
+    cwd: str | None = None
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    timeout_ms: int | None = None
+    permission_policy: PermissionPolicy | None = None
+    default_agent: str | None = None
+    dialect: str | None = None
+    edition: str | None = None
+    framing: str | None = None
+    mode: str | None = None
+    model: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """What one file says. `sha256` is that of the bytes that were read, which is what is trusted or not."""
+
+    path: Path
+    scope: Scope
+    sha256: str = ""
+    servers: Mapping[str, Server] = field(default_factory=dict)
+    default_server: str | None = None
+    default_agent: str | None = None
+    registry: str | None = None
+    warnings: tuple[str, ...] = ()
+    errors: tuple[ConfigError, ...] = ()
+    broken: Mapping[str, ConfigError] = field(default_factory=dict)
+    """Entries that cannot be used, by name."""
+
+
+def read_config(path: Path, scope: Scope) -> ConfigFile | None:
+    """What the file says; None if there is none. Does not raise: what is wrong is in the result."""
+    try:
+        content = read_bytes(path)
+        if content is None:
+            return None
+        notes = Notes()
+        table = open_table(content, str(path), notes)
+    except ConfigError as error:
+        return ConfigFile(path, scope, errors=(error,))
+    return _Reading(path, table).config(scope, hashlib.sha256(content).hexdigest())
+
+
+def read_default_server(path: Path) -> tuple[str | None, ConfigError | None]:
+    """The `defaultServer` of simse's settings of a workspace; whatever else is in there is none of our business."""
+    notes = Notes()
+    try:
+        content = read_bytes(path)
+        name = None if content is None else open_table(content, str(path), notes).text("defaultServer")
+    except ConfigError as error:
+        return None, error
+    return name, ConfigError(str(path), notes.problems) if notes.problems else None
+
+
+class _Reading:
+    """One file being read."""
+
+    def __init__(self, path: Path, table: Table) -> None:
+        self._path = str(path)
+        self._place = path
+        self._table = table
+        self._notes = table.notes
+        self._servers: dict[str, Server] = {}
+        self._broken: dict[str, ConfigError] = {}
+        self._errors: list[ConfigError] = []
+
+    def config(self, scope: Scope, sha256: str) -> ConfigFile:
+        table = self._table
+        for shape, name, entry in self._entries():
+            self._add(shape, name, entry)
+        default_server, default_agent = table.text("defaultServer"), table.text("defaultAgent")
+        registry = table.text("registry")
+        table.skip("$schema", "default_mcp_settings")
+        table.finish()
+        self._settle()
+        if default_server is not None and default_server not in self._servers and default_server not in self._broken:
+            # It may name an agent of another file, so that is no error here.
+            self._notes.warn("defaultServer", "names no server of this file")
+        return ConfigFile(
+            self._place, scope, sha256, self._servers, default_server, default_agent, registry,
+            tuple(f"{self._path}: {warning}" for warning in self._notes.warnings), tuple(self._errors), self._broken,
+        )  # fmt: skip
+
+    def _entries(self) -> Iterator[tuple[Shape, str | None, Table]]:
+        for entry in self._table.tables("servers"):
+            yield "servers", self._named(f"{entry.key}.name", entry.text("name", needed=True)), entry
+        for name, entry in self._table.named_tables("agent_servers").items():
+            yield "agent_servers", self._named(entry.key, name), entry
+
+    def _named(self, key: str, name: str | None) -> str | None:
+        # It is shown to people, who should see what is there.
+        if name is not None and not (name.strip() and name.isprintable()):
+            self._notes.problem(key, "a name that is not empty and can be printed")
+            return None
+        return name
+
+    def _add(self, shape: Shape, name: str | None, entry: Table) -> None:
+        server = _server(shape, name or "", entry)
+        entry.finish()
+        problem = self._settle()
+        if name is None:
+            return
+        if name in self._servers or name in self._broken:
+            self._notes.warn(entry.key, f"there is another {name!r} in this file, which counts")
+        elif problem is not None:
+            self._broken[name] = problem
+        else:
+            self._servers[name] = server
+
+    def _settle(self) -> ConfigError | None:
+        """The problems since the last time, as one error."""
+        if not self._notes.problems:
+            return None
+        error = ConfigError(self._path, self._notes.problems)
+        self._notes.problems = []
+        self._errors.append(error)
+        return error
+
+
+def _server(shape: Shape, name: str, entry: Table) -> Server:
+    from_registry = shape == "agent_servers" and entry.choice("type", ("custom", "registry")) == "registry"
+    command = entry.text("command", needed=not from_registry)
+    args = entry.texts("args")
+    if command is not None and " " in command and "args" not in entry and not Path(command).exists():
+        entry.notes.warn(entry.key, "the command has a space and there are no args: each word is an element of args")
+    entry.skip(*_OF_EDITORS)
+    policy = entry.choice("permissionPolicy", POLICIES)
+    return Server(
+        name=name,
+        shape=shape,
+        command=None if from_registry else command,
+        registry_id=name if from_registry else None,
+        args=args,
+        cwd=entry.text("cwd"),
+        env=entry.variables("env"),
+        timeout_ms=entry.integer("timeoutMs", MIN_TIMEOUT_MS, MAX_TIMEOUT_MS),
+        permission_policy=next((each for each in POLICIES if each == policy), None),
+        default_agent=entry.text("defaultAgent"),
+        dialect=entry.choice("dialect", DIALECTS),
+        edition=entry.choice("edition", EDITIONS),
+        framing=entry.choice("framing", FRAMINGS),
+        mode=entry.text("default_mode"),
+        model=entry.text("default_model"),
+        options=entry.pairs("default_config_options"),
+    )

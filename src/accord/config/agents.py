@@ -1,0 +1,209 @@
+"""Knows every agent that a name can mean here: the project's, the user's, simse's, a registry's, the built-in one.
+
+The project's file is `acp.json` in the given directory and in no folder above it: what a command may start should not
+depend on where the disk happens to have more files.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from accord.config.acp_json import ConfigFile, Scope, read_config, read_default_server
+from accord.config.entry import DEMO, AgentEntry, demo_entry, entry_of, registry_entry
+from accord.config.errors import ConfigError, Problem, UnknownAgent
+from accord.config.places import Places
+from accord.config.registry import Registry, launch, load_registry
+from accord.config.trust import Trust
+
+__all__ = ["DEFAULT", "Agents", "find", "load_agents"]
+
+DEFAULT = "default"
+_NO_AGENT = "add one with `accord agents add`, or try the built-in agent `demo`"
+
+
+def find(
+    name: str, *, cwd: str | os.PathLike[str] = ".", trust: Trust | None = None, places: Places | None = None
+) -> AgentEntry:
+    """The agent of a name; `default` is the config's default agent. May fetch a registry, and blocks meanwhile.
+
+    Raises:
+        UnknownAgent: There is none; has the nearest names.
+        ConfigError: Its entry cannot be used, or none was found and a file could not be read.
+        RegistryError: The registry that should have it cannot be read, or it cannot run here.
+    """
+    return load_agents(cwd, trust=trust, places=places).find(name)
+
+
+def load_agents(
+    cwd: str | os.PathLike[str] = ".", *, trust: Trust | None = None, places: Places | None = None
+) -> Agents:
+    """What the files say about agents in a directory. Does not raise: broken files are in `errors`."""
+    here = places or Places.here()
+    folder = Path(cwd).absolute()
+    wanted: list[tuple[Path, Scope]] = [
+        (folder / "acp.json", "project"),
+        (here.user_file, "user"),
+        (here.simse / "acp.json", "simse"),
+    ]
+    if _is_same(wanted[0][0], here.user_file) or _is_same(wanted[0][0], here.simse / "acp.json"):
+        # Somebody stands in the folder of the config: the user's own file is no project's.
+        del wanted[0]
+    files = [file for file in (read_config(path, scope) for path, scope in wanted) if file is not None]
+    settings = folder / ".simse" / "settings.json"
+    return Agents(files, settings, trust or Trust(here.trust_file), here)
+
+
+class Agents:
+    """All agents of one directory. The first file that has a name counts, also if its entry is broken."""
+
+    def __init__(self, files: list[ConfigFile], settings: Path, trust: Trust, places: Places) -> None:
+        self.files = files
+        self._settings = settings
+        self._trust = trust
+        self._places = places
+        self._registry: Registry | None = None
+        self._chosen, wrong = read_default_server(settings)
+        self.errors: list[ConfigError] = [error for file in files for error in file.errors]
+        if wrong is not None:
+            self.errors.append(wrong)
+        self.warnings: list[str] = [warning for file in files for warning in file.warnings]
+        for file in files:
+            if DEFAULT in file.servers:
+                self.warnings.append(f"{file.path}: the name {DEFAULT!r} means the default agent; this one is hidden")
+
+    def find(self, name: str) -> AgentEntry:
+        """The agent of a name; see `accord.config.find`."""
+        if name == DEFAULT:
+            return self.default()
+        for file in self.files:
+            if name in file.broken:
+                raise file.broken[name]
+            if name in file.servers:
+                return self._resolved(file, name)
+        if name == DEMO:
+            return demo_entry()
+        return self._from_registry(name)
+
+    def default(self, wish: str | None = None) -> AgentEntry:
+        """The default agent.
+
+        That is `wish`, or the `defaultServer` of simse's workspace settings, of the project's file, of the user's, of
+        simse's; or the first agent of the first file that has one.
+
+        Raises:
+            UnknownAgent: There is none, or not the one that is named.
+        """
+        if wish is not None and wish != DEFAULT:
+            return self.find(wish)
+        for source, key, name in self._defaults():
+            try:
+                return self.find(name)
+            except UnknownAgent as error:
+                raise ConfigError(source, [Problem(key, f"the name of an agent ({error})")]) from error
+        raise self._unknown(DEFAULT)
+
+    def _defaults(self) -> Iterator[tuple[str, str, str]]:
+        if self._chosen is not None and self._chosen != DEFAULT:
+            yield str(self._settings), "defaultServer", self._chosen
+        for file in self.files:
+            if file.default_server is not None and file.default_server != DEFAULT:
+                yield str(file.path), "defaultServer", file.default_server
+        for file in self.files:
+            for name in (*file.servers, *file.broken):
+                if name != DEFAULT:
+                    yield str(file.path), "servers", name
+
+    def entries(self) -> list[AgentEntry]:
+        """All that the files have, and the built-in one; of a name that several have, the later ones are `shadowed`.
+
+        Nothing is fetched: an entry that leaves its command to the registry has none here.
+        """
+        found: list[AgentEntry] = []
+        seen: set[str] = set()
+        for file in self.files:
+            found += [replace(self._entry(file, name), shadowed=name in seen) for name in file.servers]
+            seen.update(file.servers, file.broken)
+        return [*found, replace(demo_entry(), shadowed=DEMO in seen)]
+
+    def servers(self) -> list[AgentEntry]:
+        """Those of the files that count, and nothing that is built in: what a fleet starts."""
+        return [entry for entry in self.entries() if not entry.shadowed and entry.origin != "built-in"]
+
+    def names(self) -> list[str]:
+        """All names that can be found without a registry."""
+        return list(dict.fromkeys(entry.name for entry in self.entries() if entry.name != DEFAULT))
+
+    def registry(self) -> Registry | None:
+        """The registry that the config names, read now; None if it names none.
+
+        A project's own is used only once its file is trusted: commands come from it, and reading it tells its server
+        that we are here.
+
+        Raises:
+            RegistryError: It cannot be read.
+        """
+        if self._registry is None:
+            for file in self.files:
+                if file.registry is not None and not self._is_foreign(file):
+                    address = _address(file.registry, file.path.absolute().parent)
+                    self._registry = load_registry(address, self._places.cache)
+                    self.warnings += self._registry.warnings
+                    break
+        return self._registry
+
+    def _is_foreign(self, file: ConfigFile) -> bool:
+        return file.scope == "project" and not self._trust.is_trusted(file.path, file.sha256)
+
+    def _entry(self, file: ConfigFile, name: str) -> AgentEntry:
+        return entry_of(file.servers[name], file, needs_trust=self._is_foreign(file))
+
+    def _resolved(self, file: ConfigFile, name: str) -> AgentEntry:
+        entry = self._entry(file, name)
+        if entry.registry_id is None or entry.needs_trust:
+            return entry
+        found = self._from_registry(entry.registry_id, entry)
+        return replace(found, argv=(*found.argv, *file.servers[name].args))
+
+    def _from_registry(self, name: str, chosen: AgentEntry | None = None) -> AgentEntry:
+        registry = self.registry()
+        if registry is None and chosen is not None:
+            problem = Problem("registry", f"the address of a registry, because {name!r} is an agent of one")
+            raise ConfigError(chosen.source, [problem])
+        if registry is None or name not in registry.agents:
+            raise self._unknown(name)
+        found = launch(registry.agents[name], self._places.cache)
+        return registry_entry(name, found, registry.address, chosen)
+
+    def _unknown(self, name: str) -> Exception:
+        """Why there is no such agent: perhaps it stands in a file that cannot be read."""
+        for file in self.files:
+            if not file.sha256:
+                return file.errors[0]
+        known = self.names()
+        if self._registry is not None:
+            known += [each for each in self._registry.agents if each not in known]
+        hints = [str(error) for error in self.errors]
+        hints += [
+            f"{file.path} names a registry, which is not asked before that file is trusted"
+            for file in self.files
+            if file.registry is not None and self._is_foreign(file)
+        ]
+        nearest = difflib.get_close_matches(name, known, 3)
+        if name == DEFAULT:
+            return UnknownAgent(name, hint="; ".join([_NO_AGENT, *hints]))
+        return UnknownAgent(name, nearest=nearest, known=known, hint="; ".join(hints))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.name == other.name and one.parent.resolve() == other.parent.resolve()
+
+
+def _address(text: str, folder: Path) -> str:
+    """A registry's address: a web address as it is, a file from where the config stands."""
+    if text.startswith(("http://", "https://")):
+        return text
+    return str((folder / Path(text).expanduser()).absolute())

@@ -1,0 +1,158 @@
+"""Knows how to change the user's `acp.json` and to leave everything else in it as it was: keys, order, both shapes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from accord.config.errors import ConfigError, Problem, UnknownAgent
+from accord.config.fields import Notes, join_key, open_table, read_bytes
+from accord.config.places import Places
+
+if sys.platform != "win32":
+    import fcntl
+
+__all__ = ["add_agent", "remove_agent", "set_default"]
+
+
+def add_agent(
+    name: str,
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str | None] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    replace: bool = False,
+    path: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Keep an agent in the user's file, in the shape that the file has; returns the file.
+
+    `settings` are further keys of the entry (`cwd`, `timeoutMs`, `permissionPolicy`, ...). With `replace` an entry of
+    that name is changed: what is not given stays.
+
+    Raises:
+        ConfigError: The name is taken, or the file cannot be used as it stands; then it is not touched.
+    """
+    if not name.strip() or not argv:
+        raise ValueError("an agent has a name and a command")
+    entry: dict[str, Any] = {"command": argv[0], "args": list(argv[1:]), **({"env": dict(env)} if env else {})}
+    entry.update(settings or {})
+    place = _place(path)
+    with _changing(place) as document:
+        existing = _entry(document, name)
+        if existing is None:
+            _append(document, name, entry, place)
+        elif not replace:
+            key = join_key("agent_servers", name)
+            raise ConfigError(str(place), [Problem(key, f"a new name; there is an agent {name!r} already")])
+        else:
+            existing.update(entry)
+    return place
+
+
+def remove_agent(name: str, *, path: str | os.PathLike[str] | None = None) -> Path:
+    """Take an agent out of the user's file, and its being the default; returns the file.
+
+    Raises:
+        UnknownAgent: The file has none of that name.
+        ConfigError: The file cannot be used as it stands; then it is not touched.
+    """
+    place = _place(path)
+    with _changing(place) as document:
+        if _entry(document, name) is None:
+            raise UnknownAgent(name, hint=f"in {place}")
+        if isinstance(document.get("agent_servers"), dict):
+            document["agent_servers"].pop(name, None)
+        if isinstance(document.get("servers"), list):
+            document["servers"] = [each for each in document["servers"] if not _is_named(each, name)]
+        if document.get("defaultServer") == name:
+            del document["defaultServer"]
+    return place
+
+
+def set_default(name: str, *, path: str | os.PathLike[str] | None = None) -> Path:
+    """Make an agent the default one in the user's file; it may stand in another file. Returns the file."""
+    place = _place(path)
+    with _changing(place) as document:
+        document["defaultServer"] = name
+    return place
+
+
+def _place(path: str | os.PathLike[str] | None) -> Path:
+    # Through a link: who keeps the real file elsewhere wants it to be changed there.
+    return Path(os.path.realpath(Places.here().user_file if path is None else path))
+
+
+def _is_named(entry: Any, name: str) -> bool:
+    return isinstance(entry, dict) and entry.get("name") == name
+
+
+def _entry(document: dict[str, Any], name: str) -> dict[str, Any] | None:
+    servers, named = document.get("servers"), document.get("agent_servers")
+    found: list[Any] = [each for each in servers if _is_named(each, name)] if isinstance(servers, list) else []
+    if isinstance(named, dict) and isinstance(named.get(name), dict):
+        found.append(named[name])
+    return found[0] if found else None
+
+
+def _append(document: dict[str, Any], name: str, entry: dict[str, Any], place: Path) -> None:
+    if "servers" in document and "agent_servers" not in document:
+        if not isinstance(document["servers"], list):
+            raise ConfigError(str(place), [Problem("servers", "a list of objects")])
+        document["servers"].append({"name": name, **entry})
+        return
+    named = document.setdefault("agent_servers", {})
+    if not isinstance(named, dict):
+        raise ConfigError(str(place), [Problem("agent_servers", "an object of objects, by name")])
+    named[name] = entry
+
+
+@contextlib.contextmanager
+def _changing(place: Path) -> Iterator[dict[str, Any]]:
+    """The document, to be changed; written back in one step if nothing went wrong, and by one process at a time."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(place.parent):
+            content = read_bytes(place)
+            document: dict[str, Any] = {}
+            if content is not None:
+                open_table(content, str(place), Notes())
+                document = json.loads(content.decode("utf-8-sig"))
+            yield document
+            _write(place, document)
+    except OSError as error:
+        raise ConfigError(str(place), [Problem("", f"a file that can be written ({error.strerror})")]) from error
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock: a lock on the file would be lost when the file is replaced."""
+    if sys.platform == "win32":
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _write(place: Path, document: dict[str, Any]) -> None:
+    mode = place.stat().st_mode & 0o777 if place.exists() else 0o600
+    descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=".acp-", suffix=".new")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(place)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

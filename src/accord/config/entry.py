@@ -1,0 +1,124 @@
+"""Knows what an agent is before it runs: its command, where that comes from, how long it may take, who must agree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from accord.config.acp_json import ConfigFile, PermissionPolicy, Server
+from accord.config.registry import Download, Launch
+
+__all__ = ["DEMO", "AgentEntry", "Origin", "demo_entry", "entry_of", "registry_entry"]
+
+Origin: TypeAlias = Literal["project", "user", "simse", "registry", "built-in"]
+
+DEMO = "demo"
+TIMEOUT_SECONDS = 60.0
+START_SECONDS = 30.0
+# Editors' entries and registries start package runners, which fetch what they run at the first time.
+FETCHING_START_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEntry:
+    """An agent by its name. `env` are changes to the environment (None unsets); `cwd` None is that of the caller.
+
+    With `needs_trust`, `source` is a project's file: show it to the user, then `Trust.trust(source, sha256)`. With a
+    `download` the program must be installed first.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    origin: Origin
+    source: str
+    cwd: str | None = None
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    start_seconds: float = START_SECONDS
+    idle_seconds: float | None = None
+    permission_policy: PermissionPolicy | None = None
+    dialect: str | None = None
+    edition: str | None = None
+    framing: str | None = None
+    label: str = ""
+    mode: str | None = None
+    model: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    registry_id: str | None = None
+    sha256: str = ""
+    needs_trust: bool = False
+    download: Download | None = None
+    shadowed: bool = False
+    """Another entry of this name counts."""
+
+
+def demo_entry() -> AgentEntry:
+    """The built-in coding agent with its offline model."""
+    argv = (sys.executable, "-m", "accord.coder", "--model", "offline")
+    return AgentEntry(DEMO, argv, "built-in", "built-in", start_seconds=FETCHING_START_SECONDS, label=DEMO)
+
+
+def entry_of(server: Server, file: ConfigFile, *, needs_trust: bool) -> AgentEntry:
+    """The agent of one entry of a file; without a command if that is the registry's business."""
+    of_simse = server.shape == "servers"
+    folder = file.path.absolute().parent
+    cwd = None if server.cwd is None else str(_absolute(server.cwd, folder))
+    env = dict(server.env)
+    if of_simse:
+        # simse does so: an agent that is started from inside another one would refuse to run.
+        env.setdefault("CLAUDECODE", None)
+    idle = None if server.timeout_ms is None else server.timeout_ms / 1000
+    return AgentEntry(
+        name=server.name,
+        argv=() if server.command is None else (_program(server.command, Path(cwd or folder)), *server.args),
+        origin=file.scope,
+        source=str(file.path),
+        cwd=cwd,
+        env=env,
+        start_seconds=START_SECONDS if of_simse else FETCHING_START_SECONDS,
+        idle_seconds=TIMEOUT_SECONDS if of_simse and idle is None else idle,
+        permission_policy=server.permission_policy,
+        dialect=server.dialect,
+        edition=server.edition,
+        framing=server.framing,
+        label=server.default_agent or file.default_agent or server.name,
+        mode=server.mode,
+        model=server.model,
+        options=server.options,
+        registry_id=server.registry_id,
+        sha256=file.sha256,
+        needs_trust=needs_trust,
+    )
+
+
+def registry_entry(name: str, launch: Launch, address: str, chosen: AgentEntry | None = None) -> AgentEntry:
+    """The agent that a registry describes, with what an entry of a file says beside it."""
+    if chosen is not None:
+        return replace(chosen, argv=launch.argv, env={**launch.env, **chosen.env}, download=launch.download)
+    return AgentEntry(
+        name, launch.argv, "registry", address, env=dict(launch.env), start_seconds=FETCHING_START_SECONDS, label=name,
+        registry_id=name, download=launch.download,
+    )  # fmt: skip
+
+
+def _program(command: str, folder: Path) -> str:
+    """A plain name is looked up when it is started; a path is that of a file beside the config."""
+    if command.startswith("~/"):
+        return str(Path(command).expanduser())
+    separators = [os.sep, *([os.altsep] if os.altsep else [])]
+    if any(separator in command for separator in separators):
+        return str(_absolute(command, folder))
+    return command
+
+
+def _absolute(path: str, folder: Path) -> Path:
+    return Path(os.path.normpath(folder / Path(path).expanduser()))
+
+
+def is_installed(entry: AgentEntry) -> bool:
+    """Whether its program can be found now; what a package runner fetches later is not looked at."""
+    return bool(entry.argv) and shutil.which(entry.argv[0]) is not None

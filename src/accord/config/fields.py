@@ -1,0 +1,265 @@
+"""Knows how to take values out of a JSON file key by key, and to say which key holds what it should not.
+
+A wrong value is a problem and the reading goes on, so that a user hears of everything at once. A key that nobody asked
+for is a warning. Values are never quoted in either: they may be secrets.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from accord.config.errors import ConfigError, Problem
+
+__all__ = ["MAX_FILE_BYTES", "Notes", "Table", "join_key", "open_table", "read_bytes"]
+
+MAX_FILE_BYTES = 4 * 1024 * 1024
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_KINDS: dict[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
+_SAID = {"a number": "a whole number"}
+
+
+class Notes:
+    """What was noticed while one file was read."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.warnings: list[str] = []
+
+    def problem(self, key: str, expected: str, found: Any = ...) -> None:
+        """Something is wrong at a key; what stands there is told by its kind only."""
+        kind = "" if found is ... else _KINDS.get(type(found), "")
+        # "a text that is not empty, not a text" would help nobody.
+        is_said = not kind or expected.startswith(_SAID.get(kind, kind))
+        self.problems.append(Problem(key, expected if is_said else f"{expected}, not {kind}"))
+
+    def warn(self, key: str, sentence: str) -> None:
+        """Something at a key is odd and does no harm."""
+        self.warnings.append(f"{key}: {sentence}" if key else sentence)
+
+
+def join_key(parent: str, name: str) -> str:
+    """The path of a key below another; what is no plain word is quoted, so that it can neither hide nor pretend."""
+    if not _PLAIN.fullmatch(name):
+        return f"{parent}[{json.dumps(name)}]"
+    return f"{parent}.{name}" if parent else name
+
+
+class Table:
+    """One JSON object. Each question names a key; `finish` reports the keys that nobody asked for."""
+
+    def __init__(self, values: Mapping[str, Any], key: str, notes: Notes) -> None:
+        self._values = values
+        self._asked: dict[str, None] = {}
+        self._skipped: set[str] = set()
+        self.key = key
+        self.notes = notes
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def kind(self, name: str) -> type:
+        """The kind of value at a key, `NoneType` for none."""
+        return type(self._values.get(name))
+
+    def text(self, name: str, *, needed: bool = False) -> str | None:
+        """A text that is not empty, where it is needed or given."""
+        value = self._take(name)
+        if isinstance(value, str) and value.strip() and "\0" not in value:
+            return value
+        if value is not None or needed:
+            self._wrong(name, "a text that is not empty")
+        return None
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts; none is an empty one."""
+        value = self._take(name)
+        if isinstance(value, list):
+            wrong = [place for place, each in enumerate(value) if not isinstance(each, str) or "\0" in each]
+            for place in wrong:
+                self.notes.problem(f"{join_key(self.key, name)}[{place}]", "a text", value[place])
+            return () if wrong else tuple(value)
+        if value is not None:
+            self._wrong(name, "a list of texts")
+        return ()
+
+    def variables(self, name: str) -> dict[str, str | None]:
+        """Environment variables; null unsets one."""
+        value = self._take(name)
+        if not isinstance(value, dict):
+            if value is not None:
+                self._wrong(name, "an object of texts")
+            return {}
+        found: dict[str, str | None] = {}
+        for variable, content in value.items():
+            key = join_key(join_key(self.key, name), variable)
+            if not variable or "=" in variable or "\0" in variable:
+                self.notes.problem(key, "a variable's name, without '='")
+            elif content is None or (isinstance(content, str) and "\0" not in content):
+                found[variable] = content
+            else:
+                self.notes.problem(key, "a text, or null to unset the variable", content)
+        return found
+
+    def pairs(self, name: str) -> dict[str, str]:
+        """An object of texts."""
+        value = self._take(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self._wrong(name, "an object of texts")
+            return {}
+        for each, content in value.items():
+            if not isinstance(content, str):
+                self.notes.problem(join_key(join_key(self.key, name), each), "a text", content)
+        return {each: content for each, content in value.items() if isinstance(content, str)}
+
+    def integer(self, name: str, low: int, high: int) -> int | None:
+        """A whole number within bounds."""
+        value = self._take(name)
+        if type(value) is int and low <= value <= high:
+            return value
+        if value is not None:
+            self._wrong(name, f"a whole number from {low} to {high}")
+        return None
+
+    def flag(self, name: str) -> bool:
+        """True or false; none is false."""
+        value = self._take(name)
+        if value is not None and not isinstance(value, bool):
+            self._wrong(name, "true or false")
+        return value is True
+
+    def choice(self, name: str, options: Sequence[str]) -> str | None:
+        """One of several words."""
+        value = self._take(name)
+        if isinstance(value, str) and value in options:
+            return value
+        if value is not None:
+            self.notes.problem(join_key(self.key, name), f"one of {', '.join(options)}")
+        return None
+
+    def tables(self, name: str) -> list[Table]:
+        """A list of objects."""
+        value = self._take(name)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self._wrong(name, "a list of objects")
+            return []
+        key = join_key(self.key, name)
+        return [*self._tables((f"{key}[{place}]", each) for place, each in enumerate(value))]
+
+    def named_tables(self, name: str) -> dict[str, Table]:
+        """An object of objects, by name."""
+        value = self._take(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self._wrong(name, "an object of objects, by name")
+            return {}
+        key = join_key(self.key, name)
+        found: dict[str, Table] = {}
+        for each, content in value.items():
+            for table in self._tables([(join_key(key, each), content)]):
+                found[each] = table
+        return found
+
+    def table(self, name: str) -> Table | None:
+        """One object."""
+        value = self._take(name)
+        if value is None:
+            return None
+        return next(self._tables([(join_key(self.key, name), value)]), None)
+
+    def skip(self, *names: str) -> None:
+        """Keys of other programs that are known and mean nothing here."""
+        self._skipped.update(names)
+
+    def finish(self) -> None:
+        """Report the keys that nobody asked for."""
+        for name in self._values:
+            if name not in self._asked and name not in self._skipped:
+                near = difflib.get_close_matches(name, list(self._asked), 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                self.notes.warn(join_key(self.key, name), f"unknown key, ignored{hint}")
+
+    def _tables(self, found: Iterable[tuple[str, Any]]) -> Iterator[Table]:
+        for key, value in found:
+            if isinstance(value, dict):
+                yield Table(value, key, self.notes)
+            else:
+                self.notes.problem(key, "an object", value)
+
+    def _take(self, name: str) -> Any:
+        self._asked[name] = None
+        return self._values.get(name)
+
+    def _wrong(self, name: str, expected: str) -> None:
+        if name in self._values:
+            self.notes.problem(join_key(self.key, name), expected, self._values[name])
+        else:
+            self.notes.problem(join_key(self.key, name), expected)
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """What a config file holds; None if there is none.
+
+    Only a regular file is opened, and not more of it read than a config file has: the project's one may be a link to
+    anything.
+
+    Raises:
+        ConfigError: It is there and cannot be read.
+    """
+    try:
+        if not path.is_file():
+            if path.exists():
+                raise ConfigError(str(path), [Problem("", "a regular file")])
+            return None
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(str(path), [Problem("", f"a file that can be read ({error.strerror})")]) from error
+    if len(content) > MAX_FILE_BYTES:
+        raise ConfigError(str(path), [Problem("", f"a file of at most {MAX_FILE_BYTES} bytes")])
+    return content
+
+
+def open_table(content: bytes, path: str, notes: Notes, *, loads: Callable[[str], Any] = json.loads) -> Table:
+    """The object that a file holds.
+
+    Raises:
+        ConfigError: It holds none.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+        if not text.strip():
+            raise ConfigError(path, [Problem("", "a JSON object; the file is empty")])
+        values = loads(text)
+    except UnicodeDecodeError as error:
+        raise ConfigError(path, [Problem("", f"UTF-8 (byte {error.start} is none)")]) from error
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise ConfigError(path, [Problem("", f"JSON ({where}: {error.msg})")]) from error
+    except (RecursionError, ValueError) as error:
+        raise ConfigError(path, [Problem("", "JSON of a sane depth and size")]) from error
+    if not isinstance(values, dict):
+        found = _KINDS.get(type(values), "this")
+        raise ConfigError(path, [Problem("", f"a JSON object, not {found}")])
+    return Table(values, "", notes)

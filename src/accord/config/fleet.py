@@ -1,0 +1,232 @@
+"""Knows several agents at once: started together, each with its health; a failing one leaves the others alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from accord.client import RemoteAgent
+from accord.client.question import PermissionCallback
+from accord.config.entry import AgentEntry
+from accord.config.errors import FleetFailed, UnknownAgent
+from accord.config.health import Backoff, CircuitBreaker, Health, is_passing
+from accord.config.opening import connect_to
+from accord.errors import AccordError, CallTimeout, ConnectionLost, DeadlineExceeded
+
+__all__ = ["Fleet", "Member"]
+
+log = logging.getLogger("accord.config")
+
+_Result = TypeVar("_Result")
+
+
+class Member:
+    """One agent of a fleet: `agent` while it is up, and how it has been doing."""
+
+    def __init__(self, entry: AgentEntry, breaker: CircuitBreaker) -> None:
+        self.entry = entry
+        self.agent: RemoteAgent | None = None
+        self.error: Exception | None = None
+        """Why it is not up."""
+        self.health = Health()
+        self.breaker = breaker
+        self.starting = asyncio.Lock()
+
+
+class Fleet:
+    """Agents from a config: `async with Fleet(entries) as fleet: await fleet.agent().new_session()`.
+
+    Opening starts all of them at once and fails only if none comes up; the others are in `failures`. `ask` is asked for
+    permission where an entry's policy is `prompt`, and `connect` makes an agent from an entry. Prompts are sent by a
+    session, once, and never through a fleet; what may be asked twice without harm goes through `call`.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[AgentEntry],
+        *,
+        default: str | None = None,
+        ask: PermissionCallback | None = None,
+        connect: Callable[..., RemoteAgent] = connect_to,
+        backoff: Backoff | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], Awaitable[Any]] = asyncio.sleep,
+    ) -> None:
+        self._connect = connect
+        self._ask = ask
+        self._former: list[RemoteAgent] = []
+        self._backoff = backoff or Backoff()
+        self._pause = pause
+        self.members = {entry.name: Member(entry, CircuitBreaker(clock)) for entry in entries}
+        if default is not None and default not in self.members:
+            raise UnknownAgent(default, known=list(self.members))
+        self._default = default
+
+    async def __aenter__(self) -> Self:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for member in self.members.values():
+                    group.create_task(self._start(member))
+        except BaseException:
+            await asyncio.shield(self.close())
+            raise
+        if not any(member.agent for member in self.members.values()):
+            raise FleetFailed(self.failures)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End all of them."""
+        agents = [*self._former, *(member.agent for member in self.members.values() if member.agent is not None)]
+        self._former = []
+        for member in self.members.values():
+            member.agent = None
+        await asyncio.gather(*(agent.close() for agent in agents))
+
+    @property
+    def failures(self) -> dict[str, Exception]:
+        """Those that are not up, and why."""
+        return {name: member.error for name, member in self.members.items() if member.error is not None}
+
+    @property
+    def default(self) -> str:
+        """The name of the default agent; while that is down, of the first one that is up."""
+        up = [name for name, member in self.members.items() if member.agent is not None]
+        if self._default is not None and (self._default in up or not up):
+            return self._default
+        return up[0] if up else next(iter(self.members), "")
+
+    def agent(self, name: str | None = None) -> RemoteAgent:
+        """An agent that is up: one by its name, or the default one.
+
+        Raises:
+            UnknownAgent: There is none of that name.
+            AccordError: It is not up: why it failed.
+        """
+        member = self._member(name)
+        if member.agent is None:
+            raise member.error or ConnectionLost("the agent is closed")
+        return member.agent
+
+    async def restart(self, name: str | None = None) -> RemoteAgent:
+        """End an agent and start it anew. Sessions of the old one are gone with it: load them again.
+
+        Raises:
+            AccordError: It does not come up.
+        """
+        member = self._member(name)
+        async with member.starting:
+            agent, member.agent = member.agent, None
+            if agent is not None:
+                await agent.close()
+            member.error = await self._open(member)
+        return self.agent(member.entry.name)
+
+    async def call(
+        self, action: Callable[[RemoteAgent], Awaitable[_Result]], name: str | None = None, *, safe: bool = False
+    ) -> _Result:
+        """Have an agent do something, within the time that its entry gives it for an answer.
+
+        With `safe` it is tried again where the failure may pass: say so only of what does no harm when it is done
+        twice, listing sessions for example, and never of a prompt. A lost agent is started again for that. An agent
+        that keeps failing is left alone for a while.
+
+        Raises:
+            ConnectionLost: It is left alone.
+            CallTimeout: It did not answer in time.
+            AccordError: How the last try failed.
+        """
+        member = self._member(name)
+        waits: Iterator[float] = self._backoff.waits() if safe else iter(())
+        while True:
+            try:
+                return await self._try(member, action)
+            except (AccordError, OSError) as error:
+                wait = next(waits, None)
+                if wait is None or not is_passing(error) or member.breaker.rest > 0:
+                    raise
+                log.info("%s: %s; tried again in %.1f s", member.entry.name, error, wait)
+            await self._pause(wait)
+            with contextlib.suppress(AccordError, OSError):
+                await self._revive(member)
+
+    async def _try(self, member: Member, action: Callable[[RemoteAgent], Awaitable[_Result]]) -> _Result:
+        breaker, name = member.breaker, member.entry.name
+        if not breaker.allow():
+            raise ConnectionLost(f"{name} failed too often and is left alone for {breaker.rest:.0f} s")
+        try:
+            result = await _within(member.entry.idle_seconds, action(self.agent(name)))
+        except (AccordError, OSError) as error:
+            if is_passing(error):
+                breaker.failed()
+                member.health.failed(error)
+            else:
+                # An answer that says no is an answer: the agent is well.
+                breaker.succeeded()
+                member.health.succeeded()
+            raise
+        except BaseException:
+            breaker.given_up()
+            raise
+        breaker.succeeded()
+        member.health.succeeded()
+        return result
+
+    async def _revive(self, member: Member) -> None:
+        async with member.starting:
+            agent = member.agent
+            if agent is not None and agent.connection.is_open:
+                return
+            member.agent = None
+            if agent is not None:
+                # It is lost, but it has sessions, and they may bring it back when they are prompted.
+                self._former.append(agent)
+            member.error = await self._open(member)
+
+    async def _start(self, member: Member) -> None:
+        async with member.starting:
+            member.error = await self._open(member)
+            for wait in self._backoff.waits():
+                # Who needed too long would only need it again, and all others wait for that.
+                if member.error is None or not is_passing(member.error) or isinstance(member.error, DeadlineExceeded):
+                    break
+                await self._pause(wait)
+                member.error = await self._open(member)
+        if member.error is not None:
+            log.warning("%s did not come up: %s", member.entry.name, member.error)
+
+    async def _open(self, member: Member) -> Exception | None:
+        try:
+            agent = self._connect(member.entry, ask=self._ask)
+            await agent.open()
+        except (AccordError, OSError) as error:
+            member.health.failed(error)
+            return error
+        member.agent = agent
+        member.health.succeeded()
+        return None
+
+    def _member(self, name: str | None) -> Member:
+        wanted = self.default if name is None else name
+        if wanted not in self.members:
+            raise UnknownAgent(wanted, known=list(self.members))
+        return self.members[wanted]
+
+
+async def _within(seconds: float | None, action: Awaitable[_Result]) -> _Result:
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await action
+    except TimeoutError as error:
+        if limit.expired():
+            raise CallTimeout("the call", seconds or 0.0) from error
+        raise

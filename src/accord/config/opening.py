@@ -1,0 +1,53 @@
+"""Knows what an entry of the config means to `accord.connect`: command, environment, deadlines, policy, dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from accord.client import Deadlines, RemoteAgent, connect
+from accord.client.question import PermissionCallback
+from accord.config.entry import AgentEntry
+from accord.config.errors import DownloadError, RegistryError, UntrustedFile
+from accord.config.permission import permission_for
+
+__all__ = ["connect_to", "deadlines_of"]
+
+
+def deadlines_of(entry: AgentEntry) -> Deadlines:
+    """How long the agent may take. `timeoutMs` is for silence: it begins anew with every sign of life."""
+    return Deadlines(start=entry.start_seconds, first=entry.idle_seconds, idle=entry.idle_seconds)
+
+
+def connect_to(
+    entry: AgentEntry,
+    *,
+    ask: PermissionCallback | None = None,
+    connect: Callable[..., RemoteAgent] = connect,
+    **options: Any,
+) -> RemoteAgent:
+    """The agent of an entry, not yet opened. `options` are those of `connect` and come before what the config says.
+
+    `ask` is asked for permission where the entry's policy is `prompt`, or where it has none.
+
+    Raises:
+        RegistryError: It has no command, because nobody asked the registry for it.
+        UntrustedFile: Its command comes from a project's file that nobody has trusted.
+        DownloadError: Its program is not installed.
+    """
+    if entry.needs_trust:
+        raise UntrustedFile(entry.source, entry.argv)
+    if not entry.argv:
+        raise RegistryError(f"{entry.name!r} has no command before the registry was asked: find it by its name")
+    if entry.download is not None:
+        raise DownloadError(entry.download.address, "the program is not installed yet", reason="failed")
+    chosen: dict[str, Any] = {
+        "cwd": entry.cwd,
+        "env": dict(entry.env),
+        "deadlines": deadlines_of(entry),
+        "permission": permission_for(entry.permission_policy, ask),
+    }
+    for name in ("edition", "framing", "dialect"):
+        if getattr(entry, name) is not None:
+            chosen[name] = getattr(entry, name)
+    return connect(*entry.argv, **{**chosen, **options})

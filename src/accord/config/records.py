@@ -1,0 +1,235 @@
+"""Knows which sessions this user has had, with which agent and where: what `-c`, `-s NAME` and a list of sessions need.
+
+The conversations themselves are the agents' business. One small SQLite file; every change is one transaction, so that a
+crash loses nothing that was noted, and two processes can write at once. It blocks, and belongs to one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from accord.config.places import Places
+from accord.errors import StoreError
+from accord.stores.folder import make_private
+from accord.stores.refusal import of_sqlite, of_system, sqlite_reason
+
+__all__ = ["Record", "Records"]
+
+# "ACRR": the file says whose it is, and that it is no store of conversations.
+APPLICATION_ID = 0x41435252
+SCHEMA_VERSION = 1
+BUSY_SECONDS = 10.0
+_RETRY_SECONDS = 0.01
+
+_SCHEMA = (
+    """CREATE TABLE records (
+        agent NOT NULL,
+        session_id NOT NULL,
+        cwd NOT NULL,
+        name,
+        title,
+        created_at REAL NOT NULL,
+        updated_at REAL NOT NULL,
+        PRIMARY KEY (agent, session_id)
+    )""",
+    "CREATE INDEX records_by_name ON records (agent, cwd, name)",
+    "CREATE INDEX records_by_cwd ON records (cwd, updated_at)",
+)
+_COLUMNS = "agent, session_id, cwd, name, title, created_at, updated_at"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One session: `agent` is the name by which it was started, `name` what the user calls the session."""
+
+    agent: str
+    session_id: str
+    cwd: str
+    name: str | None
+    title: str | None
+    created_at: float
+    updated_at: float
+
+
+class Records:
+    """The user's records; `path` is the file that keeps them, in the platform's state folder unless it is given.
+
+    Raises:
+        StoreError: The file cannot be used; says why, and what to do.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        place = Places.here().records_file if path is None else Path(path)
+        self._path = str(place)
+        self._connection = _open(place, busy_seconds)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def note(
+        self,
+        agent: str,
+        session_id: str,
+        cwd: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        at: float | None = None,
+    ) -> None:
+        """A session was used just now. What is None stays as it was; a name moves to this session from another.
+
+        A record never becomes older: of two processes the later one counts.
+        """
+        moment = time.time() if at is None else at
+        place = _said(_place(cwd))
+        with self._transaction():
+            if name is not None:
+                self._connection.execute(
+                    "UPDATE records SET name = NULL WHERE agent = ? AND cwd = ? AND name = ? AND session_id != ?",
+                    (_said(agent), place, _said(name), _said(session_id)),
+                )
+            self._connection.execute(
+                f"INSERT INTO records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - our own words
+                "ON CONFLICT (agent, session_id) DO UPDATE SET cwd = excluded.cwd, "
+                "name = coalesce(excluded.name, name), title = coalesce(excluded.title, title), "
+                "updated_at = max(excluded.updated_at, updated_at)",
+                (
+                    *(_said(agent), _said(session_id), place),
+                    *(name and _said(name), title and _said(title), moment, moment),
+                ),
+            )
+
+    def last(self, cwd: str | os.PathLike[str], agent: str | None = None) -> Record | None:
+        """The session that was used last in a directory, with one agent or with any."""
+        return next(iter(self._select(cwd=_place(cwd), agent=agent)), None)
+
+    def named(self, name: str, cwd: str | os.PathLike[str], agent: str | None = None) -> Record | None:
+        """The session that the user calls so in a directory."""
+        return next(iter(self._select(cwd=_place(cwd), agent=agent, name=name)), None)
+
+    def find(self, session_id: str, agent: str | None = None) -> list[Record]:
+        """The sessions of that id; where none has exactly that, those whose id begins so."""
+        exact = self._select(agent=agent, session_id=session_id)
+        return exact or [each for each in self._select(agent=agent) if each.session_id.startswith(session_id)]
+
+    def all(self, cwd: str | os.PathLike[str] | None = None, agent: str | None = None) -> list[Record]:
+        """All of them, or those of a directory or an agent; the last used first."""
+        return self._select(cwd=None if cwd is None else _place(cwd), agent=agent)
+
+    def forget(self, agent: str, session_id: str) -> bool:
+        """Drop a record; says whether there was one."""
+        sql = "DELETE FROM records WHERE agent = ? AND session_id = ?"
+        with self._transaction():
+            return self._connection.execute(sql, (_said(agent), _said(session_id))).rowcount > 0
+
+    def _select(self, **wanted: str | None) -> list[Record]:
+        given = {column: _said(value) for column, value in wanted.items() if value is not None}
+        where = " AND ".join(f"{column} = ?" for column in given) or "TRUE"
+        sql = f"SELECT {_COLUMNS} FROM records WHERE {where} ORDER BY updated_at DESC, rowid DESC"  # noqa: S608 - ours
+        with self._transaction("DEFERRED"):
+            rows = self._connection.execute(sql, tuple(given.values())).fetchall()
+        return [_record(row) for row in rows]
+
+    @contextlib.contextmanager
+    def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
+        try:
+            self._connection.execute(f"BEGIN {kind}")
+            yield
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise of_sqlite(error, self._path) from error
+
+
+def _open(place: Path, busy_seconds: float) -> sqlite3.Connection:
+    try:
+        make_private(place)
+    except OSError as error:
+        raise of_system(error, str(place)) from error
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            return _open_once(place, busy_seconds)
+        except sqlite3.Error as error:
+            # SQLite does not wait by itself while another process switches a new file to its write-ahead log.
+            if sqlite_reason(error) != "busy" or time.monotonic() >= deadline:
+                raise of_sqlite(error, str(place)) from error
+            time.sleep(_RETRY_SECONDS)
+
+
+def _open_once(place: Path, busy_seconds: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(place, timeout=busy_seconds, isolation_level=None)
+    try:
+        if _version(connection, place) == 0:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            # Another process may have been quicker.
+            if _version(connection, place) == 0:
+                for sql in _SCHEMA:
+                    connection.execute(sql)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _version(connection: sqlite3.Connection, place: Path) -> int:
+    """The version of our tables in the file, 0 for a new one.
+
+    Raises:
+        StoreError: The file is another program's, or that of a later Accord.
+    """
+    application, version, tables = (
+        int(connection.execute(sql).fetchone()[0])
+        for sql in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
+    )
+    if application != APPLICATION_ID and (application or version or tables):
+        sentence = f"{place}: this database belongs to another program; move it away, and records begin anew"
+        raise StoreError(sentence, reason="foreign", path=str(place))
+    if version > SCHEMA_VERSION:
+        sentence = f"{place}: a later version of Accord has written these records; update Accord"
+        raise StoreError(sentence, reason="newer", path=str(place))
+    return version
+
+
+def _place(cwd: str | os.PathLike[str]) -> str:
+    # However somebody came into a directory, it is the same one.
+    return os.path.realpath(cwd)
+
+
+def _said(text: str) -> str | bytes:
+    """A text as SQLite takes it: as bytes where UTF-8 has no words for it (half an emoji, a path in other bytes)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+    return text
+
+
+def _heard(value: Any) -> Any:
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
+def _record(row: Sequence[Any]) -> Record:
+    return Record(*(_heard(value) for value in row))

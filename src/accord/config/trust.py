@@ -1,0 +1,83 @@
+"""Knows which files of projects the user has trusted: a cloned repository must not be able to start programs.
+
+A file is trusted where it stands and as it is: the same text in another folder may mean other programs, and a changed
+one does. The notes are lines that are only ever appended, so that two processes can write at once and a crash costs at
+most its own line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from accord.config.errors import ConfigError, Problem
+from accord.config.places import Places
+from accord.stores.folder import make_private
+
+__all__ = ["Trust", "digest_of"]
+
+
+def digest_of(path: str | os.PathLike[str]) -> str:
+    """What identifies the content of a file, as `Trust` remembers it."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+class Trust:
+    """The user's notes; `path` is the file that keeps them, in the platform's state folder unless it is given."""
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self._path = Places.here().trust_file if path is None else Path(path)
+
+    def is_trusted(self, path: str | os.PathLike[str], sha256: str) -> bool:
+        """Whether this file was trusted with this content. Notes that cannot be read trust nothing."""
+        place, trusted = _place(path), False
+        with contextlib.suppress(OSError):
+            for line in self._path.read_bytes().splitlines():
+                note = _parsed(line)
+                if note.get("path") == place and note.get("sha256") == sha256:
+                    trusted = note.get("trusted") is True
+        return trusted
+
+    def trust(self, path: str | os.PathLike[str], sha256: str) -> None:
+        """Trust the file with this content from now on. Give the digest of what the user was shown.
+
+        Raises:
+            ConfigError: It cannot be noted.
+        """
+        self._note(path, sha256, trusted=True)
+
+    def distrust(self, path: str | os.PathLike[str], sha256: str) -> None:
+        """Take it back."""
+        self._note(path, sha256, trusted=False)
+
+    def _note(self, path: str | os.PathLike[str], sha256: str, *, trusted: bool) -> None:
+        line = json.dumps({"path": _place(path), "sha256": sha256, "trusted": trusted})
+        try:
+            make_private(self._path)
+            # One write, at the end, wherever that is by then. The line before may be torn: begin a new one.
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+            try:
+                os.write(descriptor, f"\n{line}\n".encode())
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            problem = Problem("", f"a file that can be written ({error.strerror})")
+            raise ConfigError(str(self._path), [problem]) from error
+
+
+def _place(path: str | os.PathLike[str]) -> str:
+    # Not through a link at the end: what the file names is found beside the link, not beside its target.
+    place = Path(path).absolute()
+    return str(Path(os.path.realpath(place.parent), place.name))
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        note = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return note if isinstance(note, dict) else {}

@@ -1,0 +1,64 @@
+"""The three policies take the options in simse's order."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from accord.client.question import PermissionAnswer, PermissionQuestion
+from accord.config.permission import permission_for
+from accord.session.option import PermissionOption
+
+ALL = ("reject_always", "reject_once", "allow_once", "allow_always")
+
+
+def question(*kinds: str) -> PermissionQuestion:
+    return PermissionQuestion(None, "Do it?", [PermissionOption(kind, kind, kind) for kind in kinds])  # type: ignore[arg-type]
+
+
+async def chosen(policy: Any, asked: PermissionQuestion, ask: Any = None) -> Any:
+    answer = permission_for(policy, ask)(asked)
+    answer = await answer if inspect.isawaitable(answer) else answer
+    return answer.id if isinstance(answer, PermissionOption) else answer
+
+
+CHOICES = [
+    ("auto-approve", ALL, "allow_always"),
+    ("auto-approve", ("reject_once", "allow_once"), "allow_once"),
+    ("auto-approve", ("other", "reject_once"), "other"),
+    ("auto-approve", (), None),
+    ("deny", ALL, "reject_once"),
+    ("deny", ("allow_once", "reject_always"), "reject_always"),
+    ("deny", ("allow_once",), None),
+    ("prompt", ALL, "reject_once"),
+    (None, ALL, "reject_once"),
+]
+
+
+@pytest.mark.parametrize(("policy", "kinds", "expected"), CHOICES)
+async def test_each_policy_takes_its_option(policy: Any, kinds: tuple[str, ...], expected: str | None) -> None:
+    assert await chosen(policy, question(*kinds)) == expected
+
+
+@pytest.mark.parametrize("policy", ["prompt", None])
+async def test_prompt_asks(policy: Any) -> None:
+    async def ask(_: PermissionQuestion) -> PermissionAnswer:
+        return "allow_once"
+
+    assert await chosen(policy, question(*ALL), ask) == "allow_once"
+    assert await chosen(policy, question(*ALL), lambda _: False) is False
+
+
+async def test_no_answer_is_a_rejection() -> None:
+    assert await chosen("prompt", question(*ALL), lambda _: None) == "reject_once"
+    assert await chosen("prompt", question("allow_once"), lambda _: None) is None
+
+
+@pytest.mark.parametrize("policy", ["auto-approve", "deny"])
+async def test_nobody_is_asked_where_the_policy_knows(policy: Any) -> None:
+    def ask(_: PermissionQuestion) -> PermissionAnswer:
+        raise AssertionError("nobody should be asked")
+
+    assert await chosen(policy, question(*ALL), ask) is not None

@@ -1,0 +1,54 @@
+"""Config, state and cache stand where each platform wants them."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+import pytest
+
+from accord.config.places import Places, folders
+
+POSIX = [
+    ("linux", {}, "/h", ("/h/.config", "/h/.local/state", "/h/.cache")),
+    (
+        "linux",
+        {"XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "/k"},
+        "/h",
+        ("/c", "/s", "/k"),
+    ),
+    (
+        "linux",
+        {"XDG_CONFIG_HOME": "relative", "XDG_STATE_HOME": ""},
+        "/h",
+        ("/h/.config", "/h/.local/state", "/h/.cache"),
+    ),
+    (
+        "darwin",
+        {"XDG_CONFIG_HOME": "/c"},
+        "/h",
+        ("/h/Library/Application Support", "/h/Library/Application Support", "/h/Library/Caches"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("platform", "environment", "home", "expected"), POSIX)
+def test_each_platform_has_its_folders(
+    platform: str, environment: dict[str, str], home: str, expected: tuple[str, str, str]
+) -> None:
+    assert folders(platform, environment, home) == tuple(PurePosixPath(each) for each in expected)
+
+
+def test_windows_keeps_config_with_the_profile_and_the_rest_on_the_machine() -> None:
+    found = folders("win32", {"APPDATA": "D:\\R", "LOCALAPPDATA": "D:\\L"}, "C:\\u")
+    assert found == tuple(PureWindowsPath(each) for each in ("D:\\R", "D:\\L", "D:\\L\\Cache"))
+    assert folders("win32", {}, "C:\\u").config == PureWindowsPath("C:\\u\\AppData\\Roaming")
+
+
+def test_this_platform_has_them_and_nothing_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "APPDATA", "LOCALAPPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    places = Places.here()
+    assert places.user_file.parts[-2:] == ("accord", "acp.json")
+    assert places.records_file.parts[-2:] == ("accord", "sessions.db")
+    assert places.simse.name == "simse"
+    assert list(tmp_path.iterdir()) == []

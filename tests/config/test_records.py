@@ -1,0 +1,194 @@
+"""Records of sessions: the last one here, the one of a name; two processes at once, and one that is killed."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.config.records import Record, Records, _open_once
+from accord.errors import StoreError
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "accord" / "sessions.db"
+
+
+@pytest.fixture
+def records(path: Path) -> Iterator[Records]:
+    with Records(path) as records:
+        yield records
+
+
+def test_the_last_session_in_a_directory_is_found(records: Records, tmp_path: Path) -> None:
+    assert records.last(tmp_path) is None
+    records.note("a", "s1", tmp_path, at=1.0)
+    records.note("b", "s2", tmp_path, at=3.0)
+    records.note("a", "s3", tmp_path, at=2.0)
+    records.note("a", "s4", tmp_path / "elsewhere", at=9.0)
+    last, last_of_a = records.last(tmp_path), records.last(tmp_path, "a")
+    assert last == Record("b", "s2", str(tmp_path), None, None, 3.0, 3.0)
+    assert last_of_a is not None
+    assert last_of_a.session_id == "s3"
+
+
+def test_a_session_that_is_used_again_is_the_last_one_and_keeps_what_is_known(records: Records, tmp_path: Path) -> None:
+    records.note("a", "s1", tmp_path, name="work", title="First", at=1.0)
+    records.note("a", "s2", tmp_path, at=2.0)
+    records.note("a", "s1", tmp_path, at=3.0)
+    assert records.last(tmp_path) == Record("a", "s1", str(tmp_path), "work", "First", 1.0, 3.0)
+    records.note("a", "s1", tmp_path, title="Second", at=2.5)
+    assert records.last(tmp_path) == Record("a", "s1", str(tmp_path), "work", "Second", 1.0, 3.0)
+
+
+def test_a_name_means_one_session_of_an_agent_in_a_directory(records: Records, tmp_path: Path) -> None:
+    records.note("a", "s1", tmp_path, name="work", at=1.0)
+    records.note("a", "s2", tmp_path, name="work", at=2.0)
+    records.note("b", "s3", tmp_path, name="work", at=3.0)
+    records.note("a", "s4", tmp_path / "other", name="work", at=4.0)
+    found = records.named("work", tmp_path, "a")
+    assert found is not None
+    assert found.session_id == "s2"
+    assert [record.name for record in records.find("s1")] == [None]
+    assert records.named("play", tmp_path) is None
+
+
+def test_a_session_is_found_by_the_beginning_of_its_id(records: Records, tmp_path: Path) -> None:
+    for number, session_id in enumerate(("abc", "abd", "ab", "x%_")):
+        records.note("a", session_id, tmp_path, at=float(number))
+    assert [record.session_id for record in records.find("abc")] == ["abc"]
+    assert [record.session_id for record in records.find("ab")] == ["ab"]
+    assert [record.session_id for record in records.find("a")] == ["ab", "abd", "abc"]
+    assert [record.session_id for record in records.find("x%")] == ["x%_"]
+    assert records.find("%") == []
+
+
+def test_records_are_listed_last_first_and_forgotten(records: Records, tmp_path: Path) -> None:
+    records.note("a", "s1", tmp_path, at=1.0)
+    records.note("b", "s1", tmp_path / "x", at=2.0)
+    assert [record.agent for record in records.all()] == ["b", "a"]
+    assert [record.agent for record in records.all(cwd=tmp_path)] == ["a"]
+    assert [record.agent for record in records.all(agent="b")] == ["b"]
+    assert records.forget("a", "s1")
+    assert not records.forget("a", "s1")
+    assert [record.agent for record in records.all()] == ["b"]
+
+
+def test_a_directory_is_the_same_by_whichever_way(records: Records, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "alias").symlink_to(tmp_path / "real")
+    records.note("a", "s1", tmp_path / "alias")
+    assert records.last(tmp_path / "real") is not None
+
+
+@given(st.text(st.characters()), st.text(st.characters(), min_size=1), st.text(st.characters()))
+def test_whatever_an_agent_calls_its_sessions_is_kept(
+    tmp_path_factory: pytest.TempPathFactory, agent: str, session_id: str, title: str
+) -> None:
+    with Records(tmp_path_factory.getbasetemp() / "any.db") as records:
+        records.note(agent, session_id, "/", title=title, at=1.0)
+        assert any(record.session_id == session_id for record in records.find(session_id, agent))
+        records.forget(agent, session_id)
+
+
+def test_the_file_is_for_its_owner_alone(records: Records, path: Path) -> None:
+    assert records.all() == []
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_another_programs_file_is_refused(path: Path) -> None:
+    path.parent.mkdir()
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE theirs (a)")
+    other.close()
+    with pytest.raises(StoreError) as caught:
+        Records(path)
+    assert (caught.value.reason, caught.value.path) == ("foreign", str(path))
+
+
+def test_a_later_versions_file_is_refused(records: Records, path: Path) -> None:
+    assert records.all() == []
+    later = sqlite3.connect(path)
+    later.execute("PRAGMA user_version = 99")
+    later.close()
+    with pytest.raises(StoreError) as caught:
+        Records(path)
+    assert caught.value.reason == "newer"
+
+
+def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"no database at all, but long enough to be looked at" * 20)
+    with pytest.raises(StoreError) as caught:
+        Records(path)
+    assert caught.value.reason == "damaged"
+
+
+def test_a_locked_file_is_waited_for_and_then_told(records: Records, path: Path) -> None:
+    assert records.all() == []
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with Records(path, busy_seconds=0.05) as late, pytest.raises(StoreError) as caught:
+        late.note("a", "s", "/")
+    holder.close()
+    assert caught.value.reason == "busy"
+
+
+def test_a_file_that_another_process_is_just_setting_up_is_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[Path] = []
+
+    def busy_at_first(place: Path, busy_seconds: float) -> sqlite3.Connection:
+        tries.append(place)
+        if len(tries) < 3:
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+        return _open_once(place, busy_seconds)
+
+    monkeypatch.setattr("accord.config.records._open_once", busy_at_first)
+    with Records(path) as records:
+        assert records.all() == []
+    assert tries == [path] * 3
+
+
+PROGRAM = """
+import sys
+from accord.config.records import Records
+for number in range(int(sys.argv[3])):
+    with Records(sys.argv[1]) as records:
+        records.note(sys.argv[2], f"s{number}", "/w", name="work")
+        print(number, flush=True)
+"""
+
+
+def test_two_processes_write_at_once_from_the_first_moment(path: Path) -> None:
+    writers = [
+        subprocess.Popen([sys.executable, "-c", PROGRAM, str(path), name, "30"], stdout=subprocess.DEVNULL)
+        for name in ("a", "b", "c")
+    ]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    with Records(path) as records:
+        assert len(records.all()) == 90
+        assert [record.session_id for record in records.all() if record.name] == ["s29"] * 3
+
+
+def test_what_was_noted_outlives_a_kill(path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(path), "a", "1000000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        seen = [int(writer.stdout.readline()) for _ in range(20)]
+        writer.send_signal(signal.SIGKILL)
+    with Records(path) as records:
+        kept = {record.session_id for record in records.all()}
+    assert {f"s{number}" for number in seen} <= kept
