@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from accord.client.deadline import Deadlines
-from accord.client.dial import Observer, dial, loss_of
+from accord.client.dial import Attempt, Observer, dial, loss_of
 from accord.client.door import Door
 from accord.client.handshake import plan_for
 from accord.client.inbox import Inbox
@@ -25,7 +25,6 @@ from accord.connection import Connection
 from accord.errors import (
     AuthRequired,
     ConnectionLost,
-    DeadlineExceeded,
     LocalProtocolError,
     TransportError,
 )
@@ -87,6 +86,7 @@ class RemoteAgent:
         self._lost: ConnectionLost | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._inbox = Inbox(offer)
+        self._attempt = Attempt()
         self._attended: dict[str, _Link] = {}
         self._reviving = asyncio.Lock()
         self._is_closed = False
@@ -122,11 +122,7 @@ class RemoteAgent:
             DeadlineExceeded: It did not answer in time (`start`).
         """
         try:
-            async with asyncio.timeout(self._deadlines.start):
-                self._link = await self._connect()
-        except TimeoutError:
-            await self._door.close()
-            raise DeadlineExceeded("start", self._deadlines.start or 0.0) from None
+            self._link = await self._attempt.make(self._connect(), self._deadlines.start)
         except TransportError:
             await self._door.close()
             if self._door.failure is not None:
@@ -142,6 +138,7 @@ class RemoteAgent:
         self._is_closed = True
         try:
             await self._inbox.close()
+            await self._attempt.give_up()
         finally:
             await self._leave()
             await self._door.close()
@@ -299,6 +296,10 @@ class RemoteAgent:
         self._attended[session_id] = self._linked()
         return session
 
+    def session(self, session_id: str) -> ClientSession | None:
+        """The session of an id, while it is open here."""
+        return self._inbox.find(session_id)
+
     def forget(self, session: ClientSession) -> None:
         """The session is closed."""
         self._attended.pop(session.id, None)
@@ -325,7 +326,8 @@ class RemoteAgent:
             session.reopened(link.dialect)
             self._inbox.add(session)
             session.opened(await self._reopen_as_able(session, replay=False))
-            self._attended[session.id] = link
+            # A login on the way may have started it once more.
+            self._attended[session.id] = self._linked()
 
     async def _be_there(self) -> None:
         """See that there is an agent to ask, before something is asked that it need not know."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from accord.client.door import Door
 from accord.client.handshake import Proposal, propose
 from accord.connection import Connection, Handlers
-from accord.errors import AccordError, ConnectionLost, NegotiationFailed, RequestError
+from accord.errors import AccordError, ConnectionLost, DeadlineExceeded, NegotiationFailed, RequestError
 from accord.session.ability import ClientAbilities, Peer
 from accord.session.ask import Initialized
 from accord.session.dialect import Dialect
 
-__all__ = ["Observer", "dial", "loss_of"]
+__all__ = ["Attempt", "Observer", "dial", "loss_of"]
+
+T = TypeVar("T")
 
 Observer: TypeAlias = Callable[[Any, bytes | bytearray], None]
 """Sees every text, `in` or `out`."""
@@ -105,6 +107,39 @@ class _Dialled:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
+
+
+class Attempt:
+    """An attempt to reach an agent: it has its time, and can be given up by who did not make it."""
+
+    def __init__(self) -> None:
+        self._work: asyncio.Task[Any] | None = None
+
+    async def make(self, work: Coroutine[Any, Any, T], seconds: float | None) -> T:
+        """What comes of it.
+
+        Raises:
+            DeadlineExceeded: Nothing, in that time.
+            ConnectionLost: It was given up.
+        """
+        task: asyncio.Task[T] = asyncio.get_running_loop().create_task(work)
+        self._work = task
+        try:
+            async with asyncio.timeout(seconds):
+                return await task
+        except TimeoutError:
+            raise DeadlineExceeded("start", seconds or 0.0) from None
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if caller is not None and caller.cancelling() == 0:
+                raise ConnectionLost("this side closed the connection", clean=True) from None
+            raise
+
+    async def give_up(self) -> None:
+        """Return when nothing is left of it."""
+        if self._work is not None and not self._work.done():
+            self._work.cancel()
+            await asyncio.wait([self._work])
 
 
 def loss_of(connection: Connection, lost: AccordError | None, *, we_closed: bool) -> ConnectionLost:

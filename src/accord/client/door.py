@@ -40,6 +40,7 @@ class Door:
         env: Mapping[str, str | None] | None,
         framing: Framing,
         stderr: Callable[[bytes], None] | None,
+        wrap: Callable[[Transport], Transport] | None = None,
     ) -> None:
         self.argv = _argv(target)
         """The command, where it is one."""
@@ -50,6 +51,7 @@ class Door:
         self._target = target[0] if target else None
         self._framing: Framing = framing
         self._stderr = stderr
+        self._wrap = wrap
         self._serving: asyncio.Task[None] | None = None
         self._used = False
         if self.argv is None:
@@ -66,6 +68,10 @@ class Door:
         Raises:
             ConnectFailed: There is none.
         """
+        link = await self._open()
+        return link if self._wrap is None else self._wrap(link)
+
+    async def _open(self) -> Transport:
         if self.argv is not None:
             return await spawn(*self.argv, cwd=self.cwd, env=self.env, framing=self._framing, stderr=self._stderr)
         target = self._target

@@ -60,6 +60,10 @@ class Inbox:
         if session.id not in self._services:
             self._services[session.id] = Services(session, self._offer)
 
+    def find(self, session_id: str) -> ClientSession | None:
+        """The session of an id, while it is open."""
+        return self._sessions.get(session_id)
+
     def remove(self, session: ClientSession) -> None:
         """A session is closed."""
         if self._sessions.get(session.id) is not session:

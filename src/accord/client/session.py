@@ -208,21 +208,23 @@ class ClientSession:
 
     def hear(self, update: Any) -> Awaitable[None] | None:
         """An update came; what is returned is to be awaited before the next one."""
+        events = self._ear.hear(update)
+        if len(events) == 1:
+            return self._happen(events[0])
         pause: Awaitable[None] | None = None
-        for event in self._ear.hear(update):
+        for event in events:
             pause = self._happen(event) or pause
         return pause
 
     def _happen(self, event: Event) -> Awaitable[None] | None:
-        kind = type(event)
-        if kind is MessageChunk:
+        if type(event) is MessageChunk:
             if self._echo and event.speaker == "user" and self._is_echo(event):
                 return None
-        elif kind is ConfigChanged:
+        elif type(event) is ConfigChanged:
             event = ConfigChanged(with_made(event.options, self.options), event.meta)
         self.transcript.fold(event)
         pause = self._turns[0].offer(event) if self._turns else None
-        if kind is StateChanged:
+        if type(event) is StateChanged:
             self._state_changed(event)
         for listener in self._listeners:
             listener(event)

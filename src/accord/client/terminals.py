@@ -174,8 +174,7 @@ class _Screen:
         if not self._is_behind and len(self._shown) + len(data) <= SCREEN_BYTES:
             self._shown += data
             return self._tell(TerminalOutput(self._id, data))
-        if self._is_behind:
-            self._shown.clear()
+        # Who is behind has so much to show that nothing from before the gap is left.
         self._is_behind = False
         self._shown += data
         del self._shown[:-SCREEN_REST_BYTES]

@@ -12,7 +12,7 @@ from accord.client.deadline import Deadlines, Watch
 from accord.errors import AccordError, DeadlineExceeded
 from accord.session.content import Block, Text
 from accord.session.entry import Message
-from accord.session.event import Event, MessageChunk, StopReason
+from accord.session.event import Event, MessageChunk, StopReason, TerminalChanged, TerminalOutput
 from accord.session.transcript import Transcript
 
 __all__ = ["PromptTurn"]
@@ -60,6 +60,8 @@ class PromptTurn:
         """Where in the timeline what was said in it begins and ends."""
         self._deadlines = deadlines
         self._watch: Watch | None = None
+        self._unseen = True
+        """Whether the clock wants to know of a sign of life."""
         self._waiting: deque[Event] = deque()
         self._waiting_bytes = 0
         """How much has come since the consumer had taken everything."""
@@ -161,6 +163,7 @@ class PromptTurn:
         """The prompt left: the clock runs."""
         self._first = len(self._owner.transcript.timeline)
         self._watch = Watch(self._deadlines, self._late)
+        self._unseen = True
 
     def _late(self, error: DeadlineExceeded) -> None:
         # The first one that passed is why it ends; that the agent then does not stop either is a detail.
@@ -195,15 +198,16 @@ class PromptTurn:
 
     def offer(self, event: Event) -> Awaitable[None] | None:
         """An event of this turn; what is returned is to be awaited before there is another."""
-        if self._watch is not None:
-            self._watch.sign_of_life()
+        if self._unseen:
+            self.alive()
+            self._unseen = self._deadlines.idle is not None
         if not self._listening:
             return None
         self._waiting.append(event)
         if type(event) is MessageChunk and type(event.block) is Text:
             self._waiting_bytes += CHUNK_BYTES + len(event.block.text)
         else:
-            self._waiting_bytes += EVENT_BYTES
+            self._waiting_bytes += EVENT_BYTES + _output_bytes(event)
         if self._news is not None:
             self._wake()
         return None if self._waiting_bytes < MAX_WAITING_BYTES else _Pause(self)
@@ -254,6 +258,13 @@ class PromptTurn:
         if self.error is not None and not self._told:
             self._told = True
             raise self.error
+
+
+def _output_bytes(event: Event) -> int:
+    """How much of a terminal's output it holds."""
+    if type(event) is TerminalOutput:
+        return len(event.data)
+    return len(event.output) if type(event) is TerminalChanged and event.output else 0
 
 
 class _Pause:

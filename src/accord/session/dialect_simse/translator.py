@@ -1,0 +1,263 @@
+"""What each message becomes on its way between a client that speaks v1 and an agent that speaks the page.
+
+The client sees a v1 agent. A permission inside an update reaches it as a request, and so does a tool that it is to run;
+ids of such requests are made here, and their answers go back as the page's notifications.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
+
+from accord.session.dialect_simse.permission import REJECT, Question, question_in, response_of
+from accord.session.dialect_simse.prompt import prompt_text
+from accord.session.dialect_simse.tool import TOOL_METHOD, Order, is_order
+from accord.session.dialect_simse.update import (
+    METHOD,
+    PERMISSION,
+    TOOL_CALL,
+    Json,
+    notified,
+    update_of,
+    v1_updates,
+)
+
+__all__ = ["Steps", "Translator"]
+
+Id: TypeAlias = int | str
+
+METHOD_NOT_FOUND = -32601
+UNKNOWN_AGENT: Json = {"protocolVersion": 1, "agentCapabilities": {}}
+"""What an agent is taken for that does not know `initialize`, as the page does not."""
+
+
+class Steps(NamedTuple):
+    """What is to be sent now, in this order each way. A message that needs no change is the very one that came."""
+
+    to_agent: list[Json]
+    to_client: list[Json]
+
+
+class _Call(NamedTuple):
+    """A request of the client that the agent has not answered."""
+
+    method: str
+    session_id: str | None
+
+
+class Translator:
+    """One connection. `tools` are the names of those that the client runs; no other is ever ordered from it."""
+
+    def __init__(self, tools: Collection[str] = ()) -> None:
+        self._tools = frozenset(tools)
+        self._calls: dict[Id, _Call] = {}
+        self._asked: dict[str, Question | Order] = {}
+        """What the client was asked and has not answered, by the ids that were made here."""
+        self._withdrawn: set[str] = set()
+        """Such ids whose answers nobody waits for."""
+        self._always: dict[str, dict[str, str]] = {}
+        """By session and action: the answer that holds for the rest of the session."""
+        self._cancelled: set[str] = set()
+        """The sessions whose work the client wants to be stopped."""
+        self._made = 0
+
+    # --- from the client
+
+    def say(self, message: Json) -> Steps:
+        """What a message of the client becomes."""
+        method = message.get("method")
+        if method is None:
+            return self._answered(message)
+        session = _session(message.get("params"))
+        if _is_id(message.get("id")):
+            self._calls[message["id"]] = _Call(method, session)
+        if method == "session/prompt" and session is not None:
+            self._cancelled.discard(session)
+            params = message["params"]
+            return Steps([{**message, "params": {**params, "prompt": prompt_text(params.get("prompt"))}}], [])
+        if method == "session/cancel" and session is not None:
+            self._cancelled.add(session)
+            told, withdrawn = self._withdraw(session, "cancelled")
+            return Steps([message, *told], withdrawn)
+        return Steps([message], [])
+
+    def _answered(self, message: Json) -> Steps:
+        id_ = message.get("id")
+        if id_ in self._withdrawn:
+            self._withdrawn.remove(id_)
+            return Steps([], [])
+        asked = self._asked.pop(id_, None) if isinstance(id_, str) else None
+        if asked is None:
+            return Steps([message], [])
+        if isinstance(asked, Order):
+            told, shown = asked.answered(message)
+            return Steps([told], [shown])
+        response = response_of(message)
+        if response.endswith("_always"):
+            self._always.setdefault(asked.session_id, {})[asked.action] = response
+        return Steps([asked.answer(response)], [asked.end(response)])
+
+    def _withdraw(self, session_id: str, reason: str) -> tuple[list[Json], list[Json]]:
+        """End what the client was asked for a session: the answers for the agent, and what the client is told."""
+        told: list[Json] = []
+        withdrawn: list[Json] = []
+        for id_, asked in [each for each in self._asked.items() if each[1].session_id == session_id]:
+            del self._asked[id_]
+            self._withdrawn.add(id_)
+            if isinstance(asked, Order):
+                answer, shown = asked.failed(reason)
+            else:
+                answer, shown = asked.answer(REJECT), asked.end(REJECT)
+            told.append(answer)
+            cancel = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": id_}}
+            withdrawn += [shown, cancel]
+        return told, withdrawn
+
+    # --- from the agent
+
+    def hear(self, message: Json) -> Steps:
+        """What a message of the agent becomes."""
+        method = message.get("method")
+        if method is None:
+            return Steps([], [*self._reply(message)])
+        if method == TOOL_METHOD:
+            return Steps(_refused(message), [])
+        params = message.get("params")
+        session = _session(params)
+        found = update_of(params) if method == METHOD and session is not None and isinstance(params, dict) else None
+        if found is None or session is None:
+            return Steps([], [message])
+        tag, fields = found
+        if tag == PERMISSION and not self._is_replayed(session):
+            question = question_in(session, fields)
+            if question is not None:
+                return self._permission(question)
+        updates = [notified(message, session, update) for update in v1_updates(tag, fields)]
+        if updates == [message]:
+            return Steps([], [message])
+        if tag == TOOL_CALL and is_order(fields) and not self._is_replayed(session):
+            return self._order(Order(session, fields), updates)
+        return Steps([], updates)
+
+    def _permission(self, question: Question) -> Steps:
+        session = question.session_id
+        held = self._always.get(session, {}).get(question.action)
+        if session in self._cancelled:
+            held = REJECT
+        if held is not None:
+            return Steps([question.answer(held)], [])
+        id_ = self._make_id()
+        self._asked[id_] = question
+        return Steps([], [question.ask(id_)])
+
+    def _order(self, order: Order, updates: list[Json]) -> Steps:
+        if self._runs(order):
+            # To begin again could do twice what must be done once.
+            return Steps([], [])
+        reason = self._reason_against(order)
+        if reason is not None:
+            told, shown = order.failed(reason)
+            return Steps([told], [*updates, shown])
+        id_ = self._make_id()
+        self._asked[id_] = order
+        updates[0]["params"]["update"]["status"] = "in_progress"
+        return Steps([order.started()], [*updates, order.request(id_)])
+
+    def _runs(self, order: Order) -> bool:
+        running = (each for each in self._asked.values() if isinstance(each, Order))
+        return any((each.session_id, each.call_id) == (order.session_id, order.call_id) for each in running)
+
+    def _reason_against(self, order: Order) -> str | None:
+        if order.name not in self._tools:
+            return "this client has no such tool"
+        if not isinstance(order.input, dict):
+            return "the input of a tool must be an object"
+        if order.session_id in self._cancelled:
+            return "cancelled"
+        if not self._awaits("session/prompt", order.session_id):
+            return "tools run while a prompt is worked on, and at no other time"
+        return None
+
+    def _reply(self, message: Json) -> Iterator[Json]:
+        id_ = message.get("id")
+        call = self._calls.pop(id_, None) if _is_id(id_) else None
+        if call is None:
+            yield message
+            return
+        session = call.session_id
+        if call.method == "session/prompt" and session is not None:
+            yield from self._withdraw(session, "the turn is over")[1]
+            yield self._ended(message, session)
+            self._cancelled.discard(session)
+        elif call.method == "initialize":
+            yield _introduced(message)
+        else:
+            opened = _session(message.get("result")) if call.method == "session/new" else None
+            closed = session if call.method in ("session/close", "session/delete") else None
+            # What held for a session of this name held for another one.
+            self._always.pop(opened or closed or "", None)
+            yield message
+
+    def _ended(self, message: Json, session_id: str) -> Json:
+        if "error" in message and message["error"] is not None:
+            return message
+        result = message.get("result")
+        told = result if isinstance(result, dict) else {}
+        if isinstance(told.get("stopReason"), str):
+            return message
+        reason = "cancelled" if session_id in self._cancelled else "end_turn"
+        return {"jsonrpc": "2.0", "id": message["id"], "result": {**told, "stopReason": reason}}
+
+    # --- what does not come
+
+    @property
+    def awaits_initialize(self) -> bool:
+        """Whether the agent has still to answer `initialize`."""
+        return any(call.method == "initialize" for call in self._calls.values())
+
+    def take_silence(self) -> Steps:
+        """The agent did not answer `initialize` in time: it is taken for one that does not know it."""
+        unanswered = [id_ for id_, call in self._calls.items() if call.method == "initialize"]
+        for id_ in unanswered:
+            del self._calls[id_]
+        return Steps([], [{"jsonrpc": "2.0", "id": id_, "result": UNKNOWN_AGENT} for id_ in unanswered])
+
+    def _awaits(self, method: str, session_id: str) -> bool:
+        return _Call(method, session_id) in self._calls.values()
+
+    def _is_replayed(self, session_id: str) -> bool:
+        """Whether what comes was said before, and is not to be answered or done again."""
+        return self._awaits("session/load", session_id)
+
+    def _make_id(self) -> str:
+        self._made += 1
+        return f"simse-{self._made}"
+
+
+def _introduced(message: Json) -> Json:
+    error, result = message.get("error"), message.get("result")
+    if isinstance(error, dict):
+        if error.get("code") != METHOD_NOT_FOUND:
+            return message
+        return {"jsonrpc": "2.0", "id": message["id"], "result": UNKNOWN_AGENT}
+    if isinstance(result, dict) and "protocolVersion" in result:
+        return message
+    told = result if isinstance(result, dict) else {}
+    return {"jsonrpc": "2.0", "id": message["id"], "result": {**UNKNOWN_AGENT, **told}}
+
+
+def _refused(message: Json) -> list[Json]:
+    """Tools are ordered by tool calls, where they are looked at, and by nothing else."""
+    if "id" not in message:
+        return []
+    error = {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": {"method": TOOL_METHOD}}
+    return [{"jsonrpc": "2.0", "id": message["id"], "error": error}]
+
+
+def _session(value: Any) -> str | None:
+    session_id = value.get("sessionId") if isinstance(value, dict) else None
+    return session_id if isinstance(session_id, str) else None
+
+
+def _is_id(value: Any) -> TypeGuard[Id]:
+    return isinstance(value, int | str)

@@ -1,0 +1,114 @@
+"""Updates of a session in every shape that the page allows, and the ones that v1 has for them.
+
+The page puts an update beside the session's id, v1 below it; the page tags it by `sessionUpdate` in one table and by
+`type` in the others. All four are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+__all__ = ["PERMISSION", "TOOL_CALL", "Json", "notification", "notified", "shown", "update_of", "v1_updates"]
+
+Json: TypeAlias = dict[str, Any]
+
+PERMISSION = "request_permission"
+TOOL_CALL = "tool_call"
+METHOD = "session/update"
+_TAGS = ("sessionUpdate", "type")
+
+
+def notification(session_id: str, update: Json) -> Json:
+    """An update for the client, as v1 has it."""
+    return {"jsonrpc": "2.0", "method": METHOD, "params": {"sessionId": session_id, "update": update}}
+
+
+def notified(message: Json, session_id: str, update: Json) -> Json:
+    """A message of the agent with the update as v1 has it; what else a v1 message says stays."""
+    params = message["params"]
+    if "update" not in params:
+        return notification(session_id, update)
+    beside = {name: value for name, value in params.items() if name not in _TAGS}
+    return {**message, "params": {**beside, "update": update}}
+
+
+def shown(text: str) -> list[Json]:
+    """A text among the results of a tool."""
+    return [{"type": "content", "content": {"type": "text", "text": text}}]
+
+
+def update_of(params: Json) -> tuple[str, Json] | None:
+    """The tag and the rest of an update, wherever they stand; None where there is no tag."""
+    nested = params.get("update")
+    if isinstance(nested, dict):
+        found = _tagged(nested)
+        if found is not None:
+            return found
+        # The tag beside the session's id, and the rest below it.
+        return _tagged({**{name: params[name] for name in _TAGS if name in params}, **nested})
+    return _tagged({name: value for name, value in params.items() if name != "sessionId"})
+
+
+def _tagged(update: Json) -> tuple[str, Json] | None:
+    kind, tag = update.get("type"), update.get("sessionUpdate")
+    if kind == PERMISSION:
+        # Whatever it is embedded in: it waits for an answer.
+        tag = kind
+    if not isinstance(tag, str):
+        tag = kind
+    if not isinstance(tag, str):
+        return None
+    rest = {name: value for name, value in update.items() if name != "sessionUpdate"}
+    if kind == tag:
+        del rest["type"]
+    return tag, rest
+
+
+def v1_updates(tag: str, fields: Json) -> list[Json]:
+    """What v1 says instead; what neither knows stays as it is, below its tag."""
+    translate = _TRANSLATIONS.get(tag)
+    told = [fields] if translate is None else translate(fields)
+    return [{"sessionUpdate": tag, **each} for each in told]
+
+
+def _chunks(fields: Json) -> list[Json]:
+    """The page does not say where the text of a message stands."""
+    rest = {name: value for name, value in fields.items() if name not in ("content", "text", "type")}
+    content = fields.get("content", fields.get("text"))
+    blocks = content if isinstance(content, list) else [content]
+    return [{**rest, "content": {"type": "text", "text": b} if isinstance(b, str) else b} for b in blocks]
+
+
+def _tool_call(fields: Json) -> list[Json]:
+    told = _tool_fields(fields)
+    if "toolName" in fields:
+        told = {"title": str(fields["toolName"]), "kind": "other", **told}
+    return [told]
+
+
+def _tool_call_update(fields: Json) -> list[Json]:
+    return [_tool_fields(fields)]
+
+
+def _tool_fields(fields: Json) -> Json:
+    told = {_NAMES.get(name, name): value for name, value in fields.items() if name != "error"}
+    error, output = fields.get("error"), fields.get("output")
+    if error is not None:
+        # The page has no status for a failure, only this text.
+        told["status"] = "failed"
+        told.setdefault("content", shown(error if isinstance(error, str) else str(error)))
+    elif isinstance(output, str):
+        told.setdefault("content", shown(output))
+    return told
+
+
+_NAMES = {"toolName": "name", "input": "rawInput", "output": "rawOutput"}
+
+_TRANSLATIONS: dict[str, Callable[[Json], list[Json]]] = {
+    "agent_message_chunk": _chunks,
+    "agent_thought_chunk": _chunks,
+    "user_message_chunk": _chunks,
+    TOOL_CALL: _tool_call,
+    "tool_call_update": _tool_call_update,
+}

@@ -1,0 +1,78 @@
+"""What a script does that a user interrupts: it says when the agent works, and what it saw when Ctrl+C came.
+
+Started as `script.py WAY JOURNAL`: `ask`, `stream`, `body` (interrupted outside of Accord, in the loop's own body),
+`question` (while a callback waits for the user) or `start` (while the agent does not answer).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+from pathlib import Path
+
+import accord
+
+WAY, JOURNAL = sys.argv[1], Path(sys.argv[2])
+
+
+def note(text: str) -> None:
+    """Tell the test, in order."""
+    with JOURNAL.open("a", encoding="utf-8") as journal:
+        journal.write(text + "\n")
+
+
+agent = accord.Agent("worker", store=None)
+
+
+@agent.prompt
+async def reply(turn: accord.Turn) -> None:
+    """Work until it is told to stop."""
+    await turn.say("working")
+    try:
+        if WAY == "question":
+            async with turn.tool("Dig", status="pending") as tool:
+                await turn.ask(tool)
+        elif WAY != "body":
+            note("works")
+        await asyncio.sleep(600)
+    except asyncio.CancelledError:
+        note("the agent is cancelled")
+        raise
+
+
+def answer(_question: accord.PermissionQuestion) -> bool:
+    """A user who does not answer."""
+    note("works")
+    time.sleep(600)
+    return True
+
+
+def see(way: str, text: bytes | bytearray) -> None:
+    """Note that the agent is told to stop."""
+    if way == "out" and b'"session/cancel"' in text:
+        note("a cancel is sent")
+
+
+def talk() -> None:
+    """Open a session and do what the test wants."""
+    target = (sys.executable, "-c", f"open({str(JOURNAL)!r}, 'a').write('works\\n'); import time; time.sleep(600)")
+    with accord.open(*(target if WAY == "start" else (agent,)), permission=answer, observers=[see]) as session:
+        if WAY in {"ask", "question"}:
+            session.ask("go")
+        elif WAY == "stream":
+            for _event in session.stream("go"):
+                pass
+        else:
+            for event in session.stream("go"):
+                if "working" in str(event):
+                    note("works")
+                    time.sleep(600)
+
+
+try:
+    talk()
+except KeyboardInterrupt:
+    note("the script is interrupted")
+note(f"{threading.active_count() - (WAY == 'question')} threads")
