@@ -12,6 +12,8 @@ __all__ = ["GOALS", "Goal", "Verdict", "judge", "verdict_table"]
 
 OURS, PYTHON, TYPESCRIPT = "accord", "py-official", "ts-official"
 V2, V2_JUNE = "accord-v2", "accord-v2-june"
+TURNS, STORED = "accord-turns", "accord-turns-stored"
+CLIENTS, AGENTS = "stream50k, clients", "stream50k, agents"
 ACROSS_EDITIONS = 1.2
 
 
@@ -63,6 +65,25 @@ GOALS = [
     Goal("import accord and use it", "import", "ms", "accord, used", "import acp", "≤", 0.15),
     Goal("updates out of order, handlers that suspend", "slow_handler", "out_of_order", OURS, None, "≤", 0),
     Goal("client memory in MB, a stalled handler", "stall", "client_peak_rss_mb", OURS, None, "≤", 40),
+    Goal(
+        "client with its transcript: messages per second",
+        CLIENTS,
+        "msgs_per_s",
+        f"{TURNS}>raw",
+        f"{PYTHON}>raw",
+        "≥",
+        6,
+    ),
+    Goal(
+        "agent with turns and SQLite: messages per second",
+        AGENTS,
+        "msgs_per_s",
+        f"raw>{STORED}",
+        f"raw>{PYTHON}",
+        "≥",
+        5,
+    ),
+    Goal("agent with turns, beside our typed API", AGENTS, "msgs_per_s", f"raw>{TURNS}", f"raw>{OURS}", "≥", 1 / 1.5),
     *_editions(),
 ]
 

@@ -20,6 +20,12 @@ from benchmarks.scenarios import BEHAVIOUR, SCENARIOS
 _CONTESTANTS = ("py-official", "ts-official", "accord")
 _EDITIONS = ("accord", "accord-v2", "accord-v2-june")
 _OF_EDITIONS = ("startup", "stream50k", "ping", "image20m", "sessions1000")
+# One side alone, with nothing but bytes on the other.
+_SIDES = {
+    "clients": ("py-official>raw", "accord>raw", "accord-turns>raw"),
+    "agents": ("raw>py-official", "raw>accord", "raw>accord-turns", "raw>accord-turns-stored"),
+}
+_OF_SIDES = "stream50k"
 _BEHAVIOUR_ROUNDS = 3
 
 
@@ -42,6 +48,9 @@ def main() -> int:
     for name in _OF_EDITIONS:
         if name in names:
             show(f"{name}, editions", play(editions, name, rounds, quick=options.quick))
+    for side, pairs in _SIDES.items():
+        if _OF_SIDES in names:
+            show(f"{_OF_SIDES}, {side}", play(find_pairs(pairs), _OF_SIDES, rounds, quick=options.quick))
     if options.scenarios is None:
         show("import", imports.measure(rounds * 3))
     verdicts = judge(results)

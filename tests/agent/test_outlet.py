@@ -368,6 +368,10 @@ class Wire:
         self.gate.set()
         self.lost = False
 
+    def notify_at_once(self, _method: Any, _params: Any) -> bool:
+        """A wire on which everybody has to wait."""
+        return False
+
     async def notify(self, _: Any, params: Any) -> None:
         await self.gate.wait()
         if self.lost:

@@ -1,15 +1,18 @@
 """Promise: order. Every test here fails when a lane lets something overtake."""
 
 import asyncio
+import json
+import os
 import random
 from contextvars import ContextVar
 from typing import Any
 
 import pytest
 
-from accord.connection import Handlers
+from accord.connection import Connection, Handlers
 from accord.protocol import v1
-from accord.protocol.edition import Edition
+from accord.protocol.edition import V1, Edition
+from accord.transport import StreamTransport
 from tests.connection.rig import EDITIONS, UPDATES, initialized, until
 
 CHUNK = (
@@ -376,3 +379,26 @@ async def test_a_cancel_and_a_prompt_are_seen_when_they_are_read_and_never_queue
         await hand.ask("session/prompt", {"sessionId": "s", "prompt": []})
         await hand.notify("session/cancel", {"sessionId": "s"})
         await until(lambda: arrived == ["cancel", "cancel", "prompt", "cancel"])
+
+
+async def test_some_of_a_stream_leave_at_once_where_nobody_has_to_wait_or_to_look() -> None:
+    read_from, write_to = os.pipe()
+    nothing, held = os.pipe()
+    handlers = Handlers()
+    async with asyncio.timeout(10), Connection(StreamTransport(nothing, write_to), "agent", handlers) as connection:
+        connection._reception.edition = V1
+        texts = [v1.SessionNotification("s", v1.AgentMessageChunk(v1.TextContent(text))) for text in "abcdef"]
+        assert not connection.notify_at_once(v1.SESSION_UPDATE, texts[:2]), "the first of its kind is looked at"
+        await connection.notify(v1.SESSION_UPDATE, texts[0])
+        await connection.notify(v1.SESSION_UPDATE, texts[1])
+        assert connection.notify_at_once(v1.SESSION_UPDATE, texts[2:4])
+        stop = connection.observe(lambda _way, _text: None)
+        assert not connection.notify_at_once(v1.SESSION_UPDATE, texts[4:]), "somebody looks"
+        stop()
+        for text in texts[4:]:
+            await connection.notify(v1.SESSION_UPDATE, text)
+        await asyncio.sleep(0)
+        heard = os.read(read_from, 1 << 16).splitlines()
+        os.close(held)
+    os.close(read_from)
+    assert [json.loads(line)["params"]["update"]["content"]["text"] for line in heard] == list("abcdef")

@@ -88,10 +88,11 @@ async def test_streaming_shows_a_plan_thoughts_tool_calls_and_an_answer_in_piece
     (project / "c.txt").mkdir()
     async with started("agents/streaming.py", edition) as agent:
         session = await agent.new_session(project)
-        turn = await session.prompt("apple")
+        async with session.prompt("apple") as turn:
+            pieces = [piece async for piece in turn.text_stream()]
     seen = session.transcript
-    assert turn.text == "I found 'apple' 2 times\n- a.txt, line 1\n- a.txt, line 3"
-    assert len(turn.texts) == 4
+    assert turn.text == "".join(pieces) == "I found 'apple' 2 times\n- a.txt, line 1\n- a.txt, line 3"
+    assert len(pieces) == 4
     assert seen.title == "Looking for apple"
     assert len(seen.thoughts) == 1
     (plan,) = seen.plans.values()

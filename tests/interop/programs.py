@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tests.interop.record import Conversation
 
-__all__ = ["ACCORD_AGENT", "Program", "agent_on", "client_on", "hold", "is_gone", "rich_client_on"]
+__all__ = ["ACCORD_AGENT", "Program", "agent_on", "client_on", "hold", "is_gone", "rich_agent_on", "rich_client_on"]
 
 ROOT = Path(__file__).parents[2]
 PEERS = Path(__file__).parent / "peers"
@@ -41,6 +41,12 @@ def rich_client_on(sdk: str, edition: str, home: Path, project: Path, state: Pat
     """The client among the peers that holds the rich conversation; the agent keeps its sessions below `state`."""
     program = _program(sdk, f"rich_{sdk}_{edition}_client", home)
     return program._replace(env={**program.env, "ACCORD_PROJECT": str(project), "XDG_STATE_HOME": str(state)})
+
+
+def rich_agent_on(sdk: str, edition: str, home: Path, state: Path) -> Program:
+    """The agent among the peers that holds the rich conversation; it keeps its one session below `state`."""
+    program = _program(sdk, f"rich_{sdk}_{edition}_agent", home)
+    return program._replace(env={**program.env, "XDG_STATE_HOME": str(state)})
 
 
 def _program(sdk: str, name: str, home: Path) -> Program:

@@ -11,7 +11,7 @@ import pytest
 
 from accord.errors import LocalProtocolError
 from accord.protocol import v1, v2
-from accord.protocol.codec import Codec, Misfit, decoder_for, encode, encode_into, parse_json
+from accord.protocol.codec import Codec, Misfit, decoder_for, encode, encode_into, encode_lines_between, parse_json
 from accord.protocol.model import Unknown
 
 CHUNK = b'{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}}'
@@ -218,3 +218,17 @@ def test_a_value_read_by_json_is_converted_alike() -> None:
 def test_plain_json_is_parsed_as_the_slow_path_does() -> None:
     assert parse_json(b'{"a":[1,2.5,"\\ud83d",null]}') == {"a": [1, 2.5, "\ud83d", None]}
     assert parse_json(memoryview(b"[]")) == []
+
+
+# --- many at once
+
+
+def test_many_values_are_written_one_a_line_each_between_the_same() -> None:
+    chunks = [v1.TextContent("a\nb"), v1.TextContent("c")]
+    lines = encode_lines_between(b"<", chunks, b">")
+    assert lines == b"<" + encode(chunks[0]) + b">\n<" + encode(chunks[1]) + b">"
+
+
+@pytest.mark.parametrize("bad", ["null", math.nan, object(), "x" * 100_000], ids=["null", "nan", "object", "large"])
+def test_many_values_of_which_one_needs_a_closer_look_are_not_written_so(bad: Any) -> None:
+    assert encode_lines_between(b"<", ["fine", bad], b">") is None

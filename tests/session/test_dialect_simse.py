@@ -154,6 +154,13 @@ def test_a_result_without_a_stop_reason_after_a_cancel_is_cancelled_once() -> No
     assert translator.hear(result(8, {})).to_client == [result(8, {"stopReason": "end_turn"})]
 
 
+def test_a_cancel_that_came_before_a_prompt_is_not_about_it() -> None:
+    translator = Translator()
+    translator.say({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}})
+    translator.say(request(7, "session/prompt", sessionId="s", prompt=[]))
+    assert translator.hear(result(7, {})).to_client == [result(7, {"stopReason": "end_turn"})]
+
+
 # --- initialize
 
 

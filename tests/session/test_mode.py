@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from accord.protocol.model import Unknown
-from accord.session.mode import mode_option, with_mode
+from accord.session.mode import MADE_FROM, mode_option, with_made, with_mode
 from accord.session.option import Choice, ConfigOption, Select, Toggle
 
 MODE = Select("m", "Mode", "ask", [Choice("ask", "Ask"), Choice("code", "Code")], category="mode")
@@ -24,3 +24,17 @@ def test_another_mode_changes_that_option_alone() -> None:
 def test_nothing_changes_without_such_an_option_or_without_another_mode() -> None:
     assert with_mode(OTHERS, "code") is None
     assert with_mode([MODE], "ask") is None
+
+
+MADE = Select("mode", "Mode", "ask", MODE.choices, category="mode", meta={MADE_FROM: "modes"})
+
+
+def test_an_option_that_was_made_stays_among_new_ones() -> None:
+    assert with_made(OTHERS, [MADE, Select("old", "Old", "a")]) == [*OTHERS, MADE]
+
+
+def test_an_option_that_was_made_goes_when_the_agent_tells_its_own() -> None:
+    named = Toggle("mode", "Mode", value=True)
+    assert with_made([MODE], [MADE]) == [MODE]
+    assert with_made([named], [MADE]) == [named]
+    assert with_made([MADE], [MADE]) == [MADE]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from accord.protocol.model import UNSET, Unknown
 from accord.session.content import Annotations, Block, Image, Link, Text
-from accord.session.entry import Compaction, Message, Plan, ToolCall, Unnamed
+from accord.session.entry import PIECES, Compaction, Message, Plan, ToolCall, Unnamed
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -703,3 +703,14 @@ def test_folding_costs_the_same_however_long_the_conversation_is(event: Event) -
 
     # Quadratic work would take minutes; the bound is wide because machines are shared.
     assert seconds(100_000) < 5
+
+
+def test_a_text_in_more_pieces_than_are_kept_is_whole_whenever_it_is_read() -> None:
+    transcript = Transcript()
+    halves = ["\ud83d", "\ude00"]
+    for number in range(3 * PIECES + 7):
+        # Pieces that cut a character, also where many are joined to one.
+        transcript.fold(MessageChunk("agent", Text(halves[number % 2])))
+        if number == PIECES + 3:
+            assert transcript.text == "\U0001f600" * (number // 2 + 1)
+    assert transcript.text == "\U0001f600" * ((3 * PIECES + 7) // 2) + "\ud83d"

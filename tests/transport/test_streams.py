@@ -438,3 +438,25 @@ async def test_pipes_are_made_larger_and_never_smaller(opened: list[Ends]) -> No
     after = fcntl.fcntl(ends.read_from, fcntl.F_GETPIPE_SZ)
     await ends.transport.close()
     assert (sizes, after) == ([PIPE_BYTES, PIPE_BYTES], large)
+
+
+# --- several texts at once
+
+
+async def test_several_texts_join_a_burst_or_none_of_them_does(opened: list[Ends]) -> None:
+    ends = Ends()
+    opened.append(ends)
+    async with asyncio.timeout(10):
+        assert not ends.transport.post_lines(b"a\nb")
+        await ends.transport.send(b"1")
+        await ends.transport.send(b"2")
+        assert ends.transport.post_lines(b"3\n4")
+        assert ends.transport.post(b"5")
+        assert not ends.transport.post_lines(b"x\n" * 64 * 1024)
+        await asyncio.sleep(0)
+        heard = b""
+        while heard.count(b"\n") < 5:
+            heard += ends.hear()
+        assert heard == b"1\n2\n3\n4\n5\n"
+        await ends.transport.close()
+        assert not ends.transport.post_lines(b"6\n7")

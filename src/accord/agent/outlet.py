@@ -16,7 +16,6 @@ import msgspec
 from accord.connection import Connection
 from accord.errors import TransportError
 from accord.protocol.model import Unknown
-from accord.session.content import Text
 from accord.session.dialect import Dialect, Voice
 from accord.session.event import Event, MessageChunk, StateChanged
 from accord.stores.interface import Store
@@ -27,6 +26,8 @@ log = logging.getLogger("accord.agent")
 
 # How much may wait before whoever tells the next event has to wait too; as much again may be on its way out.
 MAX_WAITING_BYTES = 256 * 1024
+# How many events are said in one go, where nobody has to wait.
+TOGETHER = 24
 # What an event weighs beside its texts.
 EVENT_BYTES = 256
 
@@ -55,6 +56,7 @@ class Outlet:
         self._method = dialect.update
         self._say_update = dialect.say_update
         self._notify = connection.notify
+        self._notify_at_once = connection.notify_at_once
         self._store = store
         self._on_failure = on_failure
         self._waiting: list[_Told] = []
@@ -75,14 +77,22 @@ class Outlet:
         self._waiting.append((event, keep, show))
         if self._flusher is None:
             self._start()
-        if type(event) is MessageChunk and type(event.block) is Text:
-            self._waiting_bytes += EVENT_BYTES + len(event.block.text)
-        else:
-            self._waiting_bytes += EVENT_BYTES + _size(event)
+        self._waiting_bytes += EVENT_BYTES + _size(event)
         if self._waiting_bytes >= MAX_WAITING_BYTES:
-            if self._room is None:
-                self._room = asyncio.Event()
-            await self._room.wait()
+            await self._full().wait()
+
+    def put(self, chunk: MessageChunk, size: int) -> asyncio.Event | None:
+        """`tell` for a piece of plain text, of which there are many; who puts it waits for what is returned, if any."""
+        self._waiting.append((chunk, True, True))
+        if self._flusher is None:
+            self._start()
+        self._waiting_bytes += EVENT_BYTES + size
+        return None if self._waiting_bytes < MAX_WAITING_BYTES else self._full()
+
+    def _full(self) -> asyncio.Event:
+        if self._room is None:
+            self._room = asyncio.Event()
+        return self._room
 
     def tell_soon(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
         """The same for callers that cannot wait; they tell few events."""
@@ -183,8 +193,10 @@ class Outlet:
         return failure or unheard
 
     async def _keep(self, batch: list[_Told]) -> Exception | None:
+        if self._store is None:
+            return None
         events = [event for event, keep, _ in batch if keep]
-        if self._store is None or not events:
+        if not events:
             return None
         try:
             ticket = self._store.queue(self._session_id, events)
@@ -195,12 +207,35 @@ class Outlet:
 
     async def _say_all(self, batch: list[_Told]) -> Exception | None:
         failure: Exception | None = None
-        for event, _, show in batch:
+        for start in range(0, len(batch), TOGETHER):
+            updates: list[Any] = []
+            for event, _, show in batch[start : start + TOGETHER]:
+                try:
+                    said = self.voice.say(event)
+                except Exception as error:
+                    log.exception("an event could not be told")
+                    failure = error
+                    continue
+                if show:
+                    updates += said
             try:
-                await self._say(event, show=show)
+                failure = await self._notify_all(updates) or failure
             except TransportError as error:
                 # Nobody is there any more; what was kept stays kept.
                 return error
+        return failure
+
+    async def _notify_all(self, updates: list[Any]) -> Exception | None:
+        say_update, session_id = self._say_update, self._session_id
+        many = [say_update(session_id, update) for update in updates]
+        if not many or self._notify_at_once(self._method, many):
+            return None
+        failure: Exception | None = None
+        for params in many:
+            try:
+                await self._notify(self._method, params)
+            except TransportError:
+                raise
             except Exception as error:
                 # What no edition can write down, for example in somebody's `meta`: the others still leave.
                 log.exception("an event could not be said")

@@ -140,7 +140,9 @@ class Turn:
         if type(content) is str and annotations is None and meta is None:
             if self._over or self._failure is not None:
                 self._refuse()
-            await self._outlet.tell(MessageChunk("agent", Text(content), self._speech))
+            room = self._outlet.put(MessageChunk("agent", Text(content), self._speech), len(content))
+            if room is not None:
+                await room.wait()
             return self._speech
         return await self._speak(content, annotations, meta)
 

@@ -32,7 +32,7 @@ from accord.errors import (
 )
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.serialize import TAIL, notification_head
-from accord.protocol.codec import Codec, encode_between, encode_into
+from accord.protocol.codec import Codec, encode_between, encode_into, encode_lines_between
 from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
@@ -82,6 +82,7 @@ class Connection:
         self._outbox = Outbox(transport)
         self._send = transport.send
         self._post = self._outbox.post_at_once
+        self._post_lines = self._outbox.post_lines_at_once
         self._streamed: Method | None = None
         """The notification that was said last, while nothing has to be checked or shown before it is said again."""
         self._called: set[Method] = set()
@@ -263,6 +264,16 @@ class Connection:
         text = encode_between(method.head, params, TAIL)
         if not self._post(text):
             await self._send(text)
+
+    def notify_at_once(self, method: NotificationMethod[P], many: Sequence[P]) -> bool:
+        """Send some of a stream of notifications if nobody has to wait or to look at them.
+
+        Otherwise False: none of them was sent, and `notify` has to do it.
+        """
+        if method is not self._streamed:
+            return False
+        lines = encode_lines_between(method.head, many, TAIL)
+        return lines is not None and self._post_lines(lines)
 
     async def _notify_with_care(self, method: NotificationMethod[P], params: P) -> None:
         """The first of its kind, or one that somebody watches; what follows it may need no further look."""

@@ -22,6 +22,7 @@ class Outbox:
     def __init__(self, transport: Transport) -> None:
         self._send = transport.send
         self.post_at_once = transport.post if isinstance(transport, PostingTransport) else _cannot_post
+        self.post_lines_at_once = transport.post_lines if isinstance(transport, PostingTransport) else _cannot_post
         self.observers: tuple[Observer, ...] = ()
         self._posts: set[asyncio.Task[None]] = set()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -17,7 +18,7 @@ from accord.errors import LocalProtocolError
 from accord.protocol.model import Choice, Unknown
 from accord.protocol.salvage import Misfit, Salvage
 
-__all__ = ["Codec", "Misfit", "decoder_for", "encode", "encode_between", "encode_into"]
+__all__ = ["Codec", "Misfit", "decoder_for", "encode", "encode_between", "encode_into", "encode_lines_between"]
 
 
 def _write_unknown(value: Any) -> Any:
@@ -38,6 +39,7 @@ def _read_untagged(kind: Choice, value: Any) -> Any:
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)
 _encode = _ENCODER.encode
+_encode_lines = _ENCODER.encode_lines
 _LARGE_BYTES = 64 * 1024
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 
@@ -104,6 +106,18 @@ def encode_between(head: bytes, value: Any, tail: bytes) -> bytes | bytearray:
         text += tail
         return text
     return head + body + tail
+
+
+def encode_lines_between(head: bytes, values: Sequence[Any], tail: bytes) -> bytes | None:
+    """The JSON texts of small values, each between two others, one a line; None if one of them needs a closer look."""
+    try:
+        lines = _encode_lines(values)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+    if len(lines) > _LARGE_BYTES or lines.rfind(b"null") >= 0:
+        return None
+    # JSON has no newline inside a text.
+    return head + lines[:-1].replace(b"\n", tail + b"\n" + head) + tail
 
 
 def _plain(value: Any) -> Any:

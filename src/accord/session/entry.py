@@ -60,29 +60,41 @@ def joined(pieces: Iterable[str]) -> str:
     return text
 
 
+# So many pieces of a text are joined when they are there: a piece is an object, and dearer than what it says.
+PIECES = 512
+
+
 class Passage:
     """Blocks that grow by chunks. Plain text that is appended to plain text continues it.
 
-    Appending costs the same however long the passage is; reading joins what came since the last reading.
+    Appending costs the same however long the passage is, and what it keeps is hardly more than the text; reading joins
+    what came since the last reading.
     """
 
-    __slots__ = ("_blocks", "_tail")
+    __slots__ = ("_blocks", "_lengths", "_tail")
 
     def __init__(self, blocks: Iterable[Block] = ()) -> None:
         self._blocks: list[Block] = list(blocks)
+        self._lengths: list[str] = []
+        """The pieces of the text at the end, many of them joined to one."""
         self._tail: list[str] = []
+        """The newest ones."""
 
     def append(self, block: Block) -> None:
         """Add one chunk at the end."""
-        if is_plain(block):
-            self._tail.append(block.text)
+        if type(block) is Text and block.annotations is None and block.meta is None:
+            tail = self._tail
+            tail.append(block.text)
+            if len(tail) >= PIECES:
+                self._lengths.append("".join(tail))
+                self._tail = []
         else:
             self.blocks.append(block)
 
     @property
     def blocks(self) -> list[Block]:
         """All blocks, in order."""
-        if self._tail:
+        if self._tail or self._lengths:
             self._join()
         return self._blocks
 
@@ -90,10 +102,10 @@ class Passage:
         last = self._blocks[-1] if self._blocks else None
         if is_plain(last):
             # A new block: the old one belongs to the event that brought it.
-            self._blocks[-1] = Text(joined([last.text, *self._tail]))
+            self._blocks[-1] = Text(joined([last.text, *self._lengths, *self._tail]))
         else:
-            self._blocks.append(Text(joined(self._tail)))
-        self._tail = []
+            self._blocks.append(Text(joined([*self._lengths, *self._tail])))
+        self._lengths, self._tail = [], []
 
     @property
     def text(self) -> str:

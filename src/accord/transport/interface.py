@@ -78,3 +78,7 @@ class PostingTransport(Transport, Protocol):
         Now and then it is False for no other reason than that the loop needs a turn.
         """
         ...
+
+    def post_lines(self, lines: bytes) -> bool:
+        """`post` for several texts, with a newline between each two: all of them, or none and False."""
+        ...

@@ -113,6 +113,21 @@ class StreamTransport:
         sink.buffered_bytes += size_bytes
         return True
 
+    def post_lines(self, lines: bytes) -> bool:
+        """See `PostingTransport.post_lines`."""
+        sink = self._bursts
+        if sink is None or sink.tail is None or self._closed:
+            return False
+        if self._waiting and not self._may_go_on(len(lines)):
+            return False
+        tail, size_bytes = sink.tail, len(lines) + 1
+        if len(tail) + size_bytes >= SLICE_BYTES:
+            return False
+        tail += lines
+        tail += b"\n"
+        sink.buffered_bytes += size_bytes
+        return True
+
     def _may_go_on(self, size_bytes: int) -> bool:
         """Whether the sender is the one that has waited last, and has not said much since.
 

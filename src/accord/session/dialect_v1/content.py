@@ -25,6 +25,8 @@ def blocks_in(blocks: list[v1.ContentBlock]) -> list[Block]:
 
 def block_out(block: Block) -> v1.ContentBlock:
     """One block as this edition writes it. A link's icons have no place."""
+    if type(block) is Text and block.annotations is None and not block.meta:
+        return v1.TextContent(block.text)
     match block:
         case Text():
             return v1.TextContent(block.text, annotations=_annotations_out(block.annotations), meta=block.meta or UNSET)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from accord.protocol import v1
-from accord.protocol.model import Unknown
+from accord.protocol.model import UNSET, Unknown
+from accord.session.content import Text
 from accord.session.dialect_v1.content import block_in, blocks_in
 from accord.session.dialect_v1.message import chunk_in
 from accord.session.dialect_v1.option import commands_in, options_in
@@ -17,6 +18,7 @@ from accord.session.event import (
     Cost,
     Event,
     InfoChanged,
+    MessageChunk,
     ModeChanged,
     Noticed,
     PlanChanged,
@@ -36,6 +38,9 @@ class Ear:
 
     def hear(self, update: v1.SessionUpdate) -> list[Event]:
         """The events that an update stands for."""
+        chunk = _CHUNKS.get(type(update))
+        if chunk is not None:
+            return [chunk(update)]
         if isinstance(update, Unknown):
             return [unheard(update)]
         # By tag and not by class: the draft's updates have classes of their own and the same tags.
@@ -44,7 +49,15 @@ class Ear:
 
 
 def _chunk(speaker: Speaker) -> Callable[[v1.ContentChunk], Event]:
-    return lambda update: chunk_in(speaker, update)
+    def hear(update: v1.ContentChunk) -> Event:
+        content = update.content
+        if type(content) is v1.TextContent and not (update.meta or content.meta or content.annotations):
+            # Nearly all that is ever said comes so.
+            name = update.message_id
+            return MessageChunk(speaker, Text(content.text), None if name is UNSET else name)
+        return chunk_in(speaker, update)
+
+    return hear
 
 
 def _plan(update: v1.Plan) -> Event:
@@ -92,10 +105,15 @@ def _compaction_chunk(update: v1.CompactionSummaryChunk) -> Event:
     return CompactionChunk(update.compaction_id, block_in(update.content), update.meta or None)
 
 
+# What streams are made of.
+_CHUNKS: dict[type[Any], Callable[[Any], Event]] = {
+    v1.UserMessageChunk: _chunk("user"),
+    v1.AgentMessageChunk: _chunk("agent"),
+    v1.AgentThoughtChunk: _chunk("thought"),
+}
+
 _HEARERS: dict[str | int | None, Callable[[Any], Event]] = {
-    "user_message_chunk": _chunk("user"),
-    "agent_message_chunk": _chunk("agent"),
-    "agent_thought_chunk": _chunk("thought"),
+    **{kind.__struct_config__.tag: hear for kind, hear in _CHUNKS.items()},
     "tool_call": tool_in,
     "tool_call_update": tool_in,
     "plan": _plan,

@@ -6,6 +6,7 @@ from accord.protocol import v1
 from accord.protocol.model import UNSET
 from accord.session.content import Block, Text
 from accord.session.dialect_v1.content import block_in, block_out
+from accord.session.entry import PIECES, Passage
 from accord.session.event import Event, MessageChanged, MessageChunk, Speaker
 from accord.session.naming import Names
 from accord.session.nearest import meant_notice
@@ -23,7 +24,7 @@ CHUNKS: dict[Speaker, type[v1.UserMessageChunk | v1.AgentMessageChunk | v1.Agent
 
 def chunk_out(speaker: Speaker, block: Block, name: str | None, meta: dict[str, Any] | None) -> v1.SessionUpdate:
     """One block of a message."""
-    return CHUNKS[speaker](block_out(block), given(name), meta or UNSET)
+    return CHUNKS[speaker](block_out(block), UNSET if name is None else name, meta or UNSET)
 
 
 def chunk_in(speaker: Speaker, chunk: v1.ContentChunk) -> Event:
@@ -42,12 +43,32 @@ def chunk_in(speaker: Speaker, chunk: v1.ContentChunk) -> Event:
 class _Said:
     """A message as the client has it; `stale` after it was cleared, which v1 cannot tell."""
 
-    __slots__ = ("blocks", "name", "stale")
+    __slots__ = ("_passage", "keeps_id", "kind", "name", "pieces", "stale")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, speaker: Speaker, message_id: str, name: str) -> None:
+        self.kind = CHUNKS[speaker]
         self.name = name
-        self.blocks: list[Block] = []
+        self.keeps_id = name == message_id
         self.stale = False
+        self.pieces: list[str] = []
+        """The newest texts, which are no blocks yet."""
+        self._passage = Passage()
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All of it."""
+        self.join()
+        return self._passage.blocks
+
+    @blocks.setter
+    def blocks(self, blocks: list[Block]) -> None:
+        self.pieces, self._passage = [], Passage(blocks)
+
+    def join(self) -> None:
+        """Make one of the newest texts."""
+        if self.pieces:
+            self._passage.append(Text("".join(self.pieces)))
+            self.pieces = []
 
 
 class Messages:
@@ -61,12 +82,20 @@ class Messages:
         """A block more."""
         if event.id is None:
             return [chunk_out(event.speaker, event.block, None, event.meta)]
-        said = self._message(event.speaker, event.id)
+        said = self._said.get((event.speaker, event.id)) or self._message(event.speaker, event.id)
         if said.stale:
             return self._anew(said, event.speaker, event.id, [event.block], event.meta)
-        said.blocks.append(event.block)
+        block = event.block
+        if said.keeps_id and type(block) is Text and not (block.annotations or block.meta or event.meta):
+            # Nearly all that is ever said is said so.
+            pieces = said.pieces
+            pieces.append(block.text)
+            if len(pieces) > PIECES:
+                said.join()
+            return [said.kind(v1.TextContent(block.text), event.id)]
+        said.blocks.append(block)
         meta = event.meta if said.name == event.id else keep(event.meta, MessageOriginal(event.id))
-        return [chunk_out(event.speaker, event.block, said.name, meta)]
+        return [chunk_out(event.speaker, block, said.name, meta)]
 
     def whole(self, event: MessageChanged) -> list[v1.SessionUpdate]:
         """A message as it is now: what it adds to what the client has, or all of it under another name."""
@@ -79,20 +108,21 @@ class Messages:
         rest = rest_of(event.content, said.blocks)
         if rest is None:
             return self._anew(said, event.speaker, event.id, event.content, event.meta or None)
-        said.blocks, said.stale = list(event.content), False
+        said.blocks, said.stale = event.content, False
         return self._chunks(said, event.speaker, event.id, rest, event.meta or None)
 
     def _message(self, speaker: Speaker, message_id: str) -> _Said:
         said = self._said.get((speaker, message_id))
         if said is None:
-            said = self._said[speaker, message_id] = _Said(self._names.of(speaker, message_id))
+            said = self._said[speaker, message_id] = _Said(speaker, message_id, self._names.of(speaker, message_id))
         return said
 
     def _anew(
         self, said: _Said, speaker: Speaker, message_id: str, blocks: list[Block], meta: dict[str, Any] | None
     ) -> list[v1.SessionUpdate]:
         said.name = self._names.renew(speaker, message_id)
-        said.blocks, said.stale = list(blocks), False
+        said.keeps_id = said.name == message_id
+        said.blocks, said.stale = blocks, False
         first = chunk_out(speaker, blocks[0], said.name, keep(meta, MessageOriginal(message_id, replaces=True)))
         return [first, *self._chunks(said, speaker, message_id, blocks[1:], None)]
 

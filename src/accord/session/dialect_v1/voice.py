@@ -59,6 +59,8 @@ class Voice:
 
     def say(self, event: Event) -> Updates:
         """The updates, in order, that tell an event."""
+        if type(event) is MessageChunk:
+            return self._messages.chunk(event)
         return self._SAYERS[type(event)](self, event)
 
     def flush(self) -> Updates:
@@ -66,9 +68,6 @@ class Voice:
         return [self._repeat(call_id) for call_id in self._board.held()]
 
     # ── messages ──
-
-    def _chunk(self, event: MessageChunk) -> Updates:
-        return self._messages.chunk(event)
 
     def _message(self, event: MessageChanged) -> Updates:
         return self._messages.whole(event)
@@ -169,7 +168,6 @@ class Voice:
         return [Unknown(event.tag, event.payload)]
 
     _SAYERS: ClassVar[dict[type, Callable[["Voice", Any], Updates]]] = {
-        MessageChunk: _chunk,
         MessageChanged: _message,
         ToolChanged: _tool,
         ToolContentAdded: _tool_content,

@@ -25,6 +25,8 @@ def blocks_in(blocks: list[v2.ContentBlock]) -> list[Block]:
 
 def block_out(block: Block) -> v2.ContentBlock:
     """One block as this edition writes it."""
+    if type(block) is Text and block.annotations is None and not block.meta:
+        return v2.TextContent(block.text)
     match block:
         case Text():
             return v2.TextContent(block.text, annotations=_annotations_out(block.annotations), meta=block.meta or UNSET)

@@ -5,6 +5,7 @@ from typing import Any
 
 from accord.protocol import v2
 from accord.protocol.model import Unknown
+from accord.session.content import Text
 from accord.session.dialect_v2.content import block_in, blocks_in
 from accord.session.dialect_v2.option import commands_in, options_in
 from accord.session.dialect_v2.state import state_in, unknown_state_in
@@ -40,6 +41,9 @@ class Ear:
 
     def hear(self, update: v2.SessionUpdate) -> list[Event]:
         """The events that an update stands for."""
+        chunk = _CHUNKS.get(type(update))
+        if chunk is not None:
+            return [chunk(update)]
         if isinstance(update, Unknown):
             return [_unknown(update)]
         # By tag and not by class: the draft's updates have classes of their own and the same tags.
@@ -59,6 +63,10 @@ def _unknown(update: Unknown) -> Event:
 
 def _chunk(speaker: Speaker) -> Callable[[v2.ContentChunk], Event]:
     def hear(update: v2.ContentChunk) -> Event:
+        content = update.content
+        if type(content) is v2.TextContent and not (update.meta or content.meta or content.annotations):
+            # Nearly all that is ever said comes so.
+            return MessageChunk(speaker, Text(content.text), update.message_id)
         return MessageChunk(speaker, block_in(update.content), update.message_id, update.meta or None)
 
     return hear
@@ -120,8 +128,15 @@ def _compaction_chunk(update: v2.CompactionSummaryChunk) -> Event:
     return CompactionChunk(update.compaction_id, block_in(update.content), update.meta or None)
 
 
+# What streams are made of.
+_CHUNKS: dict[type[Any], Callable[[Any], Event]] = {
+    v2.UserMessageChunk: _chunk("user"),
+    v2.AgentMessageChunk: _chunk("agent"),
+    v2.AgentThoughtChunk: _chunk("thought"),
+}
+
 _HEARERS: dict[str, Callable[[Any], Event]] = {
-    **{f"{tag}_chunk": _chunk(speaker) for tag, speaker in SPEAKERS.items()},
+    **{str(kind.__struct_config__.tag): hear for kind, hear in _CHUNKS.items()},
     **{tag: _message(speaker) for tag, speaker in SPEAKERS.items()},
     "state_update": state_in,
     "tool_call_update": tool_in,

@@ -22,6 +22,8 @@ def blocks_in(blocks: list[v2_june.ContentBlock]) -> list[Block]:
 
 def block_out(block: Block) -> v2_june.ContentBlock:
     """One block as this edition writes it. A link's icons have no place."""
+    if type(block) is Text and block.annotations is None and not block.meta:
+        return v2_june.TextContent(block.text)
     match block:
         case Text():
             return v2_june.TextContent(

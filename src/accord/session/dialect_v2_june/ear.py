@@ -5,6 +5,7 @@ from typing import Any
 
 from accord.protocol import v2_june
 from accord.protocol.model import Unknown
+from accord.session.content import Text
 from accord.session.dialect_v2_june.content import block_in, blocks_in
 from accord.session.dialect_v2_june.option import commands_in, options_in
 from accord.session.dialect_v2_june.tool import item_in, tool_in
@@ -40,6 +41,10 @@ class Ear:
 
 def _chunk(speaker: Speaker) -> Callable[[v2_june.ContentChunk], list[Event]]:
     def hear(update: v2_june.ContentChunk) -> list[Event]:
+        content = update.content
+        if type(content) is v2_june.TextContent and not (update.meta or content.meta or content.annotations):
+            # Nearly all that is ever said comes so.
+            return [MessageChunk(speaker, Text(content.text), update.message_id)]
         meta, original = recall(update.meta, MessageOriginal)
         if notice := meant_notice(original, meta):
             return [notice]
