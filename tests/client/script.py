@@ -7,12 +7,16 @@ Started as `script.py WAY JOURNAL`: `ask`, `stream`, `body` (interrupted outside
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import threading
 import time
 from pathlib import Path
 
 import accord
+
+# Whoever starts tests in the background ignores it, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 WAY, JOURNAL = sys.argv[1], Path(sys.argv[2])
 

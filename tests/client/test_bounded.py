@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-MAX_MB = 40
-COUNTS = [100_000, pytest.param(1_000_000, marks=[pytest.mark.long, pytest.mark.timeout(300)])]
+# The promise is 40 MB for a million; what grows with the count shows with fewer, too.
+COUNTS = [(100_000, 10), pytest.param(1_000_000, 40, marks=[pytest.mark.long, pytest.mark.timeout(300)])]
 
 
 def consume(edition: str, count: int, size: int) -> dict[str, Any]:
@@ -26,10 +26,12 @@ def consume(edition: str, count: int, size: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("size", [10, 100])
 @pytest.mark.parametrize("edition", ["1", "2"])
-@pytest.mark.parametrize("count", COUNTS)
-def test_a_flood_to_a_slow_consumer_costs_little_more_than_its_text(count: int, edition: str, size: int) -> None:
+@pytest.mark.parametrize(("count", "max_mb"), COUNTS)
+def test_a_flood_to_a_slow_consumer_costs_little_more_than_its_text(
+    count: int, max_mb: int, edition: str, size: int
+) -> None:
     told = consume(edition, count, size)
     print(f"{count:,} updates of {size} bytes in edition {edition}: {told['worst_mb']:.1f} MB beyond their text")  # noqa: T201
     assert (told["taken"], told["ordered"], told["stop_reason"]) == (count, True, "end_turn")
     assert told["text"] == told["transcript"] == count * size
-    assert told["worst_mb"] <= MAX_MB
+    assert told["worst_mb"] <= max_mb

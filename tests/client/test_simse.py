@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -16,6 +17,10 @@ import pytest
 
 import accord
 from accord.client.simse import MAX_UNSAID, SimseTransport
+from accord.client.simse_tools import ToolBench
+from accord.config.acp_json import read_config
+from accord.config.entry import entry_of
+from accord.config.opening import connect_to
 from accord.transport import check_transport, memory_pair
 from accord.transport.interface import Transport
 from tests.client.clock import in_no_time, now
@@ -23,6 +28,8 @@ from tests.connection.rig import Hand, until
 
 PROGRAM = Path(__file__).with_name("page_backend.py")
 BOUND_SECONDS = 20.0
+ORDER = {"sessionId": "s", "type": "tool_call", "toolCallId": "t", "toolName": "wait"}
+PROMPT = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {"sessionId": "s", "prompt": []}}
 
 Test = Callable[..., Coroutine[Any, Any, None]]
 
@@ -151,7 +158,7 @@ async def test_a_backend_without_initialize_is_a_v1_agent_that_can_do_nothing_mo
 @timely
 async def test_a_backend_that_leaves_initialize_unanswered_is_one_too(tmp_path: Path) -> None:
     backend = Backend(tmp_path, silent=True)
-    async with session_with(backend, tmp_path, deadlines=accord.Deadlines(start=1.0)) as session:
+    async with session_with(backend, tmp_path, deadlines=accord.Deadlines(start=2.0)) as session:
         assert (await session.prompt("say on")).text.startswith("on")
 
 
@@ -161,6 +168,18 @@ async def test_a_backend_that_ends_at_its_start_tells_its_status(tmp_path: Path)
     with pytest.raises(accord.ConnectionLost) as caught:
         await accord.connect(sys.executable, "-c", program, dialect="simse", cwd=tmp_path).open()
     assert (caught.value.exit_status, caught.value.stderr_tail) == (3, "no key")
+
+
+@timely
+async def test_an_agent_that_refuses_v1_for_a_reason_is_not_asked_for_a_draft() -> None:
+    ours, theirs = memory_pair()
+    hand = Hand(theirs)
+    opening = asyncio.ensure_future(accord.connect(ours, dialect="simse").open())
+    asked = await hand.hear()
+    await hand.say({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32000, "message": "log in"}})
+    with pytest.raises(accord.AuthRequired):
+        await opening
+    assert await theirs.receive() is None
 
 
 # --- permission
@@ -219,6 +238,14 @@ async def test_an_always_that_a_policy_remembers_holds_for_the_action_too(backen
     async with session_with(backend, tmp_path, permission=accord.Policy(ask=user)) as session:
         turn = await session.prompt("ask delete a\nask write b")
     assert turn.text == "allow_always reject_once "
+
+
+@timely
+async def test_a_rule_can_be_about_an_action(backend: Backend, tmp_path: Path) -> None:
+    policy = accord.Policy(["allow _delete", "deny all"])
+    async with session_with(backend, tmp_path, permission=policy) as session:
+        turn = await session.prompt("ask delete a\nask write b")
+    assert turn.text == "allow_once reject_once "
 
 
 @timely
@@ -405,6 +432,20 @@ async def test_a_backend_that_falls_silent_is_late(backend: Backend, tmp_path: P
     assert len(backend.heard("session/cancel")) == 1
 
 
+@timely
+async def test_an_entry_of_acp_json_switches_it_on(backend: Backend, tmp_path: Path) -> None:
+    server = {"name": "page", "command": backend.argv[0], "args": backend.argv[1:], "timeoutMs": 5000}
+    policy = {"dialect": "simse", "permissionPolicy": "auto-approve"}
+    path = tmp_path / "acp.json"
+    path.write_text(json.dumps({"servers": [{**server, **policy}]}))
+    file = read_config(path, "user")
+    assert file is not None
+    async with connect_to(entry_of(file.servers["page"], file, needs_trust=False)) as agent:
+        turn = await (await agent.new_session(tmp_path)).prompt("ask delete a\nask delete b\ntool rm")
+    answered, failed = turn.text.split(" ", 2)[:2], turn.text.split(" ", 2)[2]
+    assert (answered, "error" in failed) == (["allow_always", "allow_always"], True)
+
+
 # --- what does not go together
 
 
@@ -447,7 +488,7 @@ async def hand_with(**options: Any) -> AsyncIterator[tuple[Hand, accord.ClientSe
 
 @timeless
 async def test_an_agent_may_be_silent_for_nearly_all_of_its_start() -> None:
-    for deadlines, seconds in ((accord.Deadlines(start=20), 18.0), (accord.Deadlines(start=None), 30.0)):
+    for deadlines, seconds in ((accord.Deadlines(start=20), 16.0), (accord.Deadlines(start=None), 30.0)):
         ours, _theirs = memory_pair()
         before = now()
         async with accord.connect(ours, dialect="simse", deadlines=deadlines) as agent:
@@ -634,10 +675,8 @@ async def test_one_receives_at_a_time() -> None:
 async def test_what_was_ordered_behind_a_cancel_that_is_itself_cancelled_still_leaves() -> None:
     ours, theirs = memory_pair(max_bytes=10)
     link, hand = SimseTransport(ours, ["wait"]), Hand(theirs)
-    prompt = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {"sessionId": "s", "prompt": []}}
-    await link.send(json.dumps(prompt).encode())
-    order = {"sessionId": "s", "type": "tool_call", "toolCallId": "t", "toolName": "wait"}
-    await hand.notify("session/update", order)
+    await link.send(json.dumps(PROMPT).encode())
+    await hand.notify("session/update", ORDER)
     assert json.loads(await link.receive() or b"")["method"] == "session/update"
     cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}}
     cancelling = asyncio.ensure_future(link.send(json.dumps(cancel).encode()))
@@ -648,3 +687,81 @@ async def test_what_was_ordered_behind_a_cancel_that_is_itself_cancelled_still_l
     heard = [await hand.hear() for _ in range(3)]
     assert [message["params"].get("status") for message in heard] == [None, "in_progress", "completed"]
     await link.close()
+
+
+@timely
+async def test_a_tool_that_is_done_at_once_was_in_progress_before() -> None:
+    ours, theirs = memory_pair()
+    link, hand = SimseTransport(ours, ["wait"]), Hand(theirs)
+    await link.send(json.dumps(PROMPT).encode())
+    assert (await hand.hear())["id"] == 1
+    await hand.notify("session/update", ORDER)
+    await link.receive()
+    asked = json.loads(await link.receive() or b"")
+    await link.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": 1}).encode())
+    assert [(await hand.hear())["params"]["status"] for _ in range(2)] == ["in_progress", "completed"]
+    await link.close()
+
+
+class HeldLink:
+    """A link whose first text after `hold` is not sent before the test wants it."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.incoming: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.held: asyncio.Future[None] | None = None
+
+    async def send(self, text: bytes | bytearray) -> None:
+        held, self.held = self.held, None
+        if held is not None:
+            await held
+        self.sent.append(bytes(text))
+
+    async def receive(self) -> bytes | None:
+        return await self.incoming.get()
+
+    async def close(self) -> None:
+        self.incoming.put_nowait(None)
+
+
+@timely
+async def test_who_waits_behind_our_own_answers_is_not_overtaken() -> None:
+    below = HeldLink()
+    link = SimseTransport(below)
+    held = below.held = asyncio.get_running_loop().create_future()
+    below.incoming.put_nowait(b'{"jsonrpc":"2.0","id":9,"method":"_simse/tool"}')
+    receiving = asyncio.ensure_future(link.receive())
+    await until(lambda: below.held is None)
+    first = asyncio.ensure_future(link.send(b'"first"'))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    held.set_result(None)
+    second = asyncio.ensure_future(link.send(b'"second"'))
+    await asyncio.gather(first, second)
+    assert below.sent[1:] == [b'"first"', b'"second"']
+    await link.close()
+    assert await receiving is None
+
+
+def test_a_tool_that_hangs_in_its_thread_keeps_no_program_from_ending() -> None:
+    program = """
+import asyncio, threading
+from accord.client.simse_tools import ToolBench
+bench = ToolBench({"hang": lambda _: threading.Event().wait()}, 0.01, lambda _: None)
+try:
+    asyncio.run(bench.run({"toolName": "hang", "sessionId": "s", "input": {}}))
+except Exception as error:
+    print(type(error).__name__, end="")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=BOUND_SECONDS, check=True)
+    assert done.stdout == b"InternalError"
+
+
+@timely
+async def test_a_timeout_of_the_tools_own_is_not_ours() -> None:
+    async def fail(_given: dict[str, Any]) -> None:
+        raise TimeoutError
+
+    bench = ToolBench({"fail": fail}, None, lambda _: None)
+    with pytest.raises(TimeoutError):
+        await bench.run({"toolName": "fail", "sessionId": "s", "input": {}})

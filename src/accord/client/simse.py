@@ -21,8 +21,9 @@ from accord.transport.interface import Transport
 __all__ = ["Simse", "SimseTransport"]
 
 INITIALIZE_SECONDS = 30.0
-# How much of the time for its start an agent may be silent before that is its answer; later, it would be late.
-SILENCE = 0.9
+# How much of the time for its start an agent may be silent before that is its answer. The rest is for its program to
+# start, which takes from the same time.
+SILENCE = 0.8
 # How many answers may wait for an agent that does not read before it is not read any more.
 MAX_UNSAID = 64
 
