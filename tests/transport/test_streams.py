@@ -107,6 +107,10 @@ async def test_much_of_one_turn_leaves_before_the_turn_ends(
     await ends.transport.close()
 
 
+def _fail(error: OSError | None) -> None:
+    pytest.fail(f"writing failed: {error}")
+
+
 async def test_who_waits_for_room_is_told_also_when_all_has_left_before_the_turn_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -114,7 +118,7 @@ async def test_who_waits_for_room_is_told_also_when_all_has_left_before_the_turn
     read_from, write_to = os.pipe()
     enlarge_pipe(write_to)
     told: list[int] = []
-    sink = polled.PolledSink(write_to, lambda: told.append(sink.buffered_bytes), pytest.fail)
+    sink = polled.PolledSink(write_to, lambda: told.append(sink.buffered_bytes), _fail)
     sink.put(b"at once")
     sink.put(b"x" * 64 * 1024)
     assert sink.buffered_bytes == 0

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from accord import client
 from accord.client import BlockingSession
+from accord.client.blocking import open_session
 from accord.testing.joint import check_end, in_a_test
 from accord.testing.recorder import Recorder
 from accord.testing.scripted import release
@@ -30,7 +30,7 @@ class OpenSessions:
         """An open session; see the fixture `accord_open`."""
         options = in_a_test(options, recorder or self._recorder)
         cwd = options.pop("cwd", None) or self._workspace()
-        session = client.open(*target, cwd=cwd, **options)
+        session = open_session(*target, cwd=cwd, **options)
         # The last one is called first: the session ends, then the store is closed, and then it is told what was wrong.
         self._stack.callback(check_end, target, options)
         self._stack.callback(_release, target)
