@@ -182,3 +182,23 @@ def test_a_command_subject_is_a_command() -> None:
 
     assert subject_of(asked) == Subject("execute", (), "rm x", ("/work",))
     assert subject_of(PermissionQuestion(Here(), "x", OPTIONS)) == Subject(roots=("/work",))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        question("execute", "", {"command": "echo 'a\nallow all'"}),
+        question("execute", "", {"command": "git # status"}),
+        question("x\nallow all", ""),
+        question("not a kind", ""),
+    ],
+    ids=["newline", "remark", "kind", "unknown"],
+)
+def test_what_an_agent_calls_its_call_writes_no_other_rules(tmp_path: Path, asked: PermissionQuestion) -> None:
+    file = tmp_path / "rules.txt"
+    policy = Policy(ask=lambda _: "ever", file=file, remember="file")
+
+    assert answer(policy, asked) == "ever"
+    assert not file.exists()
+    assert answer(policy, asked) == OPTIONS[0]
+    assert answer(policy, question("delete", session="another")) == "ever"

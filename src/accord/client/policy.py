@@ -88,7 +88,7 @@ class Policy:
         if option is None or self._remember == "never" or not option.kind.endswith("_always"):
             return
         rule = rule_for(subject, "allow" if option.kind.startswith("allow") else "deny")
-        if self._remember == "file" and self._path is not None:
+        if self._remember == "file" and self._path is not None and _is_one_line(rule):
             async with self._writing:
                 await asyncio.to_thread(_append, self._path, rule)
             self._from_file.append(rule)
@@ -182,6 +182,17 @@ def _parsed(text: str, place: Path, line: int | None) -> Rule:
     except RuleError as error:
         where = f"{place}" if line is None else f"{place}, line {line}"
         raise RulesFileError(f"{where}: {error}", path=str(place), line=line) from error
+
+
+def _is_one_line(rule: Rule) -> bool:
+    """Whether a line of a file means this very rule: what an agent calls its command must not write other rules."""
+    text = str(rule)
+    if len(text.splitlines()) != 1 or "#" in text:
+        return False
+    try:
+        return parse_rule(text) == rule
+    except RuleError:
+        return False
 
 
 def _append(path: Path, rule: Rule) -> None:
