@@ -382,3 +382,14 @@ async def test_a_call_that_cannot_be_cancelled_is_not() -> None:
         assert answer["error"]["code"] == -32602
         gate.set()
         assert only(await hand.ended(prompt))["status"] == "completed"
+
+
+@IN_EVERY_EDITION
+async def test_a_tool_call_that_never_began_is_never_told(edition: str) -> None:
+    async def reply(turn: Turn) -> None:
+        turn.tool("Never mind")
+        await turn.say("done")
+
+    heard = await run(reply, edition)
+    assert heard.tools() == {}
+    assert heard.text == "done"

@@ -202,3 +202,12 @@ def test_what_an_agent_calls_its_call_writes_no_other_rules(tmp_path: Path, aske
     assert not file.exists()
     assert answer(policy, asked) == OPTIONS[0]
     assert answer(policy, question("delete", session="another")) == "ever"
+
+
+def test_always_for_a_command_with_a_star_is_no_pattern() -> None:
+    answers = ["ever", "no"]
+    policy = Policy(ask=lambda _: answers.pop(0))
+
+    assert answer(policy, question("execute", "", {"command": "rm *"})) == "ever"
+    assert answer(policy, question("execute", "", {"command": "rm *"})) == OPTIONS[0]
+    assert answer(policy, question("execute", "", {"command": "rm -rf x"})) == "no"

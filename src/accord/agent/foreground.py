@@ -293,7 +293,7 @@ class Foreground:
     @staticmethod
     async def _end_tools(turn: Turn, status: str) -> None:
         for tool in turn.tools:
-            if not tool.finished:
+            if tool.started and not tool.finished:
                 await {"completed": tool.complete, "failed": tool.fail, "cancelled": tool.cancel}[status]()
 
     def _end(self, end: Input) -> None:

@@ -126,6 +126,11 @@ class Tool:
         return f"<tool call {self.title!r}, {self.status}>"
 
     @property
+    def started(self) -> bool:
+        """Whether it was announced."""
+        return self._announced
+
+    @property
     def finished(self) -> bool:
         """Whether it came to an end."""
         return self.status in FINISHED

@@ -307,7 +307,7 @@ class Turn:
             stand_in.status = "completed" if permission else "cancelled"
             await self._outlet.tell(stand_in, keep=False)
         if isinstance(subject, Tool) and not subject.finished:
-            await self._after(subject, title, permission)
+            await self._after(subject, title or (None if about is None else about.command), permission)
         return permission
 
     async def _after(self, tool: Tool, title: str | None, permission: Permission) -> None:

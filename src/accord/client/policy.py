@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -20,6 +21,9 @@ from accord.session.rules import Effect, Rule, RuleError, Subject, decide, parse
 from accord.session.tool import Diff
 
 __all__ = ["Policy", "RulesFileError", "load_rules", "subject_of"]
+
+
+_PLAIN = re.compile(r"[\w@%+=:,./-]+( [\w@%+=:,./-]+)*")
 
 
 class RulesFileError(AccordError):
@@ -99,15 +103,9 @@ class Policy:
 def rule_for(subject: Subject, effect: Effect) -> Rule:
     """The rule that "always" means: this very command, or every call of the kind."""
     if subject.kind == "execute" and subject.command is not None:
-        return Rule(effect, "execute", _literal(subject.command))
+        # Words that a pattern would read otherwise are remembered as they are, and never written down.
+        return Rule(effect, "execute", subject.command, exact=not _PLAIN.fullmatch(subject.command))
     return Rule(effect, subject.kind)
-
-
-def _literal(command: str) -> str:
-    try:
-        return " ".join(shlex.split(command)) or command
-    except ValueError:
-        return command
 
 
 def _offered(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionOption | None:

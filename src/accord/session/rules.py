@@ -35,11 +35,12 @@ class RuleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule; `pattern` None matches every call of the kind."""
+    """One rule; `pattern` None matches every call of the kind, an `exact` one the very command and nothing else."""
 
     effect: Effect
     kind: str = "all"
     pattern: str | None = None
+    exact: bool = False
 
     def __str__(self) -> str:
         return f"{self.effect} {self.kind}" if self.pattern is None else f"{self.effect} {self.kind}:{self.pattern}"
@@ -89,6 +90,8 @@ def _matches(rule: Rule, subject: Subject) -> bool:
         return False
     if rule.pattern is None:
         return True
+    if rule.exact:
+        return subject.command == rule.pattern
     if subject.command is not None and subject.kind == "execute":
         return _matches_command(rule.pattern, subject.command, careful=rule.effect == "allow")
     if not subject.paths:

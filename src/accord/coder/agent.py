@@ -1,0 +1,131 @@
+"""The coding agent as an `accord.Agent`: its modes, options and commands, and who answers in a turn.
+
+Nothing heavy is imported before the first prompt: an editor starts agents that nobody talks to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from accord.agent import Agent, Session, Turn
+from accord.coder.settings import AUTO_APPROVE_READS, OFFLINE
+from accord.errors import LocalProtocolError
+from accord.session.option import Choice
+from accord.session.rules import Rule, RuleError, parse_rule
+from accord.stores.interface import Store
+from accord.version import VERSION
+
+if TYPE_CHECKING:
+    from accord.coder.answering import Coder
+    from accord.coder.model import Model
+
+__all__ = ["make_agent"]
+
+MODES = (
+    Choice("code", "Code", "Reads, changes and runs; asks before every change and command"),
+    Choice("ask", "Ask", "Only reads"),
+    Choice("plan", "Plan", "Only reads and plans; asks before it carries the plan out"),
+)
+COMMANDS = (
+    ("read", "Shows a file", "file"),
+    ("search", "Searches the files", "text [in folder]"),
+    ("list", "Lists the files", "[folder]"),
+    ("replace", "Replaces a text in a file", "old with new in file"),
+    ("write", "Writes a file", "file text"),
+    ("run", "Runs a command", "command"),
+    ("plan", "Shows a plan", "step; step; ..."),
+)
+
+
+def make_agent(
+    *,
+    model: str | Model = OFFLINE,
+    models: Sequence[str | Model] = (),
+    base_url: str | None = None,
+    api_key: str | None = None,
+    store: Store | Literal["default"] | None = "default",
+    rules: Sequence[str | Rule] = (),
+    name: str = "accord",
+    max_requests: int | None = None,
+) -> Agent:
+    """The coding agent, ready to `run`.
+
+    `model` is `offline`, or `PROVIDER:NAME` as pydantic-ai knows it; with a `base_url` it is any name that the
+    OpenAI-compatible service there knows, and `api_key` is for that service. It may also be a `Model` of your own.
+    Users can choose among `models` too.
+
+    `rules` say what may be done without asking (`"allow edit:src/**"`). A turn ends after `max_requests` requests.
+
+    Raises:
+        LocalProtocolError: A rule or a model that cannot be meant.
+    """
+    chosen = [model, *models, OFFLINE]
+    made = {each.name: each for each in chosen if not isinstance(each, str)}
+    names = list(dict.fromkeys(each if isinstance(each, str) else each.name for each in chosen))
+    for name_ in names:
+        if name_ not in {OFFLINE, *made} and base_url is None and not all(name_.partition(":")):
+            raise LocalProtocolError(f"{name_!r} is no model: one is {OFFLINE}, or PROVIDER:NAME", field="model")
+    agent = Agent(name, version=VERSION, title="Accord", store=store)
+    agent.modes(MODES)
+    agent.models(names)
+    agent.toggle(
+        AUTO_APPROVE_READS, "Read without asking", default=True, description="Reading, searching and listing files"
+    )
+    limits = {} if max_requests is None else {"max_requests": max_requests}
+    later = _Later(
+        models=made, base_url=base_url, api_key=api_key, rules=_parsed(rules), keeps=store is not None, **limits
+    )
+    _register(agent, later)
+    return agent
+
+
+class _Later:
+    """The coder, made when it is first needed."""
+
+    def __init__(self, **chosen: Any) -> None:
+        self._chosen = chosen
+        self._coder: Coder | None = None
+
+    @property
+    def coder(self) -> Coder:
+        if self._coder is None:
+            made: Coder = import_module("accord.coder.answering").Coder(**self._chosen)
+            self._coder = made
+        return self._coder
+
+
+def _register(agent: Agent, later: _Later) -> None:
+    @agent.on_session
+    def prepare(session: Session) -> None:
+        session.state = import_module("accord.coder.memory").remembered(session.state)
+
+    @agent.prompt(accepts={"image", "resource"})
+    async def reply(turn: Turn) -> None:
+        await later.coder.answer(turn)
+
+    for name, description, hint in COMMANDS:
+
+        @agent.command(name, description, hint=hint)
+        async def use(turn: Turn, _: str) -> None:
+            await later.coder.command(turn)
+
+    @agent.command("compact", "Puts a summary in the place of what was said, to make room")
+    async def compact(turn: Turn, _: str) -> None:
+        await later.coder.compact(turn)
+
+    @agent.command("model", "Shows or changes the model", hint="[name]")
+    async def model(turn: Turn, name: str) -> None:
+        await later.coder.model(turn, name.strip())
+
+    @agent.command("help", "Shows what can be said")
+    async def tell(turn: Turn, _: str) -> None:
+        await later.coder.help(turn)
+
+
+def _parsed(rules: Sequence[str | Rule]) -> list[Rule]:
+    try:
+        return [rule if isinstance(rule, Rule) else parse_rule(rule) for rule in rules]
+    except RuleError as error:
+        raise LocalProtocolError(f"the rule {error}", field="rules") from None

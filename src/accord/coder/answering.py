@@ -1,0 +1,134 @@
+"""What happens in a turn: which model answers, and what it is told of the user's message."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote, urlsplit
+
+from accord.agent import Turn
+from accord.coder.loop import MAX_REQUESTS, Limits, Loop
+from accord.coder.memory import Memory
+from accord.coder.model import Model, Picture, UserMessage
+from accord.coder.offline import CAN_DO, OfflineModel
+from accord.coder.provider import ProviderModel
+from accord.coder.settings import OFFLINE
+from accord.errors import InvalidParams
+from accord.session.content import Block, Image, Link, Resource, Text
+from accord.session.rules import Rule
+
+__all__ = ["Coder", "message_of"]
+
+MAX_TITLE = 60
+HELP = f"""\
+Say what you want done. Modes: `code` changes and runs, `ask` only reads, `plan` makes a plan and asks before it carries
+it out. Changes and commands are shown and asked for first, unless a rule allows them.
+
+The slash commands work with every model, and so does all of this in the model `offline`:
+
+{CAN_DO}
+
+`/compact` makes room in a long conversation, `/model` shows or changes the model."""
+
+
+class Coder:
+    """One agent's models, and its rules for all sessions."""
+
+    def __init__(
+        self,
+        *,
+        models: Mapping[str, Model],
+        base_url: str | None,
+        api_key: str | None,
+        rules: Sequence[Rule],
+        keeps: bool,
+        max_requests: int = MAX_REQUESTS,
+    ) -> None:
+        self._base_url = base_url
+        self._api_key = api_key
+        self._rules = rules
+        self._keeps = keeps
+        self._limits = Limits(max_requests)
+        self._models: dict[str, Model] = {OFFLINE: OfflineModel(), **models}
+
+    async def answer(self, turn: Turn) -> None:
+        """Let the chosen model answer."""
+        await self._answer(turn, str(turn.option("model")))
+
+    async def command(self, turn: Turn) -> None:
+        """A slash command for a tool means just that, whichever model is chosen."""
+        await self._answer(turn, OFFLINE)
+
+    async def _answer(self, turn: Turn, model: str) -> None:
+        message = message_of(turn.prompt, turn.session.cwd)
+        if turn.session.title is None and message.text.strip():
+            await turn.title(_headline(message.text))
+        await self._loop(turn, model).run(message)
+
+    async def compact(self, turn: Turn) -> None:
+        """Make room."""
+        loop = self._loop(turn, str(turn.option("model")))
+        await turn.say("I go on with the summary." if await loop.compact() else "There is nothing to compact yet.")
+
+    async def model(self, turn: Turn, name: str) -> None:
+        """Show or change the model."""
+        if name:
+            try:
+                await turn.session.set_option("model", name)
+            except InvalidParams as error:
+                await turn.say(f"There is no model {name} here: {error.data['expected']}.")
+                return
+        await turn.say(f"The model is {turn.option('model')}.")
+
+    async def help(self, turn: Turn) -> None:
+        """Say what can be said."""
+        await turn.say(HELP)
+
+    def _loop(self, turn: Turn, name: str) -> Loop:
+        if name not in self._models:
+            self._models[name] = ProviderModel(name, base_url=self._base_url, api_key=self._api_key)
+        memory: Memory = turn.session.state
+        return Loop(turn, self._models[name], memory, self._rules, self._limits, keeps=self._keeps)
+
+
+def message_of(blocks: Sequence[Block], cwd: str) -> UserMessage:
+    """A prompt as models take it: links and files by name in their place, what was embedded behind the text."""
+    said: list[str] = []
+    behind: list[str] = []
+    pictures: list[Picture] = []
+    for block in blocks:
+        match block:
+            case Text(text=text):
+                said.append(text)
+            case Link(uri=uri):
+                said.append(_named(uri, cwd))
+            case Resource(uri=uri, text=str(text)):
+                said.append(_named(uri, cwd))
+                behind.append(f"{_named(uri, cwd)}:\n{text}")
+            case Image(data=data, mime_type=mime_type):
+                pictures.append(Picture(data, mime_type))
+            case _:
+                continue
+    return UserMessage("".join(_spaced(said)), pictures, "\n\n".join(behind))
+
+
+def _spaced(pieces: Sequence[str]) -> list[str]:
+    """Pieces that were not written with a space between them get one."""
+    return [
+        piece if n == 0 or pieces[n - 1][-1:].isspace() or piece[:1].isspace() else f" {piece}"
+        for n, piece in enumerate(pieces)
+    ]
+
+
+def _named(uri: str, cwd: str) -> str:
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return uri
+    path = unquote(parts.path)
+    inside = os.path.relpath(path, cwd)
+    return path if inside.startswith("..") else inside
+
+
+def _headline(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…"

@@ -1,0 +1,329 @@
+"""The loop of a turn: ask the model, show what it says, do what it calls for, tell it what came of that.
+
+It knows no provider: a model is a stream of deltas. It knows no edition: whatever is shown goes through the turn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from accord.agent import ToolFailed, Turn
+from accord.agent.mcp import McpError
+from accord.coder.instructions import SUMMARISE, system_text, told_again
+from accord.coder.memory import Memory
+from accord.coder.model import (
+    CHARACTERS_PER_TOKEN,
+    Delta,
+    Ended,
+    Model,
+    ModelBroken,
+    ModelError,
+    ModelFull,
+    ModelRequest,
+    Reply,
+    Retrying,
+    Spent,
+    TextDelta,
+    ThoughtDelta,
+    ToolResult,
+    ToolResults,
+    ToolUse,
+    UserMessage,
+)
+from accord.coder.permission import Gate, NotAllowed
+from accord.coder.tools.call import BadArguments, Call, Outcome, Work
+from accord.coder.tools.planning import MakePlan
+from accord.coder.tools.toolbox import Toolbox
+from accord.errors import AccordError, RequestError
+from accord.session.rules import Rule
+from accord.workspace import WorkspaceError
+
+__all__ = ["Limits", "Loop"]
+
+log = logging.getLogger("accord.coder")
+
+MAX_TITLE = 120
+MAX_REQUESTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a turn may go on, and when the context counts as nearly full."""
+
+    max_requests: int = MAX_REQUESTS
+    full_share: float = 0.8
+
+
+@dataclass(slots=True)
+class _Answer:
+    """One answer of the model, as far as it was heard."""
+
+    said: list[str] = field(default_factory=list)
+    calls: list[ToolUse] = field(default_factory=list)
+    reply: Reply = field(default_factory=Reply)
+    tokens: int = 0
+    cost: float | None = None
+    end: str = ""
+    raw: Any = None
+
+    def note(self, delta: Delta) -> None:
+        """What is heard, but not shown as it comes."""
+        match delta:
+            case ToolUse():
+                self.calls.append(delta)
+            case Spent():
+                self.tokens, self.cost = delta.input_tokens + delta.output_tokens, delta.cost
+            case Ended():
+                self.end, self.raw = delta.reason, delta.raw
+            case _:
+                pass
+
+
+class Loop:
+    """One turn with one model. `keeps` says whether the agent has a store to keep the memory in."""
+
+    def __init__(
+        self, turn: Turn, model: Model, memory: Memory, rules: Sequence[Rule], limits: Limits, *, keeps: bool
+    ) -> None:
+        self._turn = turn
+        self._model = model
+        self._memory = memory
+        self._gate = Gate(turn, rules, memory)
+        self._limits = limits
+        self._keeps = keeps
+        self._start = len(memory.messages)
+        """Where this turn begins in the memory."""
+        self._streamed = False
+        """Whether the user has seen something of the answer that is coming in."""
+
+    async def run(self, message: UserMessage) -> None:
+        """Answer the user's message.
+
+        Raises:
+            RequestError: The model gave no answer; says why. What the turn did until then is remembered.
+        """
+        self._memory.add(message)
+        try:
+            async with self._model:
+                await self._converse()
+        except ModelError as error:
+            raise error.answer() from error
+        finally:
+            if len(self._memory.messages) == self._start + 1:
+                # Nothing came of it: the user will ask again.
+                self._memory.forget_from(self._start)
+            await self._save()
+
+    async def compact(self) -> bool:
+        """Put a summary in the place of all that was said; whether there was anything.
+
+        Raises:
+            RequestError: The model gave none.
+        """
+        if not self._can_compact():
+            return False
+        try:
+            async with self._model:
+                await self._compact()
+        except ModelError as error:
+            raise error.answer() from error
+        await self._report_usage()
+        await self._save()
+        return True
+
+    # --- the conversation
+
+    async def _converse(self) -> None:
+        for _ in range(self._limits.max_requests):
+            if not await self._make_room():
+                await self._turn.say(
+                    "The conversation does not fit into the model any more: /compact, or a new session."
+                )
+                self._turn.finish("max_tokens")
+                return
+            servers = await self._turn.mcp()
+            toolbox = Toolbox(str(self._turn.option("mode")), servers.tools)
+            answer = await self._ask(toolbox)
+            self._memory.pay(answer.cost)
+            if answer.end == "refused":
+                self._memory.forget_from(self._start)
+                self._turn.finish("refusal")
+                return
+            if answer.end == "length":
+                # A call may have been cut as well: none of them counts.
+                self._memory.add(Reply(answer.reply.text or "[the answer was cut]"))
+                await self._report_usage()
+                self._turn.finish("max_tokens")
+                return
+            await self._take(answer, toolbox)
+            if not answer.reply.calls:
+                return
+            await self._save()
+        self._turn.finish("max_turn_requests")
+
+    async def _ask(self, toolbox: Toolbox) -> _Answer:
+        session = self._turn.session
+        system = system_text(session.cwd, session.roots, str(self._turn.option("mode")))
+        for last in (False, True):
+            try:
+                return await self._stream(ModelRequest(system, list(self._memory.messages), toolbox.definitions))
+            except ModelFull:
+                if last or self._streamed:
+                    raise
+                if self._can_compact():
+                    await self._compact()
+                self._memory.shorten_results(self._start, self._room() // 2)
+        raise AssertionError("the second try returns or raises")
+
+    async def _stream(self, request: ModelRequest) -> _Answer:
+        turn, answer = self._turn, _Answer()
+        self._streamed = False
+        turn.new_message()
+        async with aclosing(self._model.stream(request)) as deltas:
+            async for delta in deltas:
+                match delta:
+                    case TextDelta(text=text):
+                        answer.said.append(text)
+                        self._streamed = True
+                        await turn.say(text)
+                    case ThoughtDelta(text=text):
+                        self._streamed = True
+                        await turn.think(text)
+                    case Retrying(reason=reason, seconds=seconds):
+                        await turn.notice(f"{reason}: trying again in {seconds:.0f} s", severity="warning")
+                    case _:
+                        answer.note(delta)
+        if not answer.end:
+            raise ModelBroken("The model's answer has no end: try again")
+        answer.reply = Reply("".join(answer.said), answer.calls, self._model.name, answer.raw)
+        return answer
+
+    async def _take(self, answer: _Answer, toolbox: Toolbox) -> None:
+        """Remember a reply, with the results of its calls, also if they are cut short."""
+        self._memory.add(answer.reply)
+        if answer.tokens:
+            self._memory.count(answer.tokens)
+        results: list[ToolResult] = []
+        try:
+            await self._report_usage()
+            for use in answer.calls:
+                result = await self._use(use, toolbox)
+                results.append(result)
+        finally:
+            results += [_cut_short(use) for use in answer.calls[len(results) :]]
+            if results:
+                self._memory.add(ToolResults(results))
+
+    # --- tools
+
+    async def _use(self, use: ToolUse, toolbox: Toolbox) -> ToolResult:
+        try:
+            call = _prepared(use, toolbox)
+        except BadArguments as error:
+            async with self._turn.tool(_title(use.name), name=use.name, input=use.arguments):
+                raise
+            return ToolResult(use.id, use.name, str(error), failed=True)
+        outcome = await self._carry_out(use, call)
+        return ToolResult(use.id, use.name, outcome.text, outcome.failed, outcome.pictures)
+
+    async def _carry_out(self, use: ToolUse, call: Call) -> Outcome:
+        turn = self._turn
+        if isinstance(call, MakePlan):
+            return await call.show(turn)  # the plan itself is what is shown
+        shown = turn.tool(
+            _title(call.title),
+            kind=call.kind,
+            status="pending",
+            name=use.name,
+            input=use.arguments,
+            locations=call.places,
+            cancellable=call.cancellable,
+        )
+        work = Work(turn, shown, self._gate)
+        outcome: Outcome | None = None
+        async with shown:
+            outcome = await _run(call, work)
+        if outcome is not None:
+            return outcome
+        if shown.stop_asked:
+            return Outcome("The user stopped it.", failed=True)
+        known = isinstance(shown.error, ToolFailed)
+        return Outcome(str(shown.error) if known else "It failed inside the agent; its log says why.", failed=True)
+
+    # --- the context
+
+    def _room(self) -> int:
+        return int(self._model.context_tokens * self._limits.full_share)
+
+    def _can_compact(self) -> bool:
+        # A summary and the answer to it are as short as it gets.
+        return self._start > 2  # noqa: PLR2004
+
+    async def _make_room(self) -> bool:
+        """Compact the context where it is nearly full; whether a request fits now."""
+        if self._memory.tokens > self._room() and self._can_compact():
+            await self._compact()
+        if self._memory.tokens > self._room():
+            self._memory.shorten_results(self._start, self._room())
+        return self._memory.tokens <= self._model.context_tokens
+
+    async def _compact(self) -> None:
+        earlier = self._memory.messages[: self._start]
+        characters = self._room() * CHARACTERS_PER_TOKEN
+        request = ModelRequest(SUMMARISE, [UserMessage(told_again(earlier, characters))], [], "summary")
+        async with self._turn.compact() as compaction:
+            summary: list[str] = []
+            async with aclosing(self._model.stream(request)) as deltas:
+                async for delta in deltas:
+                    if isinstance(delta, TextDelta):
+                        summary.append(delta.text)
+                        await compaction.say(delta.text)
+                    elif isinstance(delta, Spent):
+                        self._memory.pay(delta.cost)
+            if not summary:
+                raise ModelBroken("The model gave no summary of the conversation: begin a new session")
+            self._start = self._memory.summarise(self._start, "".join(summary))
+
+    async def _report_usage(self) -> None:
+        cost = self._memory.cost if self._memory.priced else None
+        await self._turn.usage(self._memory.tokens, self._model.context_tokens, cost=cost)
+
+    async def _save(self) -> None:
+        if self._keeps:
+            with contextlib.suppress(AccordError):  # what was said is kept anyway; the next save may work
+                await self._turn.save()
+
+
+async def _run(call: Call, work: Work) -> Outcome:
+    """Run it, and say what other rooms raise in words for the user and the model."""
+    try:
+        return await call.run(work)
+    except NotAllowed as refusal:
+        if refusal.by_rule:
+            await work.shown.fail(str(refusal))
+        return Outcome(str(refusal), failed=True)
+    except (WorkspaceError, McpError) as error:
+        text = str(error)
+        raise ToolFailed(f"{text[:1].upper()}{text[1:]}") from error
+    except RequestError as error:
+        raise ToolFailed(f"The client refused: {error.message}") from error
+
+
+def _prepared(use: ToolUse, toolbox: Toolbox) -> Call:
+    if use.broken is not None:
+        raise BadArguments(f"These arguments are no JSON object: {use.broken[:200]}")
+    return toolbox.prepare(use.name, use.arguments)
+
+
+def _cut_short(use: ToolUse) -> ToolResult:
+    return ToolResult(use.id, use.name, "The user stopped the turn before its end.", failed=True)
+
+
+def _title(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…"

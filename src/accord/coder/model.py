@@ -1,0 +1,285 @@
+"""What the loop and a model say to each other: messages and tools one way, a stream of deltas the other.
+
+It knows no provider and no session. Messages are also the form in which a session's memory is kept.
+"""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self, TypeAlias
+
+import msgspec
+
+from accord.errors import AccordError, AuthRequired, RateLimited, RequestError
+
+__all__ = [
+    "Delta",
+    "Ended",
+    "Message",
+    "Model",
+    "ModelBroken",
+    "ModelBusy",
+    "ModelError",
+    "ModelFull",
+    "ModelLocked",
+    "ModelMissing",
+    "ModelRefused",
+    "ModelRequest",
+    "ModelUnreachable",
+    "Picture",
+    "Reply",
+    "Retrying",
+    "Spent",
+    "TextDelta",
+    "ThoughtDelta",
+    "ToolDefinition",
+    "ToolResult",
+    "ToolResults",
+    "ToolUse",
+    "UserMessage",
+    "estimated_tokens",
+]
+
+CHARACTERS_PER_TOKEN = 4
+PICTURE_TOKENS = 1_500
+
+
+# --- messages
+
+
+class Picture(msgspec.Struct, omit_defaults=True):
+    """An image, its bytes in base64."""
+
+    data: str
+    mime_type: str
+
+
+class ToolUse(msgspec.Struct, omit_defaults=True):
+    """A tool call, whole. `broken` is what the model wrote where that were no arguments."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = {}
+    broken: str | None = None
+
+
+class ToolResult(msgspec.Struct, omit_defaults=True):
+    """What came of one tool call, in words for the model."""
+
+    call_id: str
+    name: str
+    text: str
+    failed: bool = False
+    pictures: list[Picture] = []
+
+
+class UserMessage(msgspec.Struct, tag_field="role", tag="user", omit_defaults=True):
+    """What the user said, and the files that came with it; a summary of what was said before is also one."""
+
+    text: str
+    pictures: list[Picture] = []
+    attached: str = ""
+
+    @property
+    def whole(self) -> str:
+        """All that is text."""
+        return f"{self.text}\n\n{self.attached}" if self.attached else self.text
+
+
+class Reply(msgspec.Struct, tag_field="role", tag="assistant", omit_defaults=True):
+    """What the model said. `raw` is the provider's own form of it, for the model of that name alone."""
+
+    text: str = ""
+    calls: list[ToolUse] = []
+    model: str = ""
+    raw: Any = None
+
+
+class ToolResults(msgspec.Struct, tag_field="role", tag="tool", omit_defaults=True):
+    """One result for each call of the reply before it, in that order."""
+
+    results: list[ToolResult]
+
+
+Message: TypeAlias = UserMessage | Reply | ToolResults
+
+
+def estimated_tokens(*messages: Message) -> int:
+    """About how many tokens messages are, where no provider has counted them."""
+    characters = pictures = 0
+    for message in messages:
+        match message:
+            case UserMessage():
+                characters += len(message.whole)
+                pictures += len(message.pictures)
+            case Reply():
+                characters += len(message.text) + sum(len(str(call.arguments)) for call in message.calls)
+            case ToolResults():
+                characters += sum(len(result.text) for result in message.results)
+                pictures += sum(len(result.pictures) for result in message.results)
+    return characters // CHARACTERS_PER_TOKEN + pictures * PICTURE_TOKENS
+
+
+# --- requests
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool as a model is told of it; `schema` is the JSON schema of its arguments, an object."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One question to a model. For a summary there are no tools, and the answer is text alone."""
+
+    system: str
+    messages: list[Message]
+    tools: list[ToolDefinition]
+    purpose: Literal["turn", "summary"] = "turn"
+
+
+# --- the stream of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of what it says."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtDelta:
+    """A piece of what it thinks."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What this request took: tokens in and out, and money if the price is known."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """Nothing came yet; it will be asked again in a while."""
+
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The last delta. `length`: the answer was cut; `refused`: the provider's filter stopped it."""
+
+    reason: Literal["done", "length", "refused"]
+    raw: Any = None
+
+
+Delta: TypeAlias = TextDelta | ThoughtDelta | ToolUse | Spent | Retrying | Ended
+
+
+class Model(Protocol):
+    """Something that answers, inside of its context. Closing the stream before its end stops the request itself."""
+
+    @property
+    def name(self) -> str:
+        """As the user chose it."""
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens fit into it."""
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+        """The answer, `Ended` at its end.
+
+        Raises:
+            ModelError: There is none, or no more of it.
+        """
+
+    async def __aenter__(self) -> Self:
+        """Get ready; it may be used by several at the same time.
+
+        Raises:
+            ModelError: It cannot be reached from here.
+        """
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Let go of connections, if nobody else uses them."""
+
+
+# --- errors
+
+
+class ModelError(AccordError):
+    """A model gave no answer; the text says why, and what a person can do about it."""
+
+    reason = "model_failed"
+
+    def answer(self) -> RequestError:
+        """What the client is told when the turn ends with it."""
+        return RequestError(str(self), {"reason": self.reason})
+
+
+class ModelMissing(ModelError):
+    """There is no such model, or nothing here that could reach it."""
+
+    reason = "model_missing"
+
+
+class ModelLocked(ModelError):
+    """The provider wants a key, or does not take the one it was given."""
+
+    reason = "model_locked"
+
+    def answer(self) -> RequestError:
+        """Log in, in whichever way the text says."""
+        return AuthRequired(str(self))
+
+
+class ModelRefused(ModelError):
+    """The provider does not take the request as it is; again would be the same."""
+
+    reason = "model_refused"
+
+
+class ModelFull(ModelRefused):
+    """The conversation does not fit into the model any more."""
+
+    reason = "model_full"
+
+
+class ModelBusy(ModelError):
+    """Too many requests; `retry_after` are the seconds that the provider named."""
+
+    reason = "model_busy"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+    def answer(self) -> RequestError:
+        """Wait."""
+        return RateLimited(self.retry_after, str(self))
+
+
+class ModelUnreachable(ModelError):
+    """Nobody answers, or only that it cannot."""
+
+    reason = "model_unreachable"
+
+
+class ModelBroken(ModelError):
+    """What came is no answer, or only the beginning of one."""
+
+    reason = "model_broken"

@@ -1,0 +1,110 @@
+"""What every tool has: a call that says what it is about, and what comes of it for the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+
+from accord.agent import Tool, ToolFailed, Turn
+from accord.coder.model import Picture, ToolDefinition
+from accord.coder.permission import Gate
+from accord.session.tool import Location, ToolKind
+
+__all__ = ["BadArguments", "BuiltIn", "Call", "Outcome", "Work", "bounded"]
+
+# About 15,000 tokens: enough for a long file, and a tenth of what small models hold.
+MAX_RESULT = 60_000
+
+
+class BadArguments(ToolFailed):
+    """What the model gave are no arguments for this tool; the text says what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gave: text for the model, `failed` if it says what went wrong."""
+
+    text: str
+    failed: bool = False
+    pictures: list[Picture] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a call works with: the turn it belongs to, how it is shown, and who lets it go on."""
+
+    turn: Turn
+    shown: Tool
+    gate: Gate
+
+
+class Call(Protocol):
+    """One call of a tool, with its arguments."""
+
+    @property
+    def kind(self) -> ToolKind:
+        """What clients are told it is, and what rules go by."""
+
+    @property
+    def title(self) -> str:
+        """It in a few words."""
+
+    @property
+    def places(self) -> Sequence[Location | str]:
+        """The files that it touches."""
+
+    @property
+    def cancellable(self) -> bool:
+        """Whether the user may stop it alone."""
+
+    async def run(self, work: Work) -> Outcome:
+        """Do it.
+
+        Raises:
+            NotAllowed: It may not.
+            ToolFailed: It could not; the text is for the user and the model.
+        """
+
+
+class BuiltIn(msgspec.Struct):
+    """A call of a tool of our own: its fields are the arguments, its docstring is what models are told."""
+
+    name: ClassVar[str]
+    kind: ClassVar[ToolKind] = "other"
+    cancellable: ClassVar[bool] = False
+
+    @classmethod
+    def definition(cls) -> ToolDefinition:
+        """The tool as models are told of it."""
+        schema = msgspec.json.schema(cls)
+        definitions = schema["$defs"]
+        own: dict[str, Any] = definitions.pop(cls.__name__)
+        arguments = {key: value for key, value in own.items() if key not in {"title", "description"}}
+        if definitions:
+            arguments["$defs"] = definitions
+        return ToolDefinition(cls.name, " ".join((cls.__doc__ or "").split()), arguments)
+
+    @classmethod
+    def prepare(cls, arguments: dict[str, Any]) -> Call:
+        """A call with these arguments.
+
+        Raises:
+            BadArguments: They are none for this tool.
+        """
+        try:
+            call: Any = msgspec.convert(arguments, cls, strict=False)
+        except msgspec.ValidationError as error:
+            raise BadArguments(f"These are no arguments for {cls.name}: {error}") from None
+        prepared: Call = call
+        return prepared
+
+
+def bounded(text: str, limit: int = MAX_RESULT) -> str:
+    """The text, or its beginning and its end with a note of what is missing between."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters are left out here]\n{text[-half:]}"

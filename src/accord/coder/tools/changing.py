@@ -1,0 +1,108 @@
+"""Changing files: the tools `edit` and `write`. The change is shown as a diff before the user is asked about it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from accord.agent import ToolFailed
+from accord.coder.tools.call import BadArguments, BuiltIn, Outcome, Work
+from accord.session.tool import Location, ToolKind
+from accord.workspace import NoSuchFile
+
+__all__ = ["Edit", "Write"]
+
+
+class Edit(BuiltIn):
+    """Replace a piece of text in a file by another.
+
+    The old text must be exactly as in the file, and occur once unless all is true.
+    """
+
+    name: ClassVar[str] = "edit"
+    kind: ClassVar[ToolKind] = "edit"
+
+    path: str
+    old: Annotated[str, Meta(min_length=1, description="the text to replace, exactly as it is in the file")]
+    new: Annotated[str, Meta(description="the text that takes its place")]
+    all: Annotated[bool, Meta(description="whether to replace every occurrence")] = False
+
+    @property
+    def title(self) -> str:
+        """It in a few words."""
+        return f"Edit {self.path}"
+
+    @property
+    def places(self) -> list[str]:
+        """The file."""
+        return [self.path]
+
+    async def run(self, work: Work) -> Outcome:
+        """Change it, if it is still as it was shown."""
+        if self.old == self.new:
+            raise BadArguments("The old and the new text are the same")
+        before = await work.turn.files.read(self.path)
+        old, new = _line_ends_of(before, self.old, self.new)
+        count = before.count(old)
+        if count == 0:
+            raise ToolFailed(f"{self.path} does not contain this text: read it again and give it exactly")
+        if count > 1 and not self.all:
+            raise ToolFailed(f"{self.path} contains this text {count} times: give more of it, or set all")
+        line = before.count("\n", 0, before.index(old)) + 1
+        await work.shown.locate(Location(self.path, line))
+        await _change(work, self.path, before, before.replace(old, new))
+        return Outcome(f"Replaced {count} occurrence{'s' if count > 1 else ''} in {self.path}.")
+
+
+class Write(BuiltIn):
+    """Write a whole file, new or in place of what it holds. Prefer edit for changes."""
+
+    name: ClassVar[str] = "write"
+    kind: ClassVar[ToolKind] = "edit"
+
+    path: str
+    text: Annotated[str, Meta(description="the whole new text of the file")]
+
+    @property
+    def title(self) -> str:
+        """It in a few words."""
+        return f"Write {self.path}"
+
+    @property
+    def places(self) -> list[str]:
+        """The file."""
+        return [self.path]
+
+    async def run(self, work: Work) -> Outcome:
+        """Write it, if what is there is still as it was shown."""
+        before = await _present(work, self.path)
+        if before == self.text:
+            await work.gate.permit(work.shown)
+            return Outcome(f"{self.path} is like that already.")
+        await _change(work, self.path, before, self.text)
+        lines = len(self.text.splitlines())
+        return Outcome(f"Wrote {lines} line{'' if lines == 1 else 's'} to {self.path}.")
+
+
+def _line_ends_of(text: str, old: str, new: str) -> tuple[str, str]:
+    """Both with the line ends of a file that has Windows' own: models write newlines alone."""
+    if "\r\n" in text and old not in text and "\r" not in old:
+        return old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
+    return old, new
+
+
+async def _change(work: Work, path: str, before: str | None, after: str) -> None:
+    await work.shown.diff(path, before, after)
+    await work.gate.permit(work.shown)
+    # The user may have taken a while, and what was shown is what was allowed.
+    if await _present(work, path) != before:
+        raise ToolFailed(f"{path} was changed meanwhile: read it again")
+    await work.turn.files.write(path, after)
+
+
+async def _present(work: Work, path: str) -> str | None:
+    try:
+        return await work.turn.files.read(path)
+    except NoSuchFile:
+        return None

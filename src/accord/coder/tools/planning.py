@@ -1,0 +1,77 @@
+"""Planning: the tool `plan` that shows what is going to be done, and the one that asks to leave the mode for it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+from msgspec import Meta
+
+from accord.agent import Turn
+from accord.coder.tools.call import BuiltIn, Outcome, Work
+from accord.session.event import PlanEntry
+from accord.session.tool import ToolKind
+
+__all__ = ["LeavePlan", "MakePlan"]
+
+
+class Step(msgspec.Struct):
+    """One step of a plan."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+    priority: Literal["high", "medium", "low"] = "medium"
+
+
+class MakePlan(BuiltIn):
+    """Show the user the plan: all steps, each time, with how far each is. Use it when there is more than one step."""
+
+    name: ClassVar[str] = "plan"
+    kind: ClassVar[ToolKind] = "think"
+
+    steps: list[Step]
+
+    @property
+    def title(self) -> str:
+        """It in a few words."""
+        return "Plan"
+
+    @property
+    def places(self) -> list[str]:
+        """None."""
+        return []
+
+    async def run(self, work: Work) -> Outcome:
+        """Show it."""
+        return await self.show(work.turn)
+
+    async def show(self, turn: Turn) -> Outcome:
+        """Show it, without a tool call around it."""
+        await turn.plan([PlanEntry(step.content, step.status, step.priority) for step in self.steps])
+        return Outcome("The user sees the plan.")
+
+
+class LeavePlan(BuiltIn):
+    """Ask the user whether the plan may be carried out; if so, all tools are there. Make a plan first."""
+
+    name: ClassVar[str] = "leave_plan"
+    kind: ClassVar[ToolKind] = "switch_mode"
+
+    plan: Annotated[str, Meta(description="what is going to be done, in short, as Markdown")]
+
+    @property
+    def title(self) -> str:
+        """It in a few words."""
+        return "Leave the mode plan and carry it out"
+
+    @property
+    def places(self) -> list[str]:
+        """None."""
+        return []
+
+    async def run(self, work: Work) -> Outcome:
+        """Ask; then switch."""
+        await work.shown.show(self.plan)
+        await work.gate.permit(work.shown)
+        await work.turn.session.set_option("mode", "code")
+        return Outcome("The user allowed it: the mode is code now, and all tools are there.")

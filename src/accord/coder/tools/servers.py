@@ -1,0 +1,96 @@
+"""The tools of the session's MCP servers, as the model is offered them: under names that no other tool has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from accord.agent.mcp import McpResult, McpTool
+from accord.coder.model import Picture, ToolDefinition
+from accord.coder.tools.call import Outcome, Work, bounded
+from accord.session.content import Block, Image, Link, Resource, Text
+from accord.session.tool import ToolKind
+
+__all__ = ["ServerCall", "named_tools"]
+
+CALL_SECONDS = 300.0
+# What all providers take as the name of a tool.
+MAX_NAME = 64
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def named_tools(tools: Sequence[McpTool]) -> dict[str, McpTool]:
+    """Each tool under `mcp_<server>_<tool>`, with a number where two would be the same."""
+    named: dict[str, McpTool] = {}
+    for tool in tools:
+        plain = _UNSAFE.sub("_", f"mcp_{tool.server}_{tool.name}")[:MAX_NAME]
+        name, number = plain, 2
+        while name in named:
+            name, number = f"{plain[: MAX_NAME - len(str(number)) - 1]}_{number}", number + 1
+        named[name] = tool
+    return named
+
+
+def definition(name: str, tool: McpTool) -> ToolDefinition:
+    """The tool as models are told of it."""
+    described = tool.description or tool.title or tool.name
+    return ToolDefinition(name, f"{described} (of the MCP server {tool.server})", tool.input_schema)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCall:
+    """One call of such a tool. What a server says of its tool's harmlessness is its own claim: the user is asked."""
+
+    tool: McpTool
+    arguments: dict[str, Any]
+
+    @property
+    def kind(self) -> ToolKind:
+        """Nobody knows."""
+        return "other"
+
+    @property
+    def title(self) -> str:
+        """It in a few words."""
+        return f"{self.tool.title or self.tool.name} ({self.tool.server})"
+
+    @property
+    def places(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    @property
+    def cancellable(self) -> bool:
+        """The server is told."""
+        return True
+
+    async def run(self, work: Work) -> Outcome:
+        """Ask the user, then the server."""
+        await work.gate.permit(work.shown, key=f"mcp {self.tool.server} {self.tool.name}")
+        result = await self.tool.caller(self.tool.name, self.arguments, CALL_SECONDS)
+        if result.is_error:
+            await work.shown.fail(*result.content)
+        else:
+            await work.shown.complete(*result.content)
+        pictures = [Picture(block.data, block.mime_type) for block in result.content if isinstance(block, Image)]
+        return Outcome(bounded(_text(result)), result.is_error, pictures)
+
+
+def _text(result: McpResult) -> str:
+    pieces = [piece for block in result.content if (piece := _said(block))]
+    if not pieces and result.structured is not None:
+        pieces = [json.dumps(result.structured, ensure_ascii=False)]
+    return "\n".join(pieces) or "[no text]"
+
+
+def _said(block: Block) -> str:
+    match block:
+        case Text(text=text) | Resource(text=str(text)):
+            return text
+        case Link(uri=uri, name=name):
+            return f"[{name}]({uri})"
+        case _:
+            return ""

@@ -1,0 +1,154 @@
+"""Walks the folders below a root as Git sees them: without what is ignored, and never through a link.
+
+Where the system has descriptors of directories, each folder is opened relative to the one above it, so that nobody can
+put a link in the way. What cannot be opened is passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from accord.coder.tools.ignore import Ignored
+from accord.workspace import Workspace
+
+__all__ = ["Found", "Stopped", "find_folder", "walk"]
+
+ALWAYS_HIDDEN = frozenset({".git", ".hg", ".svn"})
+MAX_DEPTH = 64
+MAX_IGNORE_BYTES = 1024 * 1024
+_BY_DESCRIPTOR = {os.open, os.stat} <= os.supports_dir_fd and os.scandir in os.supports_fd
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+# A FIFO that nobody writes to would keep us waiting.
+_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Stopped(Exception):
+    """Nobody waits for it any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """An open folder; where there are no descriptors, its path."""
+
+    place: int | str
+
+    @contextmanager
+    def folder(self, name: str) -> Iterator[_Folder]:
+        if isinstance(self.place, str):
+            yield _Folder(os.path.join(self.place, name))  # noqa: PTH118 - names as the system gave them
+            return
+        descriptor = os.open(name, _FOLDER, dir_fd=self.place)
+        try:
+            yield _Folder(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def read(self, name: str, max_bytes: int) -> bytes | None:
+        """The bytes of a regular file that is not larger; None for all else."""
+        if isinstance(self.place, str):
+            descriptor = os.open(os.path.join(self.place, name), _FILE)  # noqa: PTH118
+        else:
+            descriptor = os.open(name, _FILE, dir_fd=self.place)
+        with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor is no path
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode) or state.st_size > max_bytes:
+                return None
+            return file.read(max_bytes + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file or folder that was come across; `path` is named from the start of the walk."""
+
+    path: str
+    depth: int
+    is_folder: bool
+    above: _Folder
+    name: str
+
+    def read(self, max_bytes: int) -> bytes | None:
+        """The bytes of a file; None if it is too large, or cannot be read. Only while the walk stands at it."""
+        try:
+            return self.above.read(self.name, max_bytes)
+        except OSError:
+            return None
+
+
+def find_folder(workspace: Workspace, path: str) -> tuple[str, str]:
+    """The root that a path lies in, and the path from there, with slashes.
+
+    Only the text is looked at: whether it leads out is seen when it is walked.
+    """
+    for root in sorted((str(root) for root in workspace.roots), key=len, reverse=True):
+        if path == root:
+            return root, ""
+        if path.startswith(root.rstrip(os.sep) + os.sep):
+            return root, path[len(root.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
+    return path, ""
+
+
+def walk(workspace: Workspace, path: str, max_depth: int, check: Callable[[], None]) -> Iterator[Found]:
+    """What lies below a path, folders before what is in them, in the order of names.
+
+    The `.gitignore` files of the folders above it count too; the path itself is looked into even if they name it.
+    `check` is called again and again, and may raise.
+
+    Raises:
+        WorkspaceError: The path leads out of the roots, or is no directory.
+    """
+    root, inner = find_folder(workspace, path)
+    ignored = Ignored()
+    names = inner.split("/") if inner else []
+    for depth in range(len(names)):
+        above = os.path.join(root, *names[:depth])  # noqa: PTH118
+        with workspace.open_directory(above) as entrance, _opened(entrance) as folder:
+            ignored = _with_own(ignored, "/".join(names[:depth]), folder)
+    with workspace.open_directory(path) as entrance, _opened(entrance) as folder:
+        yield from _below(folder, inner, ignored, (len(inner) + 1 if inner else 0, 0, max_depth), check)
+
+
+@contextmanager
+def _opened(entrance: str) -> Iterator[_Folder]:
+    if not _BY_DESCRIPTOR:
+        yield _Folder(entrance)
+        return
+    # The entrance may itself be a link of the system, to the very directory that was checked.
+    descriptor = os.open(entrance, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        yield _Folder(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _with_own(ignored: Ignored, inner: str, folder: _Folder) -> Ignored:
+    try:
+        data = folder.read(".gitignore", MAX_IGNORE_BYTES)
+    except OSError:
+        return ignored
+    return ignored if data is None else ignored.inside(inner, data.decode("utf-8", "replace"))
+
+
+def _below(
+    folder: _Folder, inner: str, ignored: Ignored, span: tuple[int, int, int], check: Callable[[], None]
+) -> Iterator[Found]:
+    cut, depth, max_depth = span
+    ignored = _with_own(ignored, inner, folder)
+    with os.scandir(folder.place) as scanned:
+        # A link to a folder is no folder here.
+        entries = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in scanned)
+    for name, is_folder in entries:
+        check()
+        path = f"{inner}/{name}" if inner else name
+        if name in ALWAYS_HIDDEN or ignored.hides(path, is_folder=is_folder):
+            continue
+        yield Found(path[cut:], depth, is_folder, folder, name)
+        if is_folder and depth + 1 < min(max_depth, MAX_DEPTH):
+            try:
+                with folder.folder(name) as below:
+                    yield from _below(below, path, ignored, (cut, depth + 1, max_depth), check)
+            except OSError:
+                continue

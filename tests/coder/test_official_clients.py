@@ -1,0 +1,74 @@
+"""The official SDKs' clients drive the coding agent with the model that is built in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.coder.rig import project
+
+PEERS = Path(__file__).parent / "peers"
+PROMPTS = ["replace pritn with print in a.py", "run PYTHON a.py", "search print", "make me rich"]
+CLIENTS = ["py v1", "ts v1", "ts v2"]
+
+pytestmark = pytest.mark.interop
+
+
+def _program(client: str, request: pytest.FixtureRequest) -> tuple[list[str], dict[str, str]]:
+    if client == "py v1":
+        return [str(request.getfixturevalue("python_peer_v1")), "-W", "ignore", str(PEERS / "py_v1_client.py")], {}
+    home = {"ACCORD_TS_PEER": str(request.getfixturevalue("typescript_peer"))}
+    return ["node", str(PEERS / "ts_client.mjs")], {**home, "ACCORD_EDITION": client[-1]}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_an_official_client_gets_its_work_done(
+    client: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    folder = project(tmp_path / "project", **{"a.py": 'pritn("hi")\n'})
+    argv, more = _program(client, request)
+    prompts = [prompt.replace("PYTHON", sys.executable) for prompt in PROMPTS]
+    env = {**os.environ, **more, "ACCORD_PROJECT": str(folder), "ACCORD_PROMPTS": json.dumps(prompts)}
+    coder = [sys.executable, "-m", "accord.coder", "--store", f"sqlite:{tmp_path / 'sessions.db'}"]
+
+    report = await _report([*argv, *coder], env)
+
+    assert report["stops"] == ["end_turn"] * 4
+    assert (folder / "a.py").read_text() == 'print("hi")\n'
+    assert len(report["asked"]) == 2
+    said = "".join(
+        update["content"]["text"] for update in report["updates"] if update["sessionUpdate"] == "agent_message_chunk"
+    )
+    assert "Replaced 1 occurrence in a.py." in said
+    assert "It ended with exit code 0.\n\n```\nhi\n```" in said
+    assert "a.py:1: print" in said
+    assert "I do not understand this, and did nothing: make me rich" in said
+    kinds = {update["sessionUpdate"] for update in report["updates"]}
+    assert {"tool_call_update", "agent_thought_chunk", "usage_update"} <= kinds
+    assert kinds & {"plan", "plan_update"}
+
+
+async def _report(argv: list[str], env: dict[str, str]) -> dict[str, Any]:
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        env=env,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(50):
+            out, err = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, err.decode(errors="replace")[-4000:]
+    report: dict[str, Any] = json.loads(out)
+    return report
