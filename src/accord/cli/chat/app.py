@@ -1,0 +1,483 @@
+"""The screen of `accord chat`: puts the conversation, the plan, the prompt and the dialogs together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+from urllib.parse import urlsplit
+
+from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import OptionList, Static
+
+from accord.cli.chat.bars import StatusBar, StatusFacts, TitleBar, settings_words, usage_words
+from accord.cli.chat.composer import Composer, Proposals
+from accord.cli.chat.dialogs.form import FormDialog, UrlDialog
+from accord.cli.chat.dialogs.frame import Dialog
+from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
+from accord.cli.chat.dialogs.picker import Picker
+from accord.cli.chat.dialogs.reading import ReadingDialog
+from accord.cli.chat.diff_view import DiffLayout
+from accord.cli.chat.feed import Feed
+from accord.cli.chat.keys import help_view
+from accord.cli.chat.menus import choice_items, login_items, next_mode, option_items, session_items
+from accord.cli.chat.note import Note
+from accord.cli.chat.plain import label, one_line, plain
+from accord.cli.chat.plan import PlanLine, PlanPanel
+from accord.cli.chat.speech import Speech
+from accord.cli.chat.talk import Connect, Prepare, Talk, Wishes
+from accord.cli.chat.timeline import Timeline
+from accord.cli.chat.tool_part import WantsWhole
+from accord.client.question import FormQuestion, PermissionQuestion, UrlQuestion
+from accord.client.session import ClientSession
+from accord.errors import AccordError
+from accord.session.ability import AuthMethod
+from accord.session.ask import McpServer, SessionSummary
+from accord.session.event import Event, Noticed, StateChanged
+from accord.session.option import Command, Toggle
+from accord.session.transcript import Transcript
+
+__all__ = ["ChatApp", "run_chat"]
+
+Answer = TypeVar("Answer")
+
+REPAINT_SECONDS = 0.05
+CLOCK_SECONDS = 0.25
+LEAVE_SECONDS = 2.0
+PLAN_BESIDE_CELLS = 116
+
+
+def run_chat(  # noqa: PLR0913 - what the verb decides
+    connect: Connect,
+    *,
+    cwd: str | os.PathLike[str] = ".",
+    session: str | None = None,
+    name: str = "agent",
+    roots: Sequence[str | os.PathLike[str]] = (),
+    servers: Sequence[McpServer] = (),
+    prepare: Prepare | None = None,
+    known: Callable[[], Sequence[SessionSummary]] = lambda: (),
+    mouse: bool = True,
+) -> int:
+    """Talk to an agent, full screen, until the user leaves; gives the exit status.
+
+    `connect` makes the agent: `accord.connect` with its target filled in, perhaps with a `Policy` around the
+    `permission` it is given. `session` is the id of one to go on with. `prepare` is called with each session that was
+    opened; `known` gives the sessions that are remembered here, beside those that the agent lists.
+    """
+    wishes = Wishes(str(Path(cwd).absolute()), session, roots, servers, prepare, known)
+    app = ChatApp(connect, wishes, name=name)
+    app.run(mouse=mouse)
+    return int(app.talk.status) if app.return_code == 0 else 1
+
+
+class ChatApp(App[int]):
+    """One agent, full screen."""
+
+    TITLE = "accord"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", "Cancel", priority=True),
+        Binding("escape", "stop", "Cancel"),
+        Binding("ctrl+q", "leave", "Leave", priority=True),
+        Binding("ctrl+o", "options", "Options"),
+        Binding("ctrl+r", "sessions", "Sessions"),
+        Binding("ctrl+n", "new_session", "New session"),
+        Binding("ctrl+t", "lay_out", "Side by side"),
+        Binding("ctrl+g", "fold", "Fold"),
+        Binding("ctrl+l", "plan", "Plan"),
+        Binding("shift+tab", "next_mode", "Mode", priority=True),
+        Binding("f1", "help", "Help"),
+    ]
+    CSS = """
+    Screen { layout: vertical; }
+    ToastRack { dock: top; align: right top; margin-top: 1; }
+    #middle { height: 1fr; }
+    #plan { width: 36; display: none; border-left: solid $primary 40%; height: 1fr; }
+    #plan.-beside { display: block; }
+    #plan-above { display: none; height: auto; max-height: 40%; }
+    #plan-above.-shown { display: block; }
+    PlanLine { display: none; }
+    PlanLine.-shown { display: block; }
+    #queue { display: none; height: auto; max-height: 4; padding: 0 1; color: $accent; }
+    #queue.-shown { display: block; }
+    """
+
+    def __init__(
+        self,
+        connect: Connect,
+        wishes: Wishes,
+        *,
+        name: str = "agent",
+        arming_seconds: float = ARMING_SECONDS,
+        repaint_seconds: float = REPAINT_SECONDS,
+    ) -> None:
+        super().__init__()
+        self._agent_name = name
+        self._arming_seconds = arming_seconds
+        self._repaint_seconds = repaint_seconds
+        self._feed = Feed(Transcript())
+        self._transcript = Transcript()
+        self._unlisten: Callable[[], None] = lambda: None
+        self._news = asyncio.Event()
+        self._painting = asyncio.Lock()
+        self._pressed_at: float | None = None
+        self._asking = asyncio.Lock()
+        self._wants_plan = False
+        self._diff_layout: DiffLayout = "inline"
+        self._folded = True
+        self.repaints = 0
+        """How often the conversation was brought up to date."""
+        self.talk = Talk(connect, wishes, self, self._ask_permission, self._elicit)
+        self._proposals = Proposals()
+        self.composer = Composer(wishes.cwd, self._proposals, self._commands)
+        self.timeline = Timeline(wishes.cwd)
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield TitleBar(markup=False)
+        with Horizontal(id="middle"):
+            yield self.timeline
+            with VerticalScroll(id="plan", can_focus=False):
+                yield PlanPanel(markup=False)
+        with VerticalScroll(id="plan-above", can_focus=False):
+            yield PlanPanel(markup=False)
+        yield PlanLine(markup=False)
+        yield Static(id="queue", markup=False)
+        with Vertical(id="bottom") as bottom:
+            bottom.styles.height = "auto"
+            yield self._proposals
+            yield self.composer
+            yield StatusBar(markup=False)
+
+    def on_mount(self) -> None:
+        """Begin."""
+        self.composer.border_subtitle = "Enter sends · / commands · @ files · F1 help"
+        self.composer.focus()
+        self.set_interval(CLOCK_SECONDS, self._tick)
+        self.run_worker(self._paint(), name="paint", group="paint")
+        self.run_worker(self.talk.run(), name="talk", group="talk")
+        self.changed()
+
+    async def on_unmount(self) -> None:
+        """Leave no agent behind."""
+        self._unlisten()
+        await self.talk.close()
+
+    def on_resize(self) -> None:
+        """Lay out what depends on the size."""
+        self.call_after_refresh(self._show_around)
+
+    # --- what the talk tells
+
+    async def session_opened(self, session: ClientSession) -> None:
+        """Show this one from now on."""
+        self._unlisten()
+        self._transcript = session.transcript
+        self._feed = Feed(session.transcript)
+        self._unlisten = session.listen(self._hear)
+        async with self._painting:
+            await self.timeline.begin(session.transcript)
+        self._schedule()
+
+    def say(self, note: Note) -> None:
+        """Show a remark at its place in the conversation."""
+        self._feed.add(note)
+        self._schedule()
+
+    def changed(self) -> None:
+        """What goes on is something else now."""
+        self._schedule()
+
+    def give_back(self, text: str) -> None:
+        """Put what could not be sent in front of what is being written."""
+        written = self.composer.text
+        self.composer.put(f"{text}\n{written}" if written.strip() else text)
+
+    async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
+        """Ask how."""
+        picker = Picker("The agent wants you to log in", login_items(methods), empty="it names no way to log in")
+        return await self._ask(picker)
+
+    @contextlib.contextmanager
+    def own_terminal(self) -> Iterator[None]:
+        """Give the terminal to a program for a while."""
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.batch_update())
+            try:
+                stack.enter_context(self.suspend())
+            except SuspendNotSupported:
+                self.say(Note("this terminal cannot be lent to the login program", "warning"))
+            yield
+
+    # --- what the session tells
+
+    def _hear(self, event: Event) -> None:
+        self._feed.hear(event)
+        if isinstance(event, Noticed):
+            self._notice(event)
+        elif isinstance(event, StateChanged) and event.state == "idle":
+            self._feed.add_terminals()
+        self._schedule()
+
+    def _notice(self, notice: Noticed) -> None:
+        severities: dict[str, Any] = {"warning": "warning", "error": "error"}
+        self.notify(
+            plain(notice.description or notice.title)[:1000],
+            title=one_line(notice.title) if notice.description else "",
+            severity=severities.get(notice.severity, "information"),
+            timeout=15 if notice.severity == "error" else 8,
+            markup=False,
+        )
+
+    def _schedule(self) -> None:
+        self._news.set()
+
+    async def _paint(self) -> None:
+        """Bring the screen up to date, so many times a second at most; beside the keys, not before them."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            begun = clock()
+            async with self._painting:
+                await self._repaint()
+            # As long as a repaint took, so long there is none.
+            await asyncio.sleep(max(self._repaint_seconds, clock() - begun))
+
+    async def _repaint(self) -> None:
+        self.repaints += 1
+        await self.timeline.follow(self._feed.take())
+        if any(turn.refused for turn in self._transcript.turns[-1:]):
+            self.timeline.mark_refused()
+        self._show_around()
+
+    def _tick(self) -> None:
+        if self.talk.is_busy:
+            self._show_status()
+
+    def _show_around(self) -> None:
+        if not self.is_running or not self.query(TitleBar):
+            return
+        session, agent = self.talk.session, self.talk.agent
+        info = None if agent is None else agent.info
+        name = self._agent_name if info is None else f"{info.title or info.name} {info.version}"
+        self.query_one(TitleBar).follow(
+            name,
+            None if agent is None else agent.edition,
+            None if session is None else session.title,
+            "" if session is None else settings_words(session.options),
+        )
+        self._show_plan()
+        self._show_queue()
+        self._show_status()
+
+    def _show_plan(self) -> None:
+        plans = list(self._transcript.plans.values())
+        is_there = any(plan.entries for plan in plans)
+        beside = is_there and self.size.width >= PLAN_BESIDE_CELLS
+        self.query_one("#plan").set_class(beside, "-beside")
+        self.query_one("#plan-above").set_class(is_there and not beside and self._wants_plan, "-shown")
+        line = self.query_one(PlanLine)
+        line.set_class(is_there and not beside and not self._wants_plan, "-shown")
+        for panel in self.query(PlanPanel):
+            panel.follow(plans)
+        line.follow(plans)
+
+    def _show_queue(self) -> None:
+        queue = self.query_one("#queue", Static)
+        waiting = list(self.talk.queue) if self.talk.is_busy else []
+        queue.set_class(bool(waiting), "-shown")
+        queue.update(label(("\n".join(f"⏳ {one_line(text, 100)}" for text in waiting), "")))
+
+    def _show_status(self) -> None:
+        talk = self.talk
+        seconds = asyncio.get_running_loop().time() - talk.since if talk.is_busy and talk.since else 0.0
+        hint = "Esc cancels" if talk.turn is not None else ""
+        if self._pressed_at is not None and not self._is_late(self._pressed_at):
+            hint = "Ctrl+C again leaves"
+        doing = "waiting for your answer" if self._asking.locked() else talk.doing
+        doing = doing or ("ready" if talk.session is not None else "no session")
+        queued = len(talk.queue) if talk.is_busy else 0
+        usage = usage_words(self._transcript.usage)
+        self.query_one(StatusBar).follow(StatusFacts(doing, talk.is_busy, seconds, queued, usage, hint))
+
+    # --- what the user does
+
+    def _commands(self) -> Sequence[Command]:
+        return () if self.talk.session is None else self.talk.session.commands
+
+    def on_composer_sent(self, message: Composer.Sent) -> None:
+        """Say it, now or later; and show the end."""
+        self.talk.submit(message.text)
+        self.timeline.anchor()
+
+    def on_composer_scrolled(self, message: Composer.Scrolled) -> None:
+        """Scroll the conversation while the prompt has the keys."""
+        if message.pages < 0:
+            self.timeline.action_page_up()
+        else:
+            self.timeline.action_page_down()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A proposal was clicked."""
+        if event.option_list is self._proposals:
+            self.composer.accept(event.option_index)
+            self.composer.focus()
+
+    def on_wants_whole(self, message: WantsWhole) -> None:
+        """Show all of something."""
+        self.push_screen(ReadingDialog(message.title, message.view))
+
+    def on_speech_link_clicked(self, message: Speech.LinkClicked) -> None:
+        """Follow a link, if it leads into the web; say where it leads, which its text need not."""
+        if urlsplit(message.address).scheme in {"http", "https"}:
+            self.notify(plain(message.address), title="Opening", markup=False)
+            self.open_url(message.address)
+        else:
+            self.notify(plain(message.address), title="Not opened: no address of the web", markup=False)
+
+    async def action_interrupt(self) -> None:
+        """Ctrl+C: cancel; twice: leave."""
+        if self._pressed_at is not None and not self._is_late(self._pressed_at):
+            await self.action_leave()
+            return
+        if self.talk.turn is None and self._copy_selected():
+            return
+        self._pressed_at = asyncio.get_running_loop().time()
+        await self.talk.cancel()
+        self._show_status()
+        self.set_timer(LEAVE_SECONDS, self._show_status)
+
+    def _copy_selected(self) -> bool:
+        text = self.composer.selected_text or self.screen.get_selected_text()
+        if text:
+            self.copy_to_clipboard(text)
+            self.notify("Copied")
+        return bool(text)
+
+    def _is_late(self, pressed_at: float) -> bool:
+        return asyncio.get_running_loop().time() - pressed_at > LEAVE_SECONDS
+
+    async def action_stop(self) -> None:
+        """Escape: back to the prompt, or cancel."""
+        if self.focused is not self.composer:
+            self.composer.focus()
+        await self.talk.cancel()
+
+    async def action_leave(self) -> None:
+        """The end."""
+        self.exit(return_code=0)
+
+    def action_lay_out(self) -> None:
+        """Diffs inline or side by side."""
+        self._diff_layout = "inline" if self._diff_layout == "side" else "side"
+        self.timeline.lay_out(self._diff_layout)
+        self.notify("Side by side where it is wide enough" if self._diff_layout == "side" else "Inline", timeout=2)
+
+    async def action_fold(self) -> None:
+        """Everything open, or everything folded."""
+        self._folded = not self._folded
+        await self.timeline.fold_all(folded=self._folded)
+
+    def action_plan(self) -> None:
+        """The whole plan, or a line of it."""
+        self._wants_plan = not self._wants_plan
+        self._show_plan()
+
+    def action_help(self) -> None:
+        """What the keys do."""
+        self.push_screen(ReadingDialog("Keys", help_view()))
+
+    def action_options(self) -> None:
+        """Settings of the session."""
+        self.run_worker(self._change_option(), group="menu", exclusive=True)
+
+    async def _change_option(self) -> None:
+        session = self.talk.session
+        if session is None:
+            self.notify("There is no session yet")
+            return
+        wanted = await self._ask(Picker("Options", option_items(session.options), empty="this agent has no options"))
+        if wanted is None:
+            return
+        option = session.option(wanted)
+        value: str | bool | None
+        if isinstance(option, Toggle):
+            value = not option.value
+        else:
+            value = await self._ask(Picker(option.name, choice_items(option), chosen=option.value))
+        if value is not None:
+            await self._set_option(session, wanted, value)
+
+    async def _set_option(self, session: ClientSession, option_id: str, value: str | bool) -> None:  # noqa: FBT001
+        try:
+            await session.set_option(option_id, value)
+        except AccordError as error:
+            self.notify(plain(str(error)), title="Not changed", severity="error", markup=False)
+        self._show_around()
+
+    def action_next_mode(self) -> None:
+        """The next mode, where the agent has modes."""
+        session = self.talk.session
+        wanted = None if session is None else next_mode(session.options)
+        if session is not None and wanted is not None:
+            self.run_worker(self._set_option(session, *wanted), group="menu", exclusive=True)
+
+    def action_sessions(self) -> None:
+        """The sessions of this directory."""
+        self.run_worker(self._choose_session(), group="menu", exclusive=True)
+
+    async def _choose_session(self) -> None:
+        if self.talk.is_busy:
+            self.notify("The agent is at work: cancel that first (Esc)", severity="warning")
+            return
+        try:
+            found = await self.talk.sessions()
+        except AccordError as error:
+            self.notify(plain(str(error)), title="The sessions cannot be listed", severity="error", markup=False)
+            return
+        current = None if self.talk.session is None else self.talk.session.id
+        picker = Picker("Sessions", session_items(found), chosen=current, empty="this agent keeps no sessions")
+        wanted = await self._ask(picker)
+        if wanted is not None and wanted != current:
+            await self.talk.switch(wanted)
+
+    def action_new_session(self) -> None:
+        """Begin anew."""
+        if self.talk.is_busy:
+            self.notify("The agent is at work: cancel that first (Esc)", severity="warning")
+        else:
+            self.run_worker(self.talk.switch(None), group="menu", exclusive=True)
+
+    # --- what the agent asks
+
+    async def _ask_permission(self, question: PermissionQuestion) -> str | None:
+        async with self._asking:
+            return await self._ask(PermissionDialog(question, self._diff_layout, self._arming_seconds))
+
+    async def _elicit(self, question: FormQuestion | UrlQuestion) -> Any:
+        async with self._asking:
+            if isinstance(question, FormQuestion):
+                return await self._ask(FormDialog(question))
+            return await self._ask(UrlDialog(question))
+
+    async def _ask(self, dialog: Dialog[Answer]) -> Answer | None:
+        """What the user answers. When nobody waits for that any more, the dialog goes."""
+        answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+
+        def take(given: Answer | None) -> None:
+            if not answer.done():
+                answer.set_result(given)
+
+        self.push_screen(dialog, take)
+        try:
+            return await answer
+        finally:
+            if not answer.done() or answer.cancelled():
+                dialog.retire()

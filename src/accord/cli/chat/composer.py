@@ -1,0 +1,218 @@
+"""Where the user writes: several lines, completion of commands and files, what was said before, pasted pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.events import Key, Paste
+from textual.message import Message
+from textual.widgets import OptionList, TextArea
+from textual.widgets.option_list import Option
+
+from accord.cli.chat.completion import Completion, complete_command, complete_file, file_word
+from accord.cli.chat.files import FileList
+from accord.cli.chat.mention import pasted_picture
+from accord.cli.chat.plain import MUTED, label, one_line
+from accord.session.option import Command
+
+__all__ = ["Composer", "Proposals"]
+
+MAX_REMEMBERED = 200
+
+
+class Proposals(OptionList, can_focus=False):
+    """The list above the prompt while something can be completed."""
+
+    DEFAULT_CSS = """
+    Proposals { display: none; height: auto; max-height: 8; border: none; padding: 0 1; background: $panel; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False, compact=True)
+
+    def offer(self, completion: Completion | None) -> None:
+        """Show these, the first one chosen; None hides the list."""
+        self.display = completion is not None
+        self.clear_options()
+        if completion is not None:
+            self.add_options([Option(_line(each.name, each.detail)) for each in completion.proposals])
+            self.highlighted = 0
+
+
+def _line(name: str, detail: str) -> Content:
+    return label((f"{one_line(name, 60):<20}", "bold"), (f"  {one_line(detail, 100)}" if detail else "", MUTED))
+
+
+class Composer(TextArea):
+    """The prompt. Enter sends it, Ctrl+J begins a new line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", show=False, priority=True),
+        Binding("pageup", "scroll_conversation(-1)", "Scroll up", show=False),
+        Binding("pagedown", "scroll_conversation(1)", "Scroll down", show=False),
+    ]
+    DEFAULT_CSS = """
+    Composer {
+        height: auto; min-height: 3; max-height: 8; border: round $primary 60%; padding: 0 1; background: $surface;
+        border-subtitle-color: $text-muted; border-title-color: $text-muted;
+        &:focus { border: round $primary; }
+    }
+    """
+
+    class Sent(Message):
+        """The user wants to say this."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Scrolled(Message):
+        """The user wants to see what is above or below, by pages."""
+
+        def __init__(self, pages: int) -> None:
+            super().__init__()
+            self.pages = pages
+
+    def __init__(self, cwd: str, proposals: Proposals, commands: Callable[[], Sequence[Command]]) -> None:
+        super().__init__(soft_wrap=True, show_line_numbers=False, highlight_cursor_line=False, tab_behavior="focus")
+        self._cwd = cwd
+        self._commands = commands
+        self._files = FileList(cwd)
+        self._proposals = proposals
+        self._completion: Completion | None = None
+        self._remembered: list[str] = []
+        self._recalled: int | None = None
+
+    # --- sending and remembering
+
+    def action_newline(self) -> None:
+        """Another line."""
+        self.insert("\n")
+
+    def action_scroll_conversation(self, pages: int) -> None:
+        """The prompt has few lines: pages are those of the conversation."""
+        self.post_message(self.Scrolled(pages))
+
+    def put(self, text: str) -> None:
+        """Have this in it, the cursor at the end."""
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    def _send(self) -> None:
+        text = self.text.strip()
+        if not text:
+            return
+        if not self._remembered or self._remembered[-1] != text:
+            self._remembered = [*self._remembered[1 - MAX_REMEMBERED :], text]
+        self._recalled = None
+        self.text = ""
+        self.post_message(self.Sent(text))
+
+    def _recall(self, step: int) -> bool:
+        """Go through what was said before; only from an empty prompt, or from one that was recalled unchanged."""
+        at = len(self._remembered) if self._recalled is None else self._recalled
+        if self.text != ("" if self._recalled is None else self._remembered[at]):
+            return False
+        at += step
+        if not 0 <= at <= len(self._remembered) or (step > 0 and self._recalled is None):
+            return False
+        self._recalled = at if at < len(self._remembered) else None
+        self.put("" if self._recalled is None else self._remembered[at])
+        return True
+
+    # --- completing
+
+    @property
+    def is_completing(self) -> bool:
+        """Whether there are proposals to choose from."""
+        return self._completion is not None
+
+    def stop_completing(self) -> None:
+        """Hide the proposals until something else is typed."""
+        self._offer(None)
+
+    def accept(self, index: int) -> None:
+        """Put in a proposal."""
+        completion = self._completion
+        if completion is None:
+            return
+        typed = self._before()[: completion.start]
+        start = (typed.count("\n"), len(typed) - (typed.rfind("\n") + 1))
+        self.replace(completion.proposals[index].text, start, self.cursor_location)
+        self._offer(None)
+
+    def _before(self) -> str:
+        return self.get_text_range((0, 0), self.cursor_location)
+
+    def _offer(self, completion: Completion | None) -> None:
+        self._completion = completion
+        self._proposals.offer(completion)
+
+    def on_text_area_changed(self) -> None:
+        """See what could be completed now."""
+        before = self._before()
+        if self._recalled is not None:
+            self._offer(None)
+        elif file_word(before) is not None:
+            self._offer(complete_file(before, self._files.known))
+            self.run_worker(self._look_up(), group="files", exclusive=True)
+        else:
+            self._offer(complete_command(before, self._commands()))
+
+    async def _look_up(self) -> None:
+        files = await self._files.refresh()
+        before = self._before()
+        if file_word(before) is not None:
+            self._offer(complete_file(before, files))
+
+    # --- keys
+
+    async def _on_key(self, event: Key) -> None:
+        if self._handle(event.key):
+            # The handler of the class above is Textual's to call, unless this says no.
+            event.stop()
+            event.prevent_default()
+
+    def _handle(self, key: str) -> bool:
+        if self._completion is not None and self._handle_completing(key):
+            return True
+        match key:
+            case "enter":
+                self._send()
+                return True
+            case "up":
+                return self._recall(-1)
+            case "down":
+                return self._recall(1)
+            case _:
+                return False
+
+    def _handle_completing(self, key: str) -> bool:
+        match key:
+            case "up":
+                self._proposals.action_cursor_up()
+            case "down":
+                self._proposals.action_cursor_down()
+            case "tab" | "enter":
+                index = self._proposals.highlighted or 0
+                chosen = self._completion.proposals[index].text if self._completion else ""
+                if key == "enter" and self._before().strip() == chosen.strip():
+                    # It is complete already: Enter means what it says.
+                    self._offer(None)
+                    return False
+                self.accept(index)
+            case "escape":
+                self._offer(None)
+            case _:
+                return False
+        return True
+
+    async def _on_paste(self, event: Paste) -> None:
+        mention = pasted_picture(event.text, self._cwd)
+        if mention is not None:
+            event.stop()
+            event.prevent_default()
+            self.insert(f"{mention} ")

@@ -1,0 +1,101 @@
+"""Choose one of several by arrows, mouse, or by typing a part of its name: options, their values, sessions, logins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Key
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from accord.cli.chat.dialogs.frame import Dialog
+from accord.cli.chat.plain import MUTED, label, one_line
+
+__all__ = ["Item", "Picker"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One of them; `id` is what is answered."""
+
+    id: str
+    name: str
+    detail: str = ""
+
+
+class Picker(Dialog[str]):
+    """Gives the id of what was chosen, or None."""
+
+    DEFAULT_CSS = """
+    Picker OptionList { height: auto; max-height: 14; }
+    Picker Input { border: none; height: 1; padding: 0; background: $boost; }
+    """
+
+    def __init__(self, title: str, items: Sequence[Item], *, chosen: str | None = None, empty: str = "") -> None:
+        super().__init__()
+        self._heading = title
+        self._items = list(items)
+        self._chosen = chosen
+        self._empty = empty
+        self._matching: list[Item] = []
+
+    def compose(self) -> ComposeResult:
+        """Title, what to look for, the list."""
+        with Vertical(classes="dialog--box"):
+            yield Static(label((self._heading, "bold")), markup=False, classes="dialog--title")
+            yield Input(placeholder="type to find", compact=True)
+            yield OptionList(markup=False, compact=True)
+            yield Static("Enter chooses · Esc leaves", classes="dialog--hint", markup=False)
+
+    def on_mount(self) -> None:
+        """Show all of them, the present one chosen."""
+        self.query_one(OptionList).can_focus = False
+        self._show("")
+        at = next((at for at, item in enumerate(self._matching) if item.id == self._chosen), 0)
+        if self._matching:
+            self.query_one(OptionList).highlighted = at
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show those that match."""
+        self._show(event.value)
+
+    def on_input_submitted(self) -> None:
+        """Take the one that is chosen."""
+        at = self.query_one(OptionList).highlighted
+        if at is not None and self._matching:
+            self.dismiss(self._matching[at].id)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click."""
+        if self._matching:
+            self.dismiss(self._matching[event.option_index].id)
+
+    def on_key(self, event: Key) -> None:
+        """The arrows are the list's, the letters go into the line above it."""
+        moves = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
+        if event.key in moves:
+            event.stop()
+            getattr(self.query_one(OptionList), f"action_{moves[event.key]}")()
+
+    def _show(self, wanted: str) -> None:
+        words = wanted.lower().split()
+        self._matching = [
+            item for item in self._items if all(word in f"{item.name} {item.detail}".lower() for word in words)
+        ]
+        options = self.query_one(OptionList)
+        options.clear_options()
+        if not self._matching:
+            options.add_option(Option(self._empty if not self._items else "nothing matches", disabled=True))
+            return
+        options.add_options([Option(_line(item, marked=item.id == self._chosen)) for item in self._matching])
+        options.highlighted = 0
+
+
+def _line(item: Item, *, marked: bool) -> Content:
+    mark = "● " if marked else "  "
+    detail = f"  {one_line(item.detail, 120)}" if item.detail else ""
+    return label((mark, "$success"), (one_line(item.name, 80), "bold" if marked else ""), (detail, MUTED))

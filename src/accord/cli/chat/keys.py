@@ -1,0 +1,35 @@
+"""What the keys do, for those who ask."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from accord.cli.chat.lines import Lines
+
+__all__ = ["help_view"]
+
+_KEYS = (
+    ("Enter", "send; while the agent works, the message waits for its turn"),
+    ("Ctrl+J", "a new line (also Alt+Enter, Shift+Enter where the terminal knows it)"),
+    ("Esc, Ctrl+C", "cancel what the agent does; what waits comes back into the prompt"),
+    ("Ctrl+C twice, Ctrl+Q", "leave"),
+    ("/", "the agent's commands; Tab or Enter completes"),
+    ("@", "files of this directory, sent along; a pasted path of a picture becomes one"),
+    ("Up, Down", "what you said before"),
+    ("PgUp, PgDn", "scroll the conversation"),
+    ("Tab", "go to parts of the conversation; Enter folds and unfolds them; Esc comes back"),
+    ("Ctrl+G", "unfold everything, or fold it"),
+    ("Ctrl+T", "diffs side by side (where it is wide enough), or inline"),
+    ("Ctrl+L", "the whole plan, or one line of it"),
+    ("Ctrl+O", "options: model, mode, and what else the agent has"),
+    ("Shift+Tab", "the next mode"),
+    ("Ctrl+R", "sessions of this directory"),
+    ("Ctrl+N", "a new session"),
+    ("y a n x, 1-9", "answer a permission question"),
+    ("Shift+drag", "select text as in any terminal"),
+)
+
+
+def help_view() -> Lines:
+    """All keys, a line each."""
+    return Lines([Text.assemble((f"{keys:<22}", "bold"), words) for keys, words in _KEYS])

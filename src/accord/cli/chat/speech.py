@@ -1,0 +1,230 @@
+"""Messages on the screen: the agent's as Markdown that grows, the user's as they were typed, thoughts folded."""
+
+from __future__ import annotations
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message as TextualMessage
+from textual.widget import Widget
+from textual.widgets import Markdown, Static
+
+from accord.cli.chat.blocks import block_label
+from accord.cli.chat.fold import Fold, FoldTitle
+from accord.cli.chat.pages import Pages
+from accord.cli.chat.plain import MUTED, label, one_line, plain, settled
+from accord.session.content import Block, Text
+from accord.session.entry import Message, Passage
+
+__all__ = ["Earlier", "Prompted", "Speech", "Thought"]
+
+# Pages of one message that are laid out at once, and how many of those at a time that a burst brings. The others are
+# a key away.
+MAX_PAGES = 10
+PAGES_AT_ONCE = 4
+MAX_PROMPT_CHARS = 4_000
+
+
+class Earlier(FoldTitle):
+    """Stands for what was before; Enter or a click brings it back."""
+
+    DEFAULT_CSS = """
+    Earlier { color: $text-muted; text-style: italic; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self.display = False
+
+    def stand_for(self, number: int, what: str) -> None:
+        """Say how much there is; nothing is no line."""
+        self.display = number > 0
+        self.update(Content(f"▴ {number} earlier {what} (Enter shows them)"))
+
+
+class Speech(Vertical):
+    """Blocks that grow by chunks. Only what is new is laid out."""
+
+    DEFAULT_CSS = """
+    Speech { height: auto; }
+    Speech Markdown { padding: 0; margin: 0; background: transparent; height: auto; }
+    Speech MarkdownBlock:last-of-type { margin-bottom: 0; }
+    Speech MarkdownFence { margin: 0 0 1 0; max-height: 400; }
+    Speech MarkdownH1, Speech MarkdownH2, Speech MarkdownH3 { content-align: left middle; margin: 0 0 1 0; }
+    """
+
+    class LinkClicked(TextualMessage):
+        """Somebody wants to follow a link that an agent wrote."""
+
+        def __init__(self, address: str) -> None:
+            super().__init__()
+            self.address = address
+
+    def __init__(self, passage: Passage) -> None:
+        super().__init__()
+        self._passage = passage
+        self._forget()
+
+    def _forget(self) -> None:
+        self._earlier = Earlier()
+        self._pages = Pages()
+        self._sources: list[str | Block] = []
+        """All pages, and between them what is no text."""
+        self._parts: list[Widget] = []
+        """The widgets of the last ones; those before are not laid out."""
+        self._grown = ""
+        """What came for the last page and is not laid out yet."""
+        self._block = 0
+        self._shown = 0
+        self._begins_page = True
+
+    async def follow(self, passage: Passage, *, rewritten: bool = False) -> None:
+        """Show what has come since the last time; all of it, if it is another text now."""
+        if rewritten or passage is not self._passage:
+            await self.remove_children()
+            self._passage = passage
+            self._forget()
+        if not self._earlier.is_attached:
+            await self.mount(self._earlier)
+        known = len(self._sources)
+        blocks = passage.blocks
+        while self._block < len(blocks):
+            is_last = self._block == len(blocks) - 1
+            self._take(blocks[self._block], is_last=is_last)
+            if is_last:
+                break
+            self._block, self._shown, self._begins_page = self._block + 1, 0, True
+        await self._lay_out(known)
+
+    def _take(self, block: Block, *, is_last: bool) -> None:
+        if not isinstance(block, Text):
+            if not self._shown:
+                self._shown = 1
+                self._sources.append(block)
+            return
+        end = settled(block.text) if is_last else len(block.text)
+        fragment = plain(block.text[self._shown : end])
+        self._shown = end
+        for new, piece in self._pages.feed(fragment):
+            last = self._sources[-1] if self._sources else None
+            if new or self._begins_page or not isinstance(last, str):
+                self._begins_page = False
+                self._sources.append(piece)
+            else:
+                self._sources[-1] = last + piece
+                self._grown += piece
+
+    async def _lay_out(self, known: int) -> None:
+        """Let the page that was the last one grow, and begin the new ones: of many only those that stay in view."""
+        new = self._sources[known:]
+        if not new:
+            grown, self._grown = self._grown, ""
+            if grown and self._parts:
+                await _grow(self._parts[-1], grown)
+            return
+        self._grown = ""
+        if known and self._parts and len(new) <= PAGES_AT_ONCE:
+            await self._complete(known - 1)
+        elif known:
+            for part in self._parts:
+                await part.remove()
+            self._parts = []
+        for source in new[-PAGES_AT_ONCE:]:
+            part = _part(source)
+            self._parts.append(part)
+            await self.mount(part)
+        await self._drop()
+
+    async def _complete(self, index: int) -> None:
+        """The page before the new ones, with all that came for it."""
+        source, part = self._sources[index], self._parts[-1]
+        if isinstance(part, Markdown) and isinstance(source, str) and len(part.source) < len(source):
+            await part.append(source[len(part.source) :])
+
+    async def _drop(self) -> None:
+        while len(self._parts) > MAX_PAGES:
+            await self._parts.pop(0).remove()
+        self._earlier.stand_for(len(self._sources) - len(self._parts), "parts of this message")
+
+    async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
+        """Bring back some of what was before."""
+        message.stop()
+        last = len(self._sources) - len(self._parts)
+        back = [_part(source) for source in self._sources[max(0, last - PAGES_AT_ONCE) : last]]
+        self._parts = [*back, *self._parts]
+        await self.mount_all(back, after=self._earlier)
+        self._earlier.stand_for(len(self._sources) - len(self._parts), "parts of this message")
+
+    def on_markdown_link_clicked(self, message: Markdown.LinkClicked) -> None:
+        """Whether it is followed is decided by the app."""
+        message.stop()
+        self.post_message(self.LinkClicked(message.href))
+
+
+def _part(source: str | Block) -> Widget:
+    return Markdown(source, open_links=False) if isinstance(source, str) else Static(block_label(source), markup=False)
+
+
+async def _grow(part: Widget, piece: str) -> None:
+    if isinstance(part, Markdown):
+        await part.append(piece)
+
+
+class Prompted(Vertical):
+    """What the user said."""
+
+    DEFAULT_CSS = """
+    Prompted { height: auto; border-left: thick $accent; padding-left: 1; background: $boost; }
+    Prompted Static { width: 1fr; }
+    """
+
+    def __init__(self, message: Message) -> None:
+        super().__init__()
+        self._message = message
+        self._words = Static(markup=False)
+
+    def compose(self) -> list[Widget]:
+        """One text; what was attached stands below."""
+        return [self._words]
+
+    async def follow(self, *, rewritten: bool = False) -> None:
+        """Show it as it is now."""
+        del rewritten
+        lines: list[Content] = []
+        for block in self._message.content:
+            if isinstance(block, Text):
+                text = plain(block.text)
+                hidden = len(text) - MAX_PROMPT_CHARS
+                lines.append(Content(text if hidden <= 0 else f"{text[:MAX_PROMPT_CHARS]}\n… {hidden} more characters"))
+            else:
+                lines.append(block_label(block))
+        self._words.update(Content("\n").join(lines))
+
+
+class Thought(Fold):
+    """What the agent thinks: one line, unless somebody wants to read it."""
+
+    DEFAULT_CSS = """
+    Thought { color: $text-muted; }
+    """
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(folded=True)
+        self._message = message
+        self._speech = Speech(message.passage)
+        self._rewritten = False
+
+    async def follow(self, *, rewritten: bool = False) -> None:
+        """Bring the title up to date, and the rest if it is seen."""
+        self._rewritten = self._rewritten or rewritten
+        text = self._message.text
+        last = text.rstrip().rsplit("\n", 1)[-1] if len(text) < MAX_PROMPT_CHARS else text[-200:]
+        self.say(label(("thought  ", f"italic {MUTED}"), (one_line(last), MUTED)))
+        if not self.folded:
+            await self.fill()
+
+    async def fill(self) -> None:
+        """The whole thought."""
+        if not self._speech.is_attached:
+            await self.body.mount(self._speech)
+        rewritten, self._rewritten = self._rewritten, False
+        await self._speech.follow(self._message.passage, rewritten=rewritten)

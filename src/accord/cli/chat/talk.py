@@ -1,0 +1,275 @@
+"""One conversation with an agent: opened, prompted one at a time, cancelled, lost and found. It knows no screen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from accord.cli.chat.mention import prompt_of
+from accord.cli.chat.note import Note, ending_note, failure_note, status_of
+from accord.cli.status import Status
+from accord.client.agent import RemoteAgent
+from accord.client.question import ElicitCallback, PermissionCallback
+from accord.client.session import ClientSession
+from accord.client.turn import PromptTurn
+from accord.errors import AccordError, AuthRequired, ConnectionLost, LocalProtocolError
+from accord.session.ability import AuthMethod
+from accord.session.ask import McpServer, SessionSummary
+
+__all__ = ["Connect", "Prepare", "Stage", "Talk", "Wishes"]
+
+Prepare = Callable[[RemoteAgent, ClientSession], Awaitable[None]]
+"""Called with every session that was opened: to set options, or to note it."""
+
+
+class Connect(Protocol):
+    """Makes the agent; `accord.connect` with its target filled in is one."""
+
+    def __call__(self, *, permission: PermissionCallback, elicit: ElicitCallback, terminal_login: bool) -> RemoteAgent:
+        """An agent that is not open yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What sessions are opened with; `session` is the id of one to go on with."""
+
+    cwd: str
+    session: str | None = None
+    roots: Sequence[str | os.PathLike[str]] = ()
+    servers: Sequence[McpServer] = ()
+    prepare: Prepare | None = None
+    known: Callable[[], Sequence[SessionSummary]] = field(default=lambda: ())
+    """Sessions that this program remembers, beside those that the agent lists."""
+
+
+class Stage(Protocol):
+    """Where a conversation is shown."""
+
+    async def session_opened(self, session: ClientSession) -> None:
+        """Show this one from now on."""
+
+    def say(self, note: Note) -> None:
+        """Show a remark."""
+
+    def changed(self) -> None:
+        """What goes on is something else now."""
+
+    def give_back(self, text: str) -> None:
+        """Let the user have what could not be sent."""
+
+    async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
+        """The way in which the user wants to log in."""
+
+    def own_terminal(self) -> contextlib.AbstractContextManager[None]:
+        """While another program has the terminal."""
+
+
+class Talk:
+    """Runs until it is closed. What is said while the agent works waits for its turn."""
+
+    def __init__(
+        self, connect: Connect, wishes: Wishes, stage: Stage, permission: PermissionCallback, elicit: ElicitCallback
+    ) -> None:
+        self._connect = connect
+        self._wishes = wishes
+        self._stage = stage
+        self._callbacks = (permission, elicit)
+        self._news = asyncio.Event()
+        self._one = asyncio.Lock()
+        self.agent: RemoteAgent | None = None
+        self.session: ClientSession | None = None
+        self.queue: deque[str] = deque()
+        self.turn: PromptTurn | None = None
+        self.doing = "starting the agent"
+        self.since = 0.0
+        self.status = Status.DONE
+        self._wanted = wishes.session
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something goes on that the user waits for."""
+        return bool(self.doing)
+
+    # --- from outside
+
+    def submit(self, text: str) -> None:
+        """Say something, as soon as it is its turn."""
+        self.queue.append(text)
+        self._news.set()
+        self._stage.changed()
+
+    async def cancel(self) -> None:
+        """Stop the agent's work; what waits goes back to the user, who may have changed their mind."""
+        if self.turn is None:
+            return
+        if self.queue:
+            waiting, self.queue = self.queue, deque()
+            self._stage.give_back("\n".join(waiting))
+        self._set_doing("cancelling")
+        await self.turn.cancel()
+        self._stage.changed()
+
+    async def run(self) -> None:
+        """Open the agent and a session, then say what there is to say, one at a time."""
+        async with self._one:
+            await self._open_wanted()
+        while True:
+            while self.queue:
+                async with self._one:
+                    await self._say(self.queue.popleft())
+            self._news.clear()
+            await self._news.wait()
+
+    async def switch(self, session_id: str | None) -> None:
+        """Go on with another session; None begins a new one."""
+        async with self._one:
+            self._wanted = session_id
+            before, kept = self.session, session_id
+            if not await self._open_wanted():
+                self._wanted = None if before is None else kept
+                return
+            if before is not None and before is not self.session:
+                with contextlib.suppress(AccordError):
+                    await before.close()
+
+    async def sessions(self) -> list[SessionSummary]:
+        """The agent's sessions in this directory and those that are remembered, the newest first.
+
+        Raises:
+            AccordError: The agent cannot list them.
+        """
+        found = {each.session_id: each for each in self._wishes.known()}
+        if self.agent is not None and self.agent.abilities.listing:
+            async for each in self.agent.list_sessions(self._wishes.cwd):
+                found[each.session_id] = each
+        return sorted(found.values(), key=lambda each: each.updated_at or "", reverse=True)
+
+    async def close(self) -> None:
+        """End the agent; bounded in time."""
+        agent, self.agent = self.agent, None
+        if agent is not None:
+            await agent.close()
+
+    # --- opening
+
+    async def _open_wanted(self) -> bool:
+        """Have an agent and a session; says whether there is one."""
+        self._set_doing("starting the agent" if self.agent is None else "opening a session")
+        try:
+            await self._open()
+        except (AccordError, OSError) as error:
+            self.status = status_of(error)
+            self._stage.say(failure_note(error, self.doing))
+            return False
+        finally:
+            self._set_doing("")
+        self.status = Status.DONE
+        return True
+
+    async def _open(self) -> None:
+        if self.agent is None:
+            permission, elicit = self._callbacks
+            agent = self._connect(permission=permission, elicit=elicit, terminal_login=True)
+            await agent.open()
+            agent.on_respawn = self._respawned
+            self.agent = agent
+        self._set_doing("opening a session")
+        session = await self._logged_in(self._open_session)
+        self.session, self._wanted = session, None
+        await self._stage.session_opened(session)
+        if self._wishes.prepare is not None:
+            await self._wishes.prepare(self.agent, session)
+
+    async def _open_session(self) -> ClientSession:
+        agent, wishes = self._agent(), self._wishes
+        if self._wanted is None:
+            return await agent.new_session(wishes.cwd, roots=wishes.roots, servers=wishes.servers)
+        try:
+            return await agent.load_session(self._wanted, wishes.cwd, roots=wishes.roots, servers=wishes.servers)
+        except LocalProtocolError:
+            # It cannot tell the conversation again; going on without that is better than nothing.
+            return await agent.resume_session(self._wanted, wishes.cwd, roots=wishes.roots, servers=wishes.servers)
+
+    def _agent(self) -> RemoteAgent:
+        if self.agent is None:
+            raise LocalProtocolError("there is no agent")
+        return self.agent
+
+    async def _logged_in(self, do: Callable[[], Awaitable[ClientSession]]) -> ClientSession:
+        try:
+            return await do()
+        except AuthRequired as error:
+            if not await self._login():
+                raise error from None
+        return await do()
+
+    async def _login(self) -> bool:
+        agent = self._agent()
+        wanted = await self._stage.choose_login(agent.auth_methods)
+        method = next((each for each in agent.auth_methods if each.id == wanted), None)
+        if method is None:
+            return False
+        before, self.doing = self.doing, "logging in"
+        self._stage.changed()
+        try:
+            with self._stage.own_terminal() if method.type == "terminal" else contextlib.nullcontext():
+                await agent.login(method.id)
+        finally:
+            self.doing = before
+        return True
+
+    def _respawned(self, reason: ConnectionLost) -> None:
+        note = Note("the agent was started again, and the session goes on", "warning", detail=reason.message)
+        self._stage.say(note)
+
+    # --- one prompt
+
+    async def _say(self, text: str) -> None:
+        if self.session is None and not await self._open_wanted():
+            self._stage.give_back(text)
+            return
+        self._set_doing("working")
+        try:
+            await self._turn(text)
+        except AuthRequired as error:
+            self._stage.say(failure_note(error, "the prompt"))
+            self._stage.give_back(text)
+            await self._try_login()
+        except (AccordError, OSError) as error:
+            self._failed(error, text)
+        finally:
+            self.turn = None
+            self._set_doing("")
+
+    def _failed(self, error: AccordError | OSError, text: str) -> None:
+        never_sent = isinstance(error, LocalProtocolError | OSError)
+        self._stage.say(failure_note(error, "the prompt" if not isinstance(error, ConnectionLost) else "working"))
+        if never_sent:
+            self._stage.give_back(text)
+
+    async def _try_login(self) -> None:
+        try:
+            await self._login()
+        except (AccordError, OSError) as error:
+            self._stage.say(failure_note(error, "the login"))
+
+    async def _turn(self, text: str) -> None:
+        session = self.session
+        if session is None:
+            return
+        self.turn = session.prompt(*prompt_of(text, session.cwd))
+        await self.turn
+        note = ending_note(self.turn.stop_reason)
+        if note is not None:
+            self._stage.say(note)
+
+    def _set_doing(self, doing: str) -> None:
+        if doing and not self.doing:
+            self.since = asyncio.get_running_loop().time()
+        self.doing = doing
+        self._stage.changed()

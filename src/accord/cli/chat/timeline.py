@@ -1,0 +1,218 @@
+"""The conversation on the screen: its parts in order, the newest in view, only so many of them laid out at once."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+from textual.widgets import Static
+
+from accord.cli.chat.diff_view import DiffLayout
+from accord.cli.chat.feed import Changes
+from accord.cli.chat.fold import Fold, FoldTitle
+from accord.cli.chat.note import Note, NotePart
+from accord.cli.chat.plain import MUTED, label, one_line, pretty
+from accord.cli.chat.speech import Earlier, Prompted, Speech, Thought
+from accord.cli.chat.tool_part import TerminalPart, ToolPart
+from accord.session.entry import Compaction, Message, Plan, Terminal, ToolCall, Unnamed
+from accord.session.transcript import Transcript
+
+__all__ = ["Timeline"]
+
+# How many parts are laid out, and how many of those at a time that a burst brings.
+MAX_PARTS = 200
+PARTS_AT_ONCE = 30
+
+Item: TypeAlias = Message | ToolCall | Compaction | Unnamed | Note | Terminal
+"""What is shown in order. Plans have a place of their own."""
+
+
+class Said(Speech):
+    """What the agent said."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(message.passage)
+        self._message = message
+
+    async def catch_up(self, *, rewritten: bool) -> None:
+        """Show what came."""
+        await self.follow(self._message.passage, rewritten=rewritten)
+
+
+class Compacted(Fold):
+    """The context was made smaller here."""
+
+    def __init__(self, compaction: Compaction) -> None:
+        super().__init__(folded=True)
+        self._compaction = compaction
+        self._speech = Speech(compaction.passage)
+
+    async def follow(self, *, rewritten: bool = False) -> None:
+        """State and summary."""
+        del rewritten
+        compaction = self._compaction
+        words = {"in_progress": "compacting the context…", "completed": "the context was compacted"}
+        said = words.get(compaction.status, f"compaction {one_line(compaction.status, 40)}")
+        self.say(label((said, f"italic {MUTED}"), (f"  {one_line(compaction.error or '')}", "$error")))
+        if not self.folded:
+            await self.fill()
+
+    async def fill(self) -> None:
+        """The summary."""
+        if not self._speech.is_attached:
+            await self.body.mount(self._speech)
+        await self._speech.follow(self._compaction.passage)
+
+
+class Raw(Fold):
+    """An update that no edition names yet, as it came."""
+
+    def __init__(self, unnamed: Unnamed) -> None:
+        super().__init__(folded=True)
+        self._update = unnamed.update
+
+    async def follow(self, *, rewritten: bool = False) -> None:
+        """It never changes."""
+        del rewritten
+        said = one_line(pretty(self._update.payload, 400))
+        self.say(label((f"? {one_line(self._update.tag, 40)}  ", "$warning"), (said, MUTED)))
+
+    async def fill(self) -> None:
+        """The whole payload."""
+        await self.body.remove_children()
+        await self.body.mount(Static(label((pretty(self._update.payload, 20_000), MUTED)), markup=False))
+
+
+class Timeline(VerticalScroll, can_focus=True):
+    """All parts. The end stays in view unless the user scrolls away from it."""
+
+    DEFAULT_CSS = """
+    Timeline { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
+    Timeline > * { margin-bottom: 1; }
+    Timeline > Fold.-folded { margin-bottom: 0; }
+    Timeline > Said, Timeline > Prompted, Timeline > NotePart { margin-top: 1; }
+    Timeline > Earlier { margin-bottom: 0; }
+    Timeline .-refused { opacity: 50%; }
+    """
+
+    def __init__(self, cwd: str) -> None:
+        super().__init__()
+        self.cwd = cwd
+        self._transcript = Transcript()
+        self._earlier = Earlier()
+        self._items: list[Item] = []
+        self._first = 0
+        """The index of the first item that is laid out."""
+        self._parts: dict[int, Widget] = {}
+        self.diff_layout: DiffLayout = "inline"
+
+    def on_mount(self) -> None:
+        """Stay at the end."""
+        self.mount(self._earlier)
+        self.anchor()
+
+    async def begin(self, transcript: Transcript) -> None:
+        """Show another conversation."""
+        await self.remove_children()
+        self._transcript, self._items, self._first, self._parts = transcript, [], 0, {}
+        self._earlier = Earlier()
+        await self.mount(self._earlier)
+        self.anchor()
+
+    @property
+    def parts(self) -> list[Widget]:
+        """The widgets that are laid out, in order."""
+        return [self._parts[id(item)] for item in self._items[self._first :] if id(item) in self._parts]
+
+    async def follow(self, changes: Changes) -> None:
+        """Lay out what is new, and change what changed."""
+        rewritten = {id(message) for message in changes.rewritten}
+        burst: list[Item] = [entry for entry in changes.new if not isinstance(entry, Plan)]
+        if len(burst) > PARTS_AT_ONCE:
+            await self._skip(burst[:-PARTS_AT_ONCE])
+        for item in burst[-PARTS_AT_ONCE:]:
+            await self.add(item)
+        new = {id(entry) for entry in changes.new}
+        for entry in changes.changed:
+            part = self._parts.get(id(entry))
+            if part is not None and id(entry) not in new:
+                await _follow(part, rewritten=id(entry) in rewritten)
+
+    async def add(self, item: Item) -> None:
+        """One more at the end."""
+        self._items.append(item)
+        part = self._make(item)
+        self._parts[id(item)] = part
+        await self.mount(part)
+        await _follow(part)
+        if len(self._items) - self._first > MAX_PARTS:
+            await self._drop(self._first + PARTS_AT_ONCE)
+
+    async def _skip(self, items: list[Item]) -> None:
+        """Many at once: what would be out of view in a moment is not laid out."""
+        self._items += items
+        await self._drop(len(self._items))
+
+    async def _drop(self, last: int) -> None:
+        for item in self._items[self._first : last]:
+            part = self._parts.pop(id(item), None)
+            if part is not None:
+                await part.remove()
+        self._first = last
+        self._earlier.stand_for(self._first, "parts of the conversation")
+
+    async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
+        """Bring back some of what was before."""
+        message.stop()
+        last, self._first = self._first, max(0, self._first - PARTS_AT_ONCE)
+        after: Widget = self._earlier
+        for item in self._items[self._first : last]:
+            part = self._make(item)
+            self._parts[id(item)] = part
+            await self.mount(part, after=after)
+            await _follow(part)
+            after = part
+        self._earlier.stand_for(self._first, "parts of the conversation")
+
+    def mark_refused(self) -> None:
+        """Show what a refusal took out of the agent's memory as that."""
+        for item in self._items[self._first :]:
+            part = self._parts.get(id(item))
+            if part is not None and not isinstance(item, Note | Terminal):
+                part.set_class(item.refused, "-refused")
+
+    def lay_out(self, layout: DiffLayout) -> None:
+        """Show diffs in the other way."""
+        self.diff_layout = layout
+        for part in self.query(ToolPart):
+            part.lay_out(layout)
+
+    async def fold_all(self, *, folded: bool) -> None:
+        """Fold or unfold everything that can be."""
+        for fold in self.query(Fold):
+            await fold.fold(folded=folded, by_user=True)
+
+    def _make(self, item: Item) -> Widget:
+        match item:
+            case Message():
+                return {"user": Prompted, "thought": Thought}.get(item.speaker, Said)(item)
+            case Compaction():
+                return Compacted(item)
+            case Unnamed():
+                return Raw(item)
+            case Note():
+                return NotePart(item)
+            case Terminal():
+                return TerminalPart(item)
+            case ToolCall():
+                return ToolPart(item, self._transcript, self.diff_layout, self.cwd)
+
+
+async def _follow(part: Widget, *, rewritten: bool = False) -> None:
+    if isinstance(part, Said):
+        await part.catch_up(rewritten=rewritten)
+    elif isinstance(part, TerminalPart):
+        part.follow()
+    elif isinstance(part, Prompted | Thought | Compacted | Raw | NotePart | ToolPart):
+        await part.follow(rewritten=rewritten)

@@ -1,0 +1,314 @@
+"""A tool call on the screen: its state in a line, and below it what it shows: text, diffs, terminals, raw values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Markdown, Static
+
+from accord.cli.chat.blocks import block_label
+from accord.cli.chat.diff_view import DiffLayout, DiffView
+from accord.cli.chat.differences import Row, counts, rows_of_diff, short_path
+from accord.cli.chat.fold import Fold, FoldTitle
+from accord.cli.chat.lines import Lines
+from accord.cli.chat.plain import MUTED, coloured_lines, label, one_line, plain, pretty
+from accord.protocol.model import Unknown
+from accord.session.content import Text
+from accord.session.entry import Terminal, ToolCall
+from accord.session.tool import Diff, Shown, TerminalView, ToolContent
+from accord.session.transcript import Transcript
+
+__all__ = ["DiffPart", "TerminalPart", "ToolPart", "WantsWhole", "tool_title"]
+
+MARKS = {
+    "pending": ("○", MUTED),
+    "in_progress": ("◐", "$warning"),
+    "paused": ("◫", "$warning"),
+    "completed": ("✓", "$success"),
+    "failed": ("✗", "$error"),
+    "cancelled": ("⊘", MUTED),
+}
+DIFF_ROWS = 40
+TERMINAL_ROWS = 12
+TAIL_CHARS = 16_000
+MARKDOWN_CHARS = 8_000
+TEXT_ROWS = 40
+
+
+class WantsWhole(Message):
+    """Somebody wants to see all of something that is shown in part."""
+
+    def __init__(self, title: str, view: Widget) -> None:
+        super().__init__()
+        self.title = title
+        self.view = view
+
+
+class More(FoldTitle):
+    """Says how much is not shown; Enter or a click opens all of it."""
+
+    DEFAULT_CSS = """
+    More { color: $text-muted; text-style: italic; }
+    """
+
+
+class DiffPart(Vertical):
+    """One diff, its first rows; the rest is a key away."""
+
+    DEFAULT_CSS = """
+    DiffPart { height: auto; }
+    """
+
+    def __init__(self, diff: Diff, layout: DiffLayout, cwd: str) -> None:
+        super().__init__()
+        self._rows: list[Row] = rows_of_diff(diff, cwd)
+        self._view = DiffView(self._rows, layout, max_rows=DIFF_ROWS)
+        self._heading = ", ".join(change.path for change in diff.changes) or "diff"
+
+    def compose(self) -> Sequence[Widget]:
+        """The diff, and a line if that is not all."""
+        hidden = len(self._rows) - DIFF_ROWS
+        return [self._view] if hidden <= 0 else [self._view, More(Content(f"… {hidden} more lines (Enter shows all)"))]
+
+    def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
+        """All of it."""
+        message.stop()
+        self.post_message(WantsWhole(self._heading, DiffView(self._rows, self._view.diff_layout)))
+
+
+class TerminalPart(Vertical):
+    """A command's terminal: the end of what it printed, in its colours."""
+
+    DEFAULT_CSS = """
+    TerminalPart { height: auto; background: $panel; padding: 0 1; }
+    TerminalPart Static { width: 1fr; height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def __init__(self, terminal: Terminal) -> None:
+        super().__init__()
+        self._terminal = terminal
+        self._head = Static(markup=False)
+        self._more = More(markup=False)
+        self._lines = Lines()
+        self._foot = Static(markup=False)
+        self._state: tuple[object, ...] = ()
+
+    def compose(self) -> Sequence[Widget]:
+        """The command, what it printed, how it ended."""
+        return [self._head, self._more, self._lines, self._foot]
+
+    @property
+    def text(self) -> str:
+        """What is shown of the output."""
+        return self._lines.text
+
+    def follow(self) -> None:
+        """Show it as it is now."""
+        terminal = self._terminal
+        state = (len(terminal.output), terminal.exit, terminal.command)
+        if state == self._state:
+            return
+        self._state = state
+        self._head.update(label(("$ ", "bold"), (one_line(terminal.command or terminal.id), "bold")))
+        ending = _ending(terminal)
+        self._foot.display = ending is not None
+        self._foot.update(label(ending or ("", "")))
+        text = terminal.text
+        lines = coloured_lines(text[-TAIL_CHARS:].rstrip("\n"))
+        shown = lines[-TERMINAL_ROWS:]
+        hidden = text.rstrip("\n").count("\n") + 1 - len(shown)
+        self._more.display = hidden > 0
+        self._more.update(Content(f"… {hidden} lines before (Enter shows all)"))
+        self._lines.show(shown if text else [])
+
+    def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
+        """All of it."""
+        message.stop()
+        name = self._terminal.command or self._terminal.id
+        self.post_message(WantsWhole(name, Lines(coloured_lines(self._terminal.text))))
+
+
+def _ending(terminal: Terminal) -> tuple[str, str] | None:
+    """How it goes, or how it went if not well."""
+    if terminal.exit is None:
+        return ("running", "$warning")
+    if terminal.exit.signal:
+        return (f"ended by {terminal.exit.signal}", "$error")
+    return (f"exit {terminal.exit.code}", "$error") if terminal.exit.code else None
+
+
+class TextPart(Vertical):
+    """Text among the results of a tool: Markdown while it is short, else its end."""
+
+    DEFAULT_CSS = """
+    TextPart { height: auto; }
+    TextPart Markdown { padding: 0; margin: 0; background: transparent; height: auto; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[str] = []
+        self._markdown: Markdown | None = None
+        self._more = More(markup=False)
+        self._lines = Lines()
+
+    def append(self, text: str) -> None:
+        """More of it came."""
+        self._pieces.append(text)
+
+    async def follow(self) -> None:
+        """Show it as it is now."""
+        text = "".join(self._pieces)
+        self._pieces = [text]
+        if len(text) <= MARKDOWN_CHARS:
+            if self._markdown is None:
+                self._markdown = Markdown(open_links=False)
+                await self.mount(self._markdown)
+            await self._markdown.update(plain(text))
+            return
+        if not self._lines.is_attached:
+            await self.remove_children()
+            await self.mount(self._more, self._lines)
+        lines = coloured_lines(text[-TAIL_CHARS:])[-TEXT_ROWS:]
+        self._more.update(Content(f"… {text.count(chr(10)) + 1 - len(lines)} lines before (Enter shows all)"))
+        self._lines.show(lines)
+
+    def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
+        """All of it."""
+        message.stop()
+        self.post_message(WantsWhole("output", Lines(coloured_lines("".join(self._pieces)))))
+
+
+def changed_lines(content: Sequence[ToolContent]) -> tuple[int, int]:
+    """How many lines all diffs add and remove."""
+    added = removed = 0
+    for item in content:
+        if isinstance(item, Diff):
+            more, less = counts(item)
+            added, removed = added + more, removed + less
+    return added, removed
+
+
+def tool_title(tool: ToolCall, changed: tuple[int, int] = (0, 0)) -> Content:
+    """State, kind, title, and what its diffs amount to."""
+    mark, style = MARKS.get(tool.status, ("◌", "$warning"))
+    kind = tool.kind if tool.kind != "other" else (tool.name or "tool")
+    title = tool.title or tool.name or ", ".join(place.path for place in tool.locations) or tool.id
+    parts = [(f"{mark} ", style), (f"{one_line(kind, 20):<8}", MUTED), (one_line(title), "")]
+    if any(changed):
+        parts += [(f"  +{changed[0]}", "$success"), (f" -{changed[1]}", "$error")]
+    if tool.status not in MARKS or tool.status in {"failed", "cancelled", "paused"}:
+        parts.append((f"  {one_line(tool.status, 40)}", style))
+    return label(*parts)
+
+
+class ToolPart(Fold):
+    """One tool call. It is open while there is something to see in it: a diff, a command, a failure."""
+
+    def __init__(self, tool: ToolCall, transcript: Transcript, layout: DiffLayout, cwd: str) -> None:
+        super().__init__(folded=True)
+        self._tool = tool
+        self._transcript = transcript
+        self._cwd = cwd
+        self._layout: DiffLayout = layout
+        self._content: list[ToolContent] | None = None
+        self._shown = 0
+        self._text: TextPart | None = None
+        self._terminals: list[TerminalPart] = []
+        self._waiting: list[str] = []
+        self._raw = Static(markup=False)
+        self._counted: tuple[list[ToolContent] | None, int] = (None, 0)
+        self._changed = (0, 0)
+
+    async def follow(self, *, rewritten: bool = False) -> None:
+        """Bring it up to date."""
+        del rewritten
+        tool = self._tool
+        if self._counted[0] is not tool.content or self._counted[1] != len(tool.content):
+            self._counted = (tool.content, len(tool.content))
+            self._changed = changed_lines(tool.content)
+        self.say(tool_title(tool, self._changed))
+        await self.fold(folded=not self._is_telling())
+        if not self.folded:
+            await self.fill()
+
+    def _is_telling(self) -> bool:
+        tool = self._tool
+        if tool.status == "failed" or (tool.kind == "execute" and tool.content):
+            return True
+        # Those that stream text have many items, and it is the first that says what they are.
+        return any(isinstance(item, Diff | TerminalView) for item in tool.content[:20])
+
+    def lay_out(self, layout: DiffLayout) -> None:
+        """Show diffs in the other way, also those that are still to come."""
+        self._layout = layout
+        for view in self.query(DiffView):
+            view.show_layout(layout)
+
+    async def fill(self) -> None:
+        """What it shows; only what is new is laid out."""
+        tool = self._tool
+        if tool.content is not self._content:
+            await self.body.remove_children()
+            self._content, self._shown, self._text, self._terminals, self._waiting = tool.content, 0, None, [], []
+            self._raw = Static(markup=False)
+        while self._shown < len(tool.content):
+            await self._add(tool.content[self._shown])
+            self._shown += 1
+        if self._text is not None:
+            await self._text.follow()
+        await self._follow_terminals()
+        await self._follow_raw()
+
+    async def _add(self, item: ToolContent) -> None:
+        if isinstance(item, Shown) and isinstance(item.block, Text):
+            if self._text is None:
+                self._text = TextPart()
+                await self.body.mount(self._text)
+            self._text.append(item.block.text)
+            return
+        if self._text is not None:
+            await self._text.follow()
+            self._text = None
+        match item:
+            case Shown():
+                await self.body.mount(Static(block_label(item.block), markup=False))
+            case Diff():
+                await self.body.mount(DiffPart(item, self._layout, self._cwd))
+            case TerminalView():
+                self._waiting.append(item.terminal_id)
+            case Unknown():
+                await self.body.mount(Static(label((pretty(item.payload), MUTED)), markup=False))
+
+    async def _follow_terminals(self) -> None:
+        for terminal_id in list(self._waiting):
+            terminal = self._transcript.terminals.get(terminal_id)
+            if terminal is not None:
+                self._waiting.remove(terminal_id)
+                part = TerminalPart(terminal)
+                self._terminals.append(part)
+                await self.body.mount(part)
+        for part in self._terminals:
+            part.follow()
+
+    async def _follow_raw(self) -> None:
+        """The raw values, where the agent shows nothing else."""
+        tool = self._tool
+        told = [("in", tool.raw_input), ("out", tool.raw_output)]
+        lines = [(f"{name}  {pretty(value)}", MUTED) for name, value in told if value is not None]
+        if tool.content:
+            if self._raw.is_attached:
+                await self._raw.remove()
+            return
+        if not self._raw.is_attached:
+            await self.body.mount(self._raw)
+        places = [
+            (f"at  {short_path(place.path, self._cwd)}" + (f":{place.line}" if place.line else ""), "")
+            for place in tool.locations
+        ]
+        shown = lines or places or [("(nothing to show)", MUTED)]
+        self._raw.update(Content("\n").join(label(line) for line in shown))

@@ -1,0 +1,292 @@
+"""One prompt from its first word to its end, told in one of the four forms; the heart of `accord run`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from accord.cli.book import Book
+from accord.cli.complaint import complain, silence
+from accord.cli.fault import phase
+from accord.cli.interrupt import Interrupts
+from accord.cli.output.interface import Ending, Opening, Output
+from accord.cli.permission import Permissions
+from accord.cli.question import Questions
+from accord.cli.ruling import rules_of
+from accord.cli.show.line import duration
+from accord.cli.show.screen import Progress, stdout_screen
+from accord.cli.status import Failure, Status
+from accord.cli.talk import Talk, talking
+from accord.cli.target import Target, approve
+from accord.cli.terminal import Terminal, somebody_is_there
+from accord.cli.wish import Wish
+from accord.client import ClientSession, PromptTurn
+from accord.config import Places, Record
+from accord.session.entry import Message
+from accord.session.event import Event
+
+__all__ = ["Conversation", "Form", "output_of"]
+
+Form: TypeAlias = Literal["text", "final", "events", "wire"]
+TICK_SECONDS = 0.1
+LOOP_TURNS = 5
+# Nobody needs a line of progress for what is over at once.
+PATIENCE_SECONDS = 0.3
+
+
+def output_of(form: Form, progress: Progress) -> Output:
+    """The form of that name; only what it needs is imported."""
+    if form == "text":
+        from accord.cli.output.text import TextOutput  # noqa: PLC0415
+
+        return TextOutput(stdout_screen(progress))
+    if form == "final":
+        from accord.cli.output.final import FinalOutput  # noqa: PLC0415
+
+        return FinalOutput()
+    from accord.cli.output.records import EventsOutput, WireOutput  # noqa: PLC0415
+
+    return EventsOutput() if form == "events" else WireOutput()
+
+
+class Feed:
+    """What is to be told, in the order in which it came, and not while a question is on the screen."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._waiting: deque[Event | bytes] = deque()
+        self._free = asyncio.Event()
+        self._free.set()
+        self.is_broken = False
+        """Whether nobody reads any more."""
+        self.on_broken: Callable[[], None] = lambda: None
+
+    def happened(self, event: Event) -> None:
+        """An event came."""
+        self._waiting.append(event)
+
+    def observe(self, direction: Any, text: bytes | bytearray) -> None:
+        """A text went over the wire; what is no message is kept, and flagged."""
+        self._output.observe(direction, text)
+        if direction == "in" and bytes(text[:64]).lstrip()[:1] not in b"{[":
+            self._waiting.append(bytes(text))
+
+    def drain(self) -> None:
+        """Tell what waits."""
+        try:
+            while self._waiting and self._free.is_set() and not self.is_broken:
+                self._tell(self._waiting.popleft())
+        except BrokenPipeError:
+            self.is_broken = True
+        self.is_broken = self.is_broken or self._output.is_broken
+        if self.is_broken:
+            self._waiting.clear()
+            self.on_broken()
+
+    def _tell(self, item: Event | bytes) -> None:
+        if isinstance(item, bytes):
+            self._output.noise(item.decode("utf-8", "backslashreplace"))
+        else:
+            self._output.happened(item)
+
+    async def free(self) -> None:
+        """Return when nothing is asked."""
+        await self._free.wait()
+
+    def hold(self) -> None:
+        """A question is about to be asked: tell what came before it, and then nothing."""
+        self.drain()
+        self._free.clear()
+
+    def release(self) -> None:
+        """It was answered."""
+        self._free.set()
+
+
+class Conversation:
+    """A prompt for an agent, in the session of a `record` where one is given; what goes wrong the output tells too."""
+
+    def __init__(self, target: Target, wish: Wish, form: Form, *, record: Record | None = None) -> None:
+        self._target = target
+        self._wish = wish
+        self._record = record
+        self._rules = rules_of(wish.rules)
+        self._progress = Progress(sys.stderr, shown=form in {"text", "final"})
+        self._output = output_of(form, self._progress)
+        self._feed = Feed(self._output)
+        self._terminal = Terminal(self._progress) if somebody_is_there() else None
+        self._interrupts = Interrupts(self._progress.erase)
+        self._begun = time.monotonic()
+        questions = None
+        if self._terminal is not None:
+            self._terminal.before, self._terminal.after = self._feed.hold, self._feed.release
+            questions = Questions(self._terminal, self._output.shows)
+        self._questions = questions
+
+    async def run(self, content: Sequence[str | Path]) -> int:
+        """Say it, and see it to its end.
+
+        Raises:
+            Failure: It did not get there.
+        """
+        try:
+            with self._interrupts.caught():
+                return await self._run(content)
+        except Failure as failure:
+            self._progress.erase()
+            with contextlib.suppress(BrokenPipeError):
+                self._output.failed(failure)
+            raise
+        except asyncio.CancelledError:
+            if not self._interrupts.count:
+                raise
+            self._progress.erase()
+            with contextlib.suppress(BrokenPipeError):
+                self._output.failed(Failure(Status.INTERRUPTED, "start", "interrupted"))
+            return Status.INTERRUPTED
+        except BrokenPipeError:
+            silence()
+            return Status.INTERRUPTED
+        finally:
+            self._progress.erase()
+
+    async def _run(self, content: Sequence[str | Path]) -> int:
+        yes = None if self._questions is None else self._questions.yes
+        target = await approve(self._target, trust=self._wish.trust, yes=yes)
+        permissions = Permissions(
+            self._rules,
+            ask=None if self._questions is None else self._questions.permission,
+            policy=target.entry.permission_policy,
+            folder=Places.here().state / "always",
+            on_verdict=self._output.judged,
+        )
+        elicit = None if self._questions is None else self._questions.elicit
+        with Book() as book:
+            async with (
+                self._ticking(),
+                talking(
+                    target, self._wish, permission=permissions, elicit=elicit, observers=[self._feed.observe],
+                    on_respawn=lambda reason: self._output.respawned(str(reason)),
+                ) as talk,
+            ):  # fmt: skip
+                opened = await talk.open_session(book, self._record)
+                session = opened.session
+                self._output.opened(Opening(talk.agent, session, target, opened.resumed, opened.name))
+                try:
+                    ending = await self._turn(talk, session, content)
+                finally:
+                    book.note(target.key, session.id, session.cwd, title=session.title)
+                ending = Ending(
+                    ending.stop_reason, ending.seconds, ending.answer, ending.usage, permissions.denied_unasked
+                )
+                return self._end(ending)
+
+    async def _turn(self, talk: Talk, session: ClientSession, content: Sequence[str | Path]) -> Ending:
+        begun, place = time.monotonic(), len(session.transcript.timeline)
+        stop_listening = session.listen(self._feed.happened)
+        # What the agent did while we noted the session is heard first: one that has died is started again.
+        for _ in range(LOOP_TURNS):
+            await asyncio.sleep(0)
+        try:
+            with phase("prompt", talk.target.typed):
+                turn = session.prompt(*content, deadlines=talk.deadlines)
+                await self._see(turn)
+        finally:
+            stop_listening()
+            self._progress.stop()
+        said = [
+            entry
+            for entry in session.transcript.timeline[place:]
+            if isinstance(entry, Message) and entry.speaker == "agent"
+        ]
+        answer = said[-1].text if said else ""
+        seconds = time.monotonic() - begun
+        return Ending(str(turn.stop_reason), seconds, answer, session.transcript.usage)
+
+    async def _see(self, turn: PromptTurn) -> None:
+        """Tell of a turn until it is over. Where nobody reads any more it is stopped, and silently."""
+        loop = asyncio.get_running_loop()
+        stopping: list[asyncio.Task[None]] = []
+
+        def stop() -> None:
+            if not stopping:
+                stopping.append(loop.create_task(turn.cancel()))
+
+        def interrupted() -> None:
+            self._say_stopping()
+            stop()
+
+        self._feed.on_broken = stop
+        with self._interrupts.stopping(interrupted):
+            async with turn:
+                async for _ in turn:
+                    await self._feed.free()
+                    self._feed.drain()
+        if stopping:
+            await asyncio.wait(stopping)
+        self._feed.drain()
+
+    def _say_stopping(self) -> None:
+        if self._terminal is not None:
+            self._output.step_aside()
+            self._terminal.say("stopping; once more to leave at once", "yellow")
+
+    def _end(self, ending: Ending) -> int:
+        if self._feed.is_broken:
+            # Nobody reads any more: the turn was stopped for that, or was over just before.
+            silence()
+            return Status.INTERRUPTED if ending.stop_reason == "cancelled" else Status.DONE
+        failure = _shortcoming(ending)
+        try:
+            self._output.ended(ending)
+            if failure is not None:
+                self._output.failed(failure)
+        except BrokenPipeError:
+            silence()
+        if failure is not None:
+            complain(failure)
+            return failure.status
+        # Whoever pressed Ctrl+C has interrupted it, also where the agent just came to its own end.
+        return Status.INTERRUPTED if ending.stop_reason == "cancelled" or self._interrupts.count else Status.DONE
+
+    @contextlib.asynccontextmanager
+    async def _ticking(self) -> AsyncIterator[None]:
+        """While this lasts, the line of progress lives."""
+        if not self._progress.is_shown or not self._output.progress_is_shown:
+            yield
+            return
+        ticking = asyncio.get_running_loop().create_task(self._tick())
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            await asyncio.wait([ticking])
+            self._progress.erase()
+
+    async def _tick(self) -> None:
+        await asyncio.sleep(PATIENCE_SECONDS)
+        while True:
+            doing = getattr(self._output, "doing", "working")
+            self._progress.say(f"{doing}  {duration(time.monotonic() - self._begun)}  (Ctrl+C stops it)")
+            await asyncio.sleep(TICK_SECONDS)
+
+
+def _shortcoming(ending: Ending) -> Failure | None:
+    """What is wrong with a turn that came to its end."""
+    if ending.denied_unasked:
+        return Failure(
+            Status.DENIED,
+            "prompt",
+            "the agent was denied something, because nobody could be asked",
+            advice="Allow it with --allow or --rules, or run it at a terminal",
+            cause="denied",
+        )
+    if ending.stop_reason == "refusal":
+        return Failure(Status.FAILED, "prompt", "the agent refused to go on", cause="refusal")
+    return None

@@ -1,0 +1,116 @@
+"""An agent examined: does it start, what does it speak, does it want a login, does it open a session, does it end."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from dataclasses import replace
+
+from accord.cli.fault import phase
+from accord.cli.show.line import Span, duration, line_of
+from accord.cli.show.safe import safe_line
+from accord.cli.show.screen import Screen
+from accord.cli.status import Failure, Status, spelled
+from accord.cli.talk import Talk, talking, within
+from accord.cli.target import Target
+from accord.cli.wish import Wish
+from accord.session.ability import AgentAbilities
+from accord.session.option import Select, Toggle
+
+__all__ = ["examine"]
+
+EDITIONS = ("1", "2", "2-june")
+FLAGS = ("load", "resume", "listing", "close", "delete", "fork", "extra_roots", "logout")
+
+
+async def examine(target: Target, wish: Wish, screen: Screen) -> int:
+    """Start it, look at everything, and tell; the exit status is that of the first thing that fails.
+
+    Raises:
+        Failure: It does not start, or does not open a session.
+    """
+    finding = _Finding(screen)
+    finding.tell("command", spelled(target.entry.argv))
+    finding.tell("source", target.entry.source)
+    found = shutil.which(target.entry.argv[0])
+    finding.tell("program", found or "not on the PATH", good=found is not None)
+    noise: list[bytes] = []
+    begun = time.monotonic()
+
+    def observe(direction: str, text: bytes | bytearray) -> None:
+        if direction == "in" and bytes(text[:64]).lstrip()[:1] not in b"{[":
+            noise.append(bytes(text))
+
+    async with talking(target, wish, observers=[observe]) as talk:
+        finding.tell("start", f"ok, {duration(time.monotonic() - begun)}", good=True)
+        await _look(talk, finding)
+        failure = await _try_session(talk, finding)
+        begun = time.monotonic()
+    finding.tell("end", f"ok, {duration(time.monotonic() - begun)}", good=True)
+    for line in noise[:3]:
+        finding.tell("noise", f"prints what is no message: {line.decode(errors='replace')[:100]}", good=False)
+    await _try_editions(target, wish, finding)
+    if failure is not None:
+        raise failure
+    return Status.DONE
+
+
+class _Finding:
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    def tell(self, name: str, text: str, *, good: bool | None = None) -> None:
+        style = "" if good is None else "green" if good else "yellow"
+        self._screen.line(line_of("  ", Span(f"{name:<14}", "cyan"), Span(f" {safe_line(text)}", style)))
+        self._screen.flush()
+
+
+async def _look(talk: Talk, finding: _Finding) -> None:
+    agent = talk.agent
+    info = agent.info
+    finding.tell("agent", "does not say who it is" if info is None else f"{info.title or info.name} {info.version}")
+    finding.tell("edition", agent.edition or "")
+    finding.tell("can", ", ".join(_able(agent.abilities)) or "only what every agent can")
+    ways = [f"{each.id} ({each.name}, {each.type})" for each in agent.auth_methods]
+    finding.tell("logins", ", ".join(ways) or "none")
+
+
+def _able(abilities: AgentAbilities) -> list[str]:
+    able = [name.replace("_", " ") for name in FLAGS if getattr(abilities, name)]
+    return [
+        *able,
+        *(f"{kind} prompts" for kind in sorted(abilities.prompts)),
+        *(f"mcp {kind}" for kind in sorted(abilities.mcp)),
+    ]
+
+
+async def _try_session(talk: Talk, finding: _Finding) -> Failure | None:
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with phase("session", talk.target.typed):
+                session = await within(talk.deadlines.start, "session", talk.agent.new_session(folder))
+                finding.tell("session", f"ok, {duration(time.monotonic() - begun)}", good=True)
+                options = [f"{each.id}={each.value}" for each in session.options if isinstance(each, Select | Toggle)]
+                finding.tell("options", ", ".join(options) or "none")
+                finding.tell("commands", ", ".join(f"/{each.name}" for each in session.commands) or "none")
+                if talk.agent.abilities.delete:
+                    await within(talk.deadlines.start, "session", session.delete())
+                else:
+                    await within(talk.deadlines.start, "session", session.close())
+        except Failure as failure:
+            finding.tell("session", failure.line, good=False)
+            return failure
+    return None
+
+
+async def _try_editions(target: Target, wish: Wish, finding: _Finding) -> None:
+    """Insist on each edition in turn."""
+    for edition in EDITIONS:
+        begun = time.monotonic()
+        try:
+            async with talking(target, replace(wish, edition=edition)):
+                finding.tell(f"edition {edition}", f"ok, {duration(time.monotonic() - begun)}", good=True)
+        except Failure as failure:
+            finding.tell(f"edition {edition}", f"no: {failure.message.splitlines()[0]}")

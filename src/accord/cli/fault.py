@@ -1,0 +1,160 @@
+"""Exceptions as failures of the command, in one place: the status, the phase, and what to do about it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from accord.cli.status import Failure, Status
+from accord.client.policy import RulesFileError
+from accord.config.errors import ConfigError, DownloadError, FleetFailed, RegistryError, UnknownAgent, UntrustedFile
+from accord.errors import (
+    AccordError,
+    AuthRequired,
+    CallTimeout,
+    ConnectFailed,
+    ConnectionLost,
+    DeadlineExceeded,
+    LocalProtocolError,
+    NegotiationFailed,
+    RateLimited,
+    RequestCancelled,
+    RequestError,
+)
+
+__all__ = ["failure_of", "phase"]
+
+
+@contextlib.contextmanager
+def phase(name: str, agent: str = "") -> Iterator[None]:
+    """What goes wrong in here is a failure in that phase; `agent` is how its name is typed."""
+    try:
+        yield
+    except AccordError as error:
+        raise failure_of(error, name, agent) from error
+
+
+def failure_of(error: AccordError, name: str, agent: str = "") -> Failure:
+    """The failure that an exception means in a phase."""
+    for kinds, make in _ROWS:
+        if isinstance(error, kinds):
+            failure: Failure = make(error, name, agent)
+            return failure
+    return Failure(Status.FAILED, name, _said(error), cause=type(error).__name__)
+
+
+def _said(error: AccordError) -> str:
+    if isinstance(error, ConnectionLost):
+        status = error.exit_status
+        ended = "" if status is None else f" (signal {-status})" if status < 0 else f" (exit status {status})"
+        return error.message + ended
+    return str(error)
+
+
+def _config(error: Any, _name: str, _agent: str) -> Failure:
+    return Failure(Status.USAGE, "config", _said(error), cause=type(error).__name__)
+
+
+def _unknown(error: UnknownAgent, _name: str, _agent: str) -> Failure:
+    advice = 'See: accord agents ls; a command stands behind --: accord run "text" -- COMMAND'
+    return Failure(Status.USAGE, "config", str(error), advice=advice, cause="UnknownAgent")
+
+
+def _untrusted(error: UntrustedFile, _name: str, _agent: str) -> Failure:
+    advice = "Look at it, then say --trust, or run it once at a terminal, where you are asked"
+    return Failure(Status.DENIED, "config", str(error), advice=advice, cause="UntrustedFile")
+
+
+def _download(error: DownloadError, _name: str, _agent: str) -> Failure:
+    return Failure(Status.NO_AGENT, "start", str(error), cause="DownloadError")
+
+
+def _late(error: Any, name: str, agent: str) -> Failure:
+    at = error.phase if isinstance(error, DeadlineExceeded) else name
+    seconds = error.seconds if isinstance(error, DeadlineExceeded) else error.timeout_seconds
+    sentence = _LATE.get(at, "the agent did not answer").format(seconds=f"{seconds:g}")
+    advice = f"Give it more time with --timeout, or see: accord agents doctor {agent}"
+    return Failure(Status.TIMEOUT, at, sentence, advice=advice, cause=type(error).__name__)
+
+
+_LATE = {
+    "start": "the agent was not ready in {seconds} s",
+    "session": "the agent did not open the session in {seconds} s",
+    "settings": "the agent did not take the settings in {seconds} s",
+    "first": "the agent gave no sign of life for {seconds} s after the prompt",
+    "idle": "the agent gave no sign of life for {seconds} s",
+    "turn": "the turn took longer than {seconds} s",
+    "cancel": "the agent was told to stop and did not in {seconds} s",
+}
+
+
+def _login(error: AuthRequired, _name: str, agent: str) -> Failure:
+    ways = [each["id"] for each in error.auth_methods if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    offered = f" (it offers: {', '.join(ways)})" if ways else ""
+    advice = f"Type: accord agents login {agent}"
+    return Failure(
+        Status.LOGIN, "login", f"the agent wants you to log in first{offered}", advice=advice, cause="AuthRequired"
+    )
+
+
+def _not_started(error: ConnectFailed, name: str, agent: str) -> Failure:
+    advice = f"Is it installed and on the PATH? See: accord agents info {agent}"
+    return Failure(Status.NO_AGENT, name, str(error), advice=advice, cause="ConnectFailed")
+
+
+def _lost(error: ConnectionLost, name: str, agent: str) -> Failure:
+    what = "the agent ended before it was ready" if name == "start" else "the agent is gone"
+    advice = f"See: accord agents doctor {agent}"
+    return Failure(
+        Status.NO_AGENT, name, f"{what}: {_said(error)}", advice=advice, agent_stderr=error.stderr_tail,
+        cause="ConnectionLost",
+    )  # fmt: skip
+
+
+def _disagreed(error: NegotiationFailed, name: str, agent: str) -> Failure:
+    advice = f"See which editions it speaks: accord agents doctor {agent}"
+    return Failure(Status.FAILED, name, str(error), advice=advice, cause="NegotiationFailed")
+
+
+def _cancelled(_error: RequestCancelled, name: str, _agent: str) -> Failure:
+    return Failure(Status.INTERRUPTED, name, "cancelled", cause="RequestCancelled")
+
+
+def _limited(error: RateLimited, name: str, _agent: str) -> Failure:
+    wait = f"Try again in {error.retry_after:g} s" if error.retry_after is not None else "Try again later"
+    return Failure(Status.FAILED, name, f"too much, too fast: {error.message}", advice=wait, cause="RateLimited")
+
+
+def _refused(error: RequestError, name: str, _agent: str) -> Failure:
+    details = error.data
+    more = ""
+    if isinstance(details, dict):
+        said, kept = details.get("details") or details.get("message"), details.get("correlationId")
+        more = f": {said}" if isinstance(said, str) else f"; its log has the reason under {kept}" if kept else ""
+    elif isinstance(details, str):
+        more = f": {details}"
+    message = f"the agent answered with an error: {error.message} ({error.code}){more}"
+    return Failure(Status.FAILED, name, message, cause=type(error).__name__)
+
+
+def _local(error: LocalProtocolError, name: str, _agent: str) -> Failure:
+    return Failure(Status.FAILED, name, str(error), cause="LocalProtocolError")
+
+
+# The first row that fits counts.
+_ROWS: tuple[tuple[Any, Any], ...] = (
+    (UnknownAgent, _unknown),
+    (UntrustedFile, _untrusted),
+    (DownloadError, _download),
+    ((ConfigError, RegistryError, RulesFileError, FleetFailed), _config),
+    ((DeadlineExceeded, CallTimeout), _late),
+    (AuthRequired, _login),
+    (ConnectFailed, _not_started),
+    (ConnectionLost, _lost),
+    (NegotiationFailed, _disagreed),
+    (RequestCancelled, _cancelled),
+    (RateLimited, _limited),
+    (RequestError, _refused),
+    (LocalProtocolError, _local),
+)

@@ -1,0 +1,89 @@
+"""The first word of the line: which verb is meant. Nothing of a verb is imported before it is chosen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from accord.version import VERSION
+
+__all__ = ["main"]
+
+VERBS = {
+    "run": "say one thing to an agent and show what it does",
+    "chat": "talk to an agent, full screen",
+    "agents": "the agents that are known here: ls, info, add, rm, login, doctor",
+    "sessions": "conversations from before: ls, show, resume, fork, rm, export",
+    "agent": "the built-in coding agent on stdio: what editors start",
+}
+LATER = ("check", "tap", "replay", "inspect", "serve", "bridge", "proxy")
+
+HELP = """\
+usage: accord VERB ...
+
+Run any agent that speaks the Agent Client Protocol.
+
+{verbs}
+
+AGENT is a name from acp.json (see: accord agents), `demo` for the built-in agent that needs no key, `default`, or,
+at the end of the line, a command behind `--`.
+
+to copy:
+  accord run demo "what is in README.md"
+  accord run "explain this repository" -- gemini --acp
+  accord chat demo
+  accord VERB --help
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the line says; the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        status = _main(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from accord.cli.complaint import silence  # noqa: PLC0415 - not for `--version`
+
+        # Nobody reads any more, which is no error: `accord agents | head -1`.
+        silence()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _main(words: list[str]) -> int:
+    verb = words[0] if words else "--help"
+    if verb in {"--version", "-V"}:
+        sys.stdout.write(f"accord {VERSION}\n")
+        return 0
+    if verb in {"--help", "-h", "help"}:
+        verbs = "\n".join(f"  {name:<9} {what}" for name, what in VERBS.items())
+        sys.stdout.write(HELP.format(verbs=verbs))
+        return 0
+    from accord.cli.status import Failure, UsageFailure  # noqa: PLC0415 - not for `--version`
+
+    try:
+        if verb in LATER:
+            raise UsageFailure(f"accord {verb} comes later: this version does not have it")
+        if verb not in VERBS:
+            advice = f"The verb comes first, one of: {', '.join(VERBS)}"
+            raise UsageFailure(f"there is no verb {verb!r}", advice=advice)
+        return _run(verb, words[1:])
+    except Failure as failure:
+        from accord.cli.complaint import complain  # noqa: PLC0415 - only when something is wrong
+
+        complain(failure)
+        return failure.status
+
+
+def _run(verb: str, words: list[str]) -> int:
+    from importlib import import_module  # noqa: PLC0415 - not for `--version`
+
+    if verb != "agent":
+        # Whoever runs an agent by an editor wants its log; whoever types wants the one line.
+        import_module("accord.cli.logs").direct_logs()
+    room = import_module(f"accord.cli.verbs.{verb}")
+    status: int = room.run(words)
+    return status

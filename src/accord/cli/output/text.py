@@ -1,0 +1,310 @@
+"""For people: plan, tool calls, diffs, what the agent says, what it cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from accord.cli.book import PREFIXES
+from accord.cli.output.interface import Ending, Opening, Output
+from accord.cli.permission import Verdict
+from accord.cli.question import subject_lines
+from accord.cli.show.block import block_text, blocks_text, raw
+from accord.cli.show.line import Span, clipped, duration, line_of
+from accord.cli.show.plan import plan_lines
+from accord.cli.show.safe import safe_line
+from accord.cli.show.screen import Screen
+from accord.cli.show.tool import about, headline, tool_lines
+from accord.cli.show.usage import usage_words
+from accord.cli.status import Failure
+from accord.client import ClientSession, PermissionQuestion
+from accord.protocol.model import UNSET
+from accord.session.entry import ToolCall
+from accord.session.event import (
+    CompactionChanged,
+    ConfigChanged,
+    Event,
+    MessageChanged,
+    MessageChunk,
+    ModeChanged,
+    Noticed,
+    PlanChanged,
+    TerminalOutput,
+    ToolChanged,
+    ToolContentAdded,
+    UnknownUpdate,
+)
+from accord.session.option import Select, Toggle
+
+__all__ = ["TextOutput"]
+
+SESSION_LETTERS = 8
+THOUGHT_COLUMNS = 100
+
+
+@dataclass
+class _Seen:
+    """What was shown of a tool call."""
+
+    since: float
+    head: bool = False
+    over: bool = False
+
+
+class TextOutput(Output):
+    """Writes to a screen what happens, once it is known how it went."""
+
+    progress_is_shown = True
+
+    def __init__(self, screen: Screen, clock: Callable[[], float] = time.monotonic) -> None:
+        self._screen = screen
+        self._clock = clock
+        self._opening: Opening | None = None
+        self._tools: dict[str, _Seen] = {}
+        self._plans: dict[str, list[str]] = {}
+        self._thought: list[str] = []
+        self._speaking: tuple[str, str | None] | None = None
+        self._settings: dict[str, Any] = {}
+        self.doing = "starting"
+        """What goes on, for the line of progress."""
+
+    # --- the session
+
+    @property
+    def _session(self) -> ClientSession:
+        if self._opening is None:
+            raise RuntimeError("nothing happens before a session is opened")
+        return self._opening.session
+
+    def opened(self, opening: Opening) -> None:
+        """The first line."""
+        self._opening = opening
+        agent, session = opening.agent, opening.session
+        info = agent.info
+        name = opening.target.entry.name if info is None or not opening.target.is_command else info.name
+        who = safe_line(f"{name} {'' if info is None else info.version}")
+        words = [who, agent.edition or "", f"session {_short(session.id)}"]
+        if opening.name:
+            words.append(safe_line(opening.name))
+        if opening.resumed:
+            words.append("resumed")
+        self._screen.line([Span(" · ".join(word for word in words if word), "dim")])
+        self._screen.flush()
+        self._settings = _values(session)
+        self.doing = "working"
+
+    def ended(self, ending: Ending) -> None:
+        """The last line."""
+        self._leave()
+        words = [ending.stop_reason, duration(ending.seconds), *usage_words(ending.usage)]
+        if self._opening is not None:
+            words.append(f"go on: {self._opening.target.go_on('…')}")
+        self._screen.line([Span(" · ".join(words), "dim")])
+        self._screen.flush()
+
+    def failed(self, failure: Failure) -> None:  # noqa: ARG002 - that is said on stderr
+        """What was begun is ended, so that the reason stands on a line of its own."""
+        if self._opening is not None:
+            self._leave()
+        self._screen.end_line()
+        self._screen.flush()
+
+    def step_aside(self) -> None:
+        """End the line that is being written."""
+        self._screen.end_line()
+        self._screen.flush()
+
+    def _leave(self) -> None:
+        self._leave_thought()
+        for id_, call in self._session.transcript.tool_calls.items():
+            if id_ in self._tools and not self._tools[id_].over:
+                self._finish(call, self._tools[id_])
+
+    def respawned(self, reason: str) -> None:
+        """Said aloud."""
+        self._screen.line([Span(f"the agent was lost and started again: {safe_line(reason)}", "yellow")])
+        self._screen.flush()
+
+    def noise(self, text: str) -> None:
+        """Flagged, so that nobody takes it for an answer."""
+        self._note("noise", clipped(safe_line(text), THOUGHT_COLUMNS), "yellow")
+        self._screen.flush()
+
+    def judged(self, verdict: Verdict) -> None:
+        """What was decided without the user; the user knows the rest."""
+        if verdict.by == "user":
+            return
+        allowed = verdict.option is not None and verdict.option.kind.startswith("allow")
+        self._show(verdict.question)
+        why = {"rule": f"by the rule: {verdict.rule}", "policy": "by the config's policy"}.get(
+            verdict.by, "nobody can be asked, and no rule allows it"
+        )
+        word = "allowed" if allowed else "denied"
+        self._screen.line([Span(f"    {word}: {safe_line(why)}", "dim" if allowed else "yellow")])
+        self._screen.flush()
+
+    def shows(self, question: PermissionQuestion) -> bool:
+        """On the same screen: the call as it stands."""
+        self._leave_thought()
+        self._screen.end_line()
+        if not self._screen.is_terminal:
+            return False
+        self._show(question)
+        self._screen.flush()
+        return True
+
+    def _show(self, question: PermissionQuestion) -> None:
+        call = question.tool
+        if call is None or question.command is not None or question.description:
+            self._screen.lines(subject_lines(question))
+        elif not self._seen(call.id).head:
+            self._screen.lines(
+                [headline(call, self._session.cwd), *tool_lines(call, self._session.transcript.terminals)]
+            )
+        if call is not None:
+            self._seen(call.id).head = True
+
+    # --- what happens
+
+    def happened(self, event: Event) -> None:
+        """Show it, if it is to be seen."""
+        show = self._SHOWN.get(type(event))
+        if show is not None:
+            show(self, event)
+            self._screen.flush()
+
+    def _chunk(self, event: MessageChunk) -> None:
+        if event.speaker == "user":
+            return
+        if event.speaker == "thought":
+            self._speaking = None
+            self._thought.append(block_text(event.block))
+            self.doing = "thinking"
+            return
+        self._leave_thought()
+        self._speak(event.id)
+        self._screen.text(block_text(event.block))
+
+    def _message(self, event: MessageChanged) -> None:
+        if event.content is UNSET or not event.content or event.speaker == "user":
+            return
+        self._leave_thought()
+        text = blocks_text(event.content)
+        if event.speaker == "thought":
+            self._thought.append(text)
+            self._leave_thought()
+            return
+        self._speak(event.id)
+        self._screen.text(text)
+
+    def _speak(self, message_id: str | None) -> None:
+        """Another message begins on a line of its own."""
+        if self._speaking != ("agent", message_id):
+            self._screen.end_line()
+            self._speaking = ("agent", message_id)
+            self.doing = "working"
+
+    def _leave_thought(self) -> None:
+        if self._thought:
+            first = safe_line("".join(self._thought))
+            self._thought = []
+            self._note("think", clipped(first, THOUGHT_COLUMNS), "dim")
+
+    def _tool(self, event: ToolChanged | ToolContentAdded) -> None:
+        call = self._session.transcript.tool_calls.get(event.id)
+        if call is None:
+            return
+        self._leave_thought()
+        self._speaking = None
+        seen = self._seen(call.id)
+        if seen.over:
+            return
+        if call.finished:
+            self._finish(call, seen)
+            self.doing = "working"
+        else:
+            self.doing = f"{call.kind}: {about(call, self._session.cwd)}"
+
+    def _seen(self, id_: str) -> _Seen:
+        return self._tools.setdefault(id_, _Seen(self._clock()))
+
+    def _finish(self, call: ToolCall, seen: _Seen) -> None:
+        seen.over = True
+        diffs = not seen.head
+        if not seen.head or call.status != "completed":
+            seconds = self._clock() - seen.since
+            self._screen.line(headline(call, self._session.cwd, seconds))
+        seen.head = True
+        self._screen.lines(tool_lines(call, self._session.transcript.terminals, diffs=diffs))
+
+    def _terminal(self, event: TerminalOutput) -> None:
+        terminal = self._session.transcript.terminals.get(event.id)
+        if terminal is not None and terminal.command:
+            self.doing = f"run: {safe_line(terminal.command)}"
+
+    def _plan(self, event: PlanChanged) -> None:
+        self._leave_thought()
+        steps = [entry.content for entry in event.entries]
+        if steps != self._plans.get(event.id):
+            self._speaking = None
+            self._plans[event.id] = steps
+            self._screen.lines(plan_lines(event.entries, self._screen.columns))
+        now = next((entry.content for entry in event.entries if entry.status == "in_progress"), None)
+        if now is not None:
+            self.doing = safe_line(now)
+
+    def _config(self, _event: ConfigChanged) -> None:
+        now = _values(self._session)
+        for name, value in now.items():
+            if name in self._settings and self._settings[name] != value:
+                self._note("set", f"{safe_line(name)} = {safe_line(str(value))}", "cyan")
+        self._settings = now
+
+    def _mode(self, event: ModeChanged) -> None:
+        self._note("mode", safe_line(event.mode), "cyan")
+        self._settings = _values(self._session)
+
+    def _notice(self, event: Noticed) -> None:
+        text = event.title if not event.description else f"{event.title}: {event.description}"
+        style = {"error": "red", "warning": "yellow"}.get(event.severity, "")
+        self._note(safe_line(event.severity), safe_line(text), style)
+
+    def _compaction(self, event: CompactionChanged) -> None:
+        if event.status != "in_progress":
+            error = event.error if isinstance(event.error, str) else ""
+            self._note("compact", safe_line(f"the context was compacted: {event.status} {error}"), "dim")
+        else:
+            self.doing = "compacting the context"
+
+    def _unknown(self, event: UnknownUpdate) -> None:
+        self._note(safe_line(event.tag), safe_line(raw(event.payload)), "dim")
+
+    def _note(self, word: str, text: str, style: str) -> None:
+        self._speaking = None
+        self._screen.line(line_of("  ", Span(f"{word:<5}", "cyan"), Span(f" {text}", style)))
+
+    _SHOWN: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
+        MessageChunk: _chunk,
+        MessageChanged: _message,
+        ToolChanged: _tool,
+        ToolContentAdded: _tool,
+        TerminalOutput: _terminal,
+        PlanChanged: _plan,
+        ConfigChanged: _config,
+        ModeChanged: _mode,
+        Noticed: _notice,
+        CompactionChanged: _compaction,
+        UnknownUpdate: _unknown,
+    }
+
+
+def _short(session_id: str) -> str:
+    for prefix in PREFIXES:
+        session_id = session_id.removeprefix(prefix)
+    return safe_line(session_id[:SESSION_LETTERS])
+
+
+def _values(session: ClientSession) -> dict[str, Any]:
+    return {each.id: each.value for each in session.options if isinstance(each, Select | Toggle)}

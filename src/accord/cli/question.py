@@ -1,0 +1,200 @@
+"""What an agent asks its user, at the terminal: with the agent's own options, or field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from accord.cli.show.diff import diff_lines
+from accord.cli.show.line import Line, Span, line_of
+from accord.cli.show.safe import safe_line, safe_text
+from accord.cli.show.tool import about, headline, tool_lines
+from accord.cli.terminal import Terminal
+from accord.client import FormQuestion, PermissionQuestion, UrlQuestion
+from accord.client.question import ElicitAnswer
+from accord.session.option import PermissionOption
+from accord.session.tool import Diff
+
+__all__ = ["Questions", "keys_of", "subject_lines"]
+
+KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
+TAKEN = frozenset({"v"})
+
+
+def keys_of(options: Sequence[PermissionOption]) -> dict[str, PermissionOption]:
+    """A key for each option: a letter for the kinds that everybody knows, a number for the rest."""
+    keys: dict[str, PermissionOption] = {}
+    for number, option in enumerate(options, 1):
+        letter = KEYS.get(option.kind, "")
+        keys[letter if letter and letter not in keys else str(number)] = option
+    return keys
+
+
+def subject_lines(question: PermissionQuestion) -> list[Line]:
+    """What a question is about."""
+    lines: list[Line] = []
+    cwd = question.session.cwd
+    if question.tool is not None:
+        lines += [headline(question.tool, cwd), *tool_lines(question.tool, question.session.transcript.terminals)]
+    if question.command is not None:
+        lines.append(line_of("  ", Span("run  ", "cyan"), f" {safe_line(question.command.command)}"))
+    if question.description:
+        lines += [line_of(f"    {line}") for line in safe_text(question.description).splitlines()]
+    return lines
+
+
+def _sentence(question: PermissionQuestion) -> str:
+    tool, title = question.tool, safe_line(question.title)
+    if question.command is not None or tool is None:
+        return title if title.endswith("?") else f"allow: {title}?"
+    what = about(tool, question.session.cwd)
+    if tool.kind in {"edit", "delete", "read", "move"}:
+        words = {"edit": "edit", "delete": "deletion", "read": "reading", "move": "move"}
+        return f"allow the {words[tool.kind]} of {what}?"
+    if tool.kind == "execute":
+        return f"allow to run {what}?"
+    return title if title.endswith("?") else f"allow: {title}?"
+
+
+class Questions:
+    """The answers of somebody at the terminal.
+
+    `shown` says whether what a question is about is on the same screen already.
+    """
+
+    def __init__(self, terminal: Terminal, shown: Callable[[PermissionQuestion], bool]) -> None:
+        self._terminal = terminal
+        self._shown = shown
+
+    async def permission(self, question: PermissionQuestion) -> PermissionOption | None:
+        """The option that the user takes; None to dismiss the question."""
+        async with self._terminal.floor():
+            if not self._shown(question):
+                self._terminal.show(subject_lines(question))
+            keys = keys_of(question.options)
+            diffs = [item for item in question.tool.content if isinstance(item, Diff)] if question.tool else []
+            offered = [f"[{key}] {safe_line(option.name)}" for key, option in keys.items()]
+            if diffs:
+                offered.append("[v] whole diff")
+            prompt = f"  {_sentence(question)}  {'  '.join(offered)} > "
+            while True:
+                answer = await self._terminal.ask(prompt)
+                if answer is None:
+                    return question.reject()
+                if answer.lower() == "v" and diffs:
+                    self._terminal.show(line for diff in diffs for line in diff_lines(diff))
+                    continue
+                option = keys.get(answer.lower()) or _meant(answer, question.options)
+                if option is not None:
+                    return option
+                self._terminal.say(f"  one of: {', '.join([*keys, *(['v'] if diffs else [])])}", "dim")
+
+    async def elicit(self, question: FormQuestion | UrlQuestion) -> ElicitAnswer:
+        """What the user fills in, or whether the address was visited."""
+        async with self._terminal.floor():
+            self._terminal.say(f"  {safe_line(question.message)}", "bold")
+            if isinstance(question, FormQuestion):
+                return await self._form(question.schema)
+            self._terminal.say(f"  {safe_line(question.url)}", "cyan")
+            answer = await self._terminal.ask("  open it in your browser; done?  [y] yes  [n] no > ")
+            return "cancel" if answer is None else answer.lower() in {"y", "yes"}
+
+    async def _form(self, schema: dict[str, Any]) -> ElicitAnswer:
+        values: dict[str, Any] = {}
+        fields = schema.get("properties")
+        required = schema.get("required") or []
+        for name, field in (fields if isinstance(fields, dict) else {}).items():
+            known = field if isinstance(field, dict) else {}
+            while True:
+                answer = await self._terminal.ask(_field_prompt(name, known, needed=name in required))
+                if answer is None:
+                    return "cancel"
+                try:
+                    value = _field_value(answer, known, needed=name in required)
+                except ValueError as error:
+                    self._terminal.say(f"  {error}", "dim")
+                    continue
+                if value is not None:
+                    values[name] = value
+                break
+        return values
+
+    async def yes(self, prompt: str) -> bool:
+        """A plain yes or no."""
+        async with self._terminal.floor():
+            answer = await self._terminal.ask(f"{prompt}  [y] yes  [n] no > ")
+            return answer is not None and answer.lower() in {"y", "yes"}
+
+    async def choose(self, title: str, choices: Sequence[tuple[str, str]]) -> str | None:
+        """One of several, by number or by id."""
+        async with self._terminal.floor():
+            self._terminal.say(title, "bold")
+            for number, (id_, name) in enumerate(choices, 1):
+                self._terminal.say(f"  [{number}] {safe_line(name)} ({safe_line(id_)})")
+            while True:
+                answer = await self._terminal.ask("which? > ")
+                if answer is None or not answer:
+                    return None
+                for number, (id_, _) in enumerate(choices, 1):
+                    if answer in {str(number), id_}:
+                        return id_
+
+
+def _meant(answer: str, options: Sequence[PermissionOption]) -> PermissionOption | None:
+    """The option whose name or id was typed."""
+    return next(
+        (option for option in options if answer and answer.lower() in {option.id.lower(), option.name.lower()}), None
+    )
+
+
+def _field_prompt(name: str, field: dict[str, Any], *, needed: bool) -> str:
+    parts = [safe_line(str(field.get("title") or name))]
+    if isinstance(field.get("description"), str):
+        parts.append(f"({safe_line(field['description'])})")
+    choices = _choices(field)
+    if choices:
+        parts.append(f"one of {', '.join(map(safe_line, choices))}")
+    elif field.get("type") == "boolean":
+        parts.append("yes or no")
+    if "default" in field:
+        parts.append(f"[{safe_line(json.dumps(field['default'], ensure_ascii=False))}]")
+    elif not needed:
+        parts.append("[leave out]")
+    return f"  {' '.join(parts)} > "
+
+
+def _choices(field: dict[str, Any]) -> list[str]:
+    listed = field.get("enum")
+    if isinstance(listed, list):
+        return [str(each) for each in listed]
+    return [str(each["const"]) for each in field.get("oneOf") or () if isinstance(each, dict) and "const" in each]
+
+
+def _field_value(answer: str, field: dict[str, Any], *, needed: bool) -> Any:
+    """The value that was typed; None to leave the field out.
+
+    Raises:
+        ValueError: It cannot be that.
+    """
+    if not answer:
+        if "default" in field:
+            return field["default"]
+        if needed:
+            raise ValueError("this one is needed")
+        return None
+    choices = _choices(field)
+    if field.get("type") == "array":
+        return [each.strip() for each in answer.split(",") if each.strip()]
+    if choices and answer not in choices:
+        raise ValueError(f"one of {', '.join(choices)}")
+    return _READERS.get(str(field.get("type")), str)(answer)
+
+
+def _yes_or_no(answer: str) -> bool:
+    if answer.lower() not in {"y", "yes", "true", "n", "no", "false"}:
+        raise ValueError("yes or no")
+    return answer.lower() in {"y", "yes", "true"}
+
+
+_READERS: dict[str, Callable[[str], Any]] = {"boolean": _yes_or_no, "integer": int, "number": float}

@@ -1,0 +1,1 @@
+"""How a conversation looks in lines of text: tool calls, diffs, plans, commands, costs."""

@@ -1,0 +1,161 @@
+"""Where lines go: with colours on a terminal, plain everywhere else; and a line of progress that leaves no trace."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TextIO
+
+from accord.cli.show.line import Line, Span, clipped
+from accord.cli.show.safe import safe_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Progress", "Screen", "columns_of", "has_colours", "is_terminal"]
+
+STYLES = {"dim": "dim", "bold": "bold", "red": "red", "green": "green", "yellow": "yellow", "cyan": "cyan"}
+COLUMNS = 80
+ERASE = "\r\x1b[2K"
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody looks at it, or types into it."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
+def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Colours are for terminals, and for people who have not said no (https://no-color.org)."""
+    return is_terminal(stream) and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+
+
+def columns_of(stream: TextIO) -> int:
+    """How wide it is; what is no terminal has 80 columns."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or COLUMNS
+    except (OSError, ValueError):
+        return COLUMNS
+
+
+class Progress:
+    """The line that says what goes on, on stderr; nothing where that is no terminal."""
+
+    def __init__(self, stream: TextIO, *, shown: bool) -> None:
+        self._stream = stream
+        self._shown = shown and is_terminal(stream) and os.environ.get("TERM") != "dumb"
+        self._turns = 0
+        self._is_there = False
+        self.is_held = False
+        """While somebody else writes on the same screen."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is such a line at all."""
+        return self._shown
+
+    def say(self, text: str) -> None:
+        """Show it anew."""
+        if not self._shown or self.is_held:
+            return
+        self._turns += 1
+        mark = SPINNER[self._turns % len(SPINNER)]
+        line = clipped(f"{mark} {text}", columns_of(self._stream) - 1)
+        self._stream.write(f"{ERASE}{line}")
+        self._stream.flush()
+        self._is_there = True
+
+    def stop(self) -> None:
+        """Take it away for good."""
+        self.erase()
+        self._shown = False
+
+    def erase(self) -> None:
+        """Take it away."""
+        if self._is_there:
+            self._stream.write(ERASE)
+            self._stream.flush()
+            self._is_there = False
+
+
+class Screen:
+    """Lines and running text to one stream. The progress line is taken away before anything is written."""
+
+    def __init__(self, stream: TextIO, progress: Progress, *, colours: bool) -> None:
+        self._stream = stream
+        self._progress = progress
+        self._console = _console(stream) if colours else None
+        self._middle = False
+
+    @property
+    def columns(self) -> int:
+        """How wide it is."""
+        return columns_of(self._stream)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether somebody looks at it."""
+        return is_terminal(self._stream)
+
+    def line(self, line: Line) -> None:
+        """Write a line; running text before it is ended first."""
+        self._progress.erase()
+        self.end_line()
+        self._write([*line, Span("\n")])
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        """Write several."""
+        for line in lines:
+            self.line(line)
+
+    def text(self, text: str, style: str = "") -> None:
+        """Write running text."""
+        text = safe_text(text)
+        if text:
+            self._progress.erase()
+            self._write([Span(text, style)])
+            self._middle = not text.endswith("\n")
+            # A line of progress would write over it.
+            self._progress.is_held = self._middle
+
+    def end_line(self) -> None:
+        """End running text."""
+        if self._middle:
+            self._middle = self._progress.is_held = False
+            self._write([Span("\n")])
+
+    def forget_line(self) -> None:
+        """Somebody else has ended the line: the user, with the return key."""
+        self._middle = self._progress.is_held = False
+
+    def flush(self) -> None:
+        """Let it be seen."""
+        self._stream.flush()
+
+    def _write(self, line: Line) -> None:
+        if self._console is None:
+            self._stream.write("".join(span.text for span in line))
+            return
+        from rich.text import Text  # noqa: PLC0415 - only where there are colours
+
+        text = Text(end="")
+        for span in line:
+            text.append(span.text, STYLES.get(span.style))
+        self._console.print(text, end="", soft_wrap=True)
+
+
+def _console(stream: TextIO) -> Console | None:
+    try:
+        from rich.console import Console  # noqa: PLC0415 - only where there are colours
+    except ImportError:  # the extra `cli` is not installed: plain is fine
+        return None
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
+
+
+def stdout_screen(progress: Progress) -> Screen:
+    """The screen of this process."""
+    return Screen(sys.stdout, progress, colours=has_colours(sys.stdout, os.environ))

@@ -1,0 +1,98 @@
+"""A tool call as lines: what it does to what, how it went, and what a person wants to see of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+
+from accord.cli.show.block import block_text, raw
+from accord.cli.show.diff import INDENT, changed, diff_lines
+from accord.cli.show.line import OUTCOME_COLUMN, Line, Span, clipped, duration, line_of, width
+from accord.cli.show.safe import safe_line, without_escapes
+from accord.protocol.model import Unknown
+from accord.session.entry import Terminal, ToolCall
+from accord.session.tool import Diff, Shown, TerminalView
+
+__all__ = ["Lookup", "about", "headline", "place_of", "tool_lines"]
+
+WORDS = {"execute": "run", "switch_mode": "mode", "other": "tool"}
+STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow"}
+OUTCOMES = {"completed": "ok"}
+DIFF_LINES = 12
+OUTPUT_LINES = 10
+ABOUT_COLUMNS = 100
+
+Lookup = Mapping[str, Terminal]
+
+
+def place_of(path: str, cwd: str) -> str:
+    """A path as somebody in the directory calls it."""
+    place = PurePath(path)
+    if place.is_absolute() and place.is_relative_to(cwd):
+        return str(place.relative_to(cwd)) or "."
+    return path
+
+
+def about(call: ToolCall, cwd: str) -> str:
+    """What a call is about: the files where that says it all, otherwise its title."""
+    places = [
+        place_of(location.path, cwd) + (f":{location.line}" if (location.line or 1) > 1 else "")
+        for location in call.locations
+    ]
+    for item in call.content:
+        if isinstance(item, Diff) and not places:
+            places = [place_of(change.path, cwd) for change in item.changes]
+    if call.kind in {"read", "edit", "delete", "move"} and places:
+        return safe_line(", ".join(dict.fromkeys(places)))
+    return safe_line(call.title or call.name or call.id)
+
+
+def headline(call: ToolCall, cwd: str, seconds: float | None = None) -> Line:
+    """The line of a call; with `seconds` it says also how it ended, and how long it took."""
+    what = clipped(about(call, cwd), ABOUT_COLUMNS)
+    counts = [changed(item) for item in call.content if isinstance(item, Diff)]
+    spans = line_of("  ", Span(f"{WORDS.get(call.kind, safe_line(call.kind)):<5}", "cyan"), f" {what}")
+    if counts:
+        spans.append(Span(f"   {counts[-1]}", "dim"))
+    if seconds is not None:
+        used = sum(width(span.text) for span in spans)
+        outcome = OUTCOMES.get(call.status, safe_line(call.status))
+        spans.append(Span(" " * max(2, OUTCOME_COLUMN - used)))
+        spans.append(Span(f"{outcome:<4}", STYLES.get(call.status, "yellow")))
+        spans.append(Span(f" {duration(seconds)}", "dim"))
+    return spans
+
+
+def tool_lines(call: ToolCall, terminals: Lookup, *, diffs: bool = True) -> Iterator[Line]:
+    """What is worth seeing of its results: changes of files, what commands printed, why it failed."""
+    for item in call.content:
+        match item:
+            case Diff():
+                if diffs:
+                    yield from diff_lines(item, DIFF_LINES)
+            case TerminalView():
+                yield from _terminal_lines(terminals.get(item.terminal_id))
+            case Shown():
+                if call.status == "failed" or call.kind == "execute":
+                    yield from _last_lines(block_text(item.block))
+            case Unknown():
+                yield line_of(INDENT, raw(item.payload))
+
+
+def _terminal_lines(terminal: Terminal | None) -> Iterator[Line]:
+    if terminal is None:
+        return
+    yield from _last_lines(terminal.text)
+    ended = terminal.exit
+    if ended is not None and ended.signal is not None:
+        yield line_of(Span(f"{INDENT}ended by {safe_line(ended.signal)}", "red"))
+    elif ended is not None and ended.code:
+        yield line_of(Span(f"{INDENT}exit status {ended.code}", "red"))
+
+
+def _last_lines(text: str) -> Iterator[Line]:
+    lines = without_escapes(text).strip("\n").splitlines()
+    if len(lines) > OUTPUT_LINES:
+        yield line_of(Span(f"{INDENT}… {len(lines) - OUTPUT_LINES} lines before", "dim"))
+    for line in lines[-OUTPUT_LINES:]:
+        yield line_of(Span(f"{INDENT}{line.rstrip()}", "dim"))

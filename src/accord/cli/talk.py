@@ -1,0 +1,293 @@
+"""An agent that is started for one line, and its session: found or made, set as wished, noted for the next time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from accord.cli.book import Book
+from accord.cli.fault import failure_of, phase
+from accord.cli.show.safe import safe_line
+from accord.cli.status import Failure, Status
+from accord.cli.target import Target
+from accord.cli.wish import Wish
+from accord.client import ClientSession, Deadlines, RemoteAgent
+from accord.client.question import ElicitCallback, PermissionCallback
+from accord.config import Record, connect_to, load_mcp
+from accord.config.opening import deadlines_of
+from accord.errors import AccordError, AuthRequired, DeadlineExceeded, RequestCancelled, TransportError
+from accord.session.ask import McpServer
+from accord.session.mode import mode_option
+from accord.session.option import Select, Toggle
+
+__all__ = ["Opened", "StderrTail", "Talk", "capped", "talking", "within"]
+
+T = TypeVar("T")
+TAIL_BYTES = 16 * 1024
+SETTLE_SECONDS = 30.0
+
+
+class StderrTail:
+    """The end of what an agent writes to its stderr."""
+
+    def __init__(self) -> None:
+        self._tail = bytearray()
+
+    def __call__(self, data: bytes) -> None:
+        """The next piece."""
+        self._tail += data
+        del self._tail[:-TAIL_BYTES]
+
+    @property
+    def text(self) -> str:
+        """The end, as text."""
+        return self._tail.decode("utf-8", "replace").strip()
+
+
+def capped(deadlines: Deadlines, timeout: float | None) -> Deadlines:
+    """The deadlines where no phase may take longer than `timeout`."""
+    if timeout is None:
+        return deadlines
+
+    def least(seconds: float | None) -> float:
+        return timeout if seconds is None else min(seconds, timeout)
+
+    return Deadlines(
+        least(deadlines.start), least(deadlines.first), least(deadlines.idle), least(deadlines.turn),
+        least(deadlines.cancel),
+    )  # fmt: skip
+
+
+async def within(seconds: float | None, name: str, work: Awaitable[T]) -> T:
+    """The result of something that is no turn.
+
+    Raises:
+        DeadlineExceeded: It took too long.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except TimeoutError as error:
+        if isinstance(error, AccordError):
+            raise
+        raise DeadlineExceeded(name, seconds or 0.0) from None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A session, and whether it is from before; `name` is what the user calls it."""
+
+    session: ClientSession
+    resumed: bool
+    name: str | None
+
+
+@contextlib.asynccontextmanager
+async def talking(
+    target: Target,
+    wish: Wish,
+    *,
+    permission: PermissionCallback | None = None,
+    elicit: ElicitCallback | None = None,
+    observers: Sequence[Callable[[Any, bytes | bytearray], None]] = (),
+    on_respawn: Callable[[Exception], None] = lambda _: None,
+    **options: Any,
+) -> AsyncIterator[Talk]:
+    """Start the agent; when the block is left it is gone.
+
+    Raises:
+        Failure: It did not come up, or whatever went wrong inside; with the end of the agent's stderr.
+    """
+    tail = StderrTail()
+    try:
+        deadlines = capped(deadlines_of(target.entry), wish.timeout)
+        chosen = {name: value for name in ("edition", "framing") if (value := getattr(wish, name)) is not None}
+        with phase("start", target.typed):
+            agent = connect_to(
+                target.entry,
+                permission=permission,
+                elicit=elicit,
+                terminal_login=True,
+                deadlines=deadlines,
+                env={**target.entry.env, **wish.env},
+                stderr=tail,
+                observers=observers,
+                **{**chosen, **options},
+            )
+            await agent.open()
+        agent.on_respawn = on_respawn
+        try:
+            yield Talk(agent, target, wish, deadlines)
+        finally:
+            await agent.close()
+    except Failure as failure:
+        failure.agent_stderr = failure.agent_stderr or tail.text
+        raise
+
+
+class Talk:
+    """One agent that runs."""
+
+    def __init__(self, agent: RemoteAgent, target: Target, wish: Wish, deadlines: Deadlines) -> None:
+        self.agent = agent
+        self.target = target
+        self.wish = wish
+        self.deadlines = deadlines
+        self._seconds = deadlines.start or SETTLE_SECONDS
+
+    async def open_session(self, book: Book, record: Record | None = None) -> Opened:
+        """The session of a `record`, or the last one, or the one of a name, or a new one; noted, and set as wished.
+
+        Raises:
+            Failure: There is no such session, or the agent does not open it.
+        """
+        servers, roots = self.servers(), self.roots()
+        record = record or await self._wanted(book)
+        if record is None:
+            with phase("session", self.target.typed):
+                made = self.agent.new_session(Path.cwd(), roots=roots, servers=servers)
+                session = await within(self._seconds, "session", made)
+            opened = Opened(session, resumed=False, name=self.wish.session)
+        else:
+            session = await self.reopen(record, servers=servers, roots=roots)
+            opened = Opened(session, resumed=True, name=record.name)
+        book.note(self.target.key, opened.session.id, opened.session.cwd, name=opened.name, title=opened.session.title)
+        await self.settle(opened.session)
+        return opened
+
+    async def reopen(
+        self, record: Record, *, servers: Sequence[McpServer] = (), roots: Sequence[str] = (), replay: bool = False
+    ) -> ClientSession:
+        """A session from before, with its conversation or without.
+
+        Raises:
+            Failure: The agent does not have it any more, or cannot go on with sessions.
+        """
+        opening = self.agent.load_session if replay else self.agent.resume_session
+        with phase("session", self.target.typed):
+            try:
+                made = opening(record.session_id, record.cwd, roots=roots, servers=servers)
+                return await within(self._seconds, "session", made)
+            except (AuthRequired, RequestCancelled, TransportError, DeadlineExceeded):
+                raise
+            except AccordError as error:
+                # Whatever words an agent has for it: it does not go on with this session.
+                told = failure_of(error, "session", self.target.typed)
+                message = f"the agent cannot go on with the session {record.session_id}: {told.message}"
+                advice = f"See: accord sessions ls {self.target.typed}"
+                raise Failure(Status.NO_SESSION, "session", message, advice=advice, cause=told.cause) from error
+
+    async def _wanted(self, book: Book) -> Record | None:
+        if self.wish.last:
+            found = book.last(self.target.key)
+            if found is None:
+                message = f"there is no session of {self.target.key} in this directory yet"
+                raise Failure(Status.NO_SESSION, "session", message, advice="Leave -c out to begin one")
+            return found
+        if self.wish.session is None:
+            return None
+        return book.named(self.wish.session, self.target.key) or await self.known(self.wish.session)
+
+    async def known(self, session_id: str) -> Record | None:
+        """A session that only the agent knows."""
+        if not self.agent.abilities.listing:
+            return None
+        with phase("session", self.target.typed):
+            async with asyncio.timeout(self._seconds):
+                async for each in self.agent.list_sessions():
+                    if each.session_id == session_id:
+                        return Record(self.target.key, session_id, each.cwd, None, each.title, 0.0, 0.0)
+        return None
+
+    def servers(self) -> list[McpServer]:
+        """The MCP servers that the line names.
+
+        Raises:
+            Failure: A file cannot be used.
+        """
+        servers: list[McpServer] = []
+        for path in self.wish.mcp:
+            with phase("config"):
+                found = load_mcp(path)
+            servers += found.servers
+            for remark in (*found.warnings, *map(str, found.skipped)):
+                sys.stderr.write(f"accord: {safe_line(remark)}\n")
+        return servers
+
+    def roots(self) -> list[str]:
+        """The further directories that the line names.
+
+        Raises:
+            Failure: One is none, or the agent takes none.
+        """
+        roots = [str(Path(each).absolute()) for each in self.wish.dirs]
+        for each in roots:
+            if not Path(each).is_dir():
+                raise Failure(Status.USAGE, "usage", f"--dir {each}: there is no such directory")
+        if roots and not self.agent.abilities.extra_roots:
+            raise Failure(Status.USAGE, "session", "this agent takes no further directories", advice="Leave --dir out")
+        return roots
+
+    # --- settings
+
+    async def settle(self, session: ClientSession) -> None:
+        """Set what the config and the line want to be set; what only the config wants need not succeed.
+
+        Raises:
+            Failure: The line wants something that the agent does not have or does not take.
+        """
+        entry, wish = self.target.entry, self.wish
+        hints: list[tuple[str, str]] = list(entry.options.items())
+        hints += [(name, value) for name, value in (("model", entry.model), ("mode", entry.mode)) if value]
+        for name, value in hints:
+            try:
+                await self._set(session, name, value)
+            except Failure as failure:
+                sys.stderr.write(f"accord: {safe_line(entry.source)}: {safe_line(failure.line)}\n")
+        wanted = [*wish.settings]
+        wanted += [(name, value) for name, value in (("model", wish.model), ("mode", wish.mode)) if value is not None]
+        for name, value in wanted:
+            await self._set(session, name, value)
+
+    async def _set(self, session: ClientSession, name: str, value: str) -> None:
+        option = _option_of(session, name)
+        if option is None:
+            known = ", ".join(each.id for each in session.options if isinstance(each, Select | Toggle)) or "none"
+            raise Failure(Status.USAGE, "settings", f"this agent has no option {name!r}; it has: {known}")
+        setting = _value_of(option, value)
+        with phase("settings", self.target.typed):
+            await within(self._seconds, "settings", session.set_option(option.id, setting))
+
+
+def _option_of(session: ClientSession, name: str) -> Select | Toggle | None:
+    options = [each for each in session.options if isinstance(each, Select | Toggle)]
+    exact = next((each for each in options if each.id == name), None)
+    if exact is None and name == "mode":
+        exact = mode_option(session.options)
+    return exact or next((each for each in options if each.category == name), None)
+
+
+def _value_of(option: Select | Toggle, value: str) -> Any:
+    if isinstance(option, Toggle):
+        words = {
+            "on": True,
+            "true": True,
+            "yes": True,
+            "1": True,
+            "off": False,
+            "false": False,
+            "no": False,
+            "0": False,
+        }
+        if value.lower() not in words:
+            raise Failure(Status.USAGE, "settings", f"{option.id} is on or off, not {value!r}")
+        return words[value.lower()]
+    values = option.values()
+    if values and value not in values:
+        raise Failure(Status.USAGE, "settings", f"{option.id} has no value {value!r}; one of: {', '.join(values)}")
+    return value

@@ -1,0 +1,120 @@
+"""AGENT: a name from the config, the registry or the built-in one, or a command behind `--`; and who has to agree."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from accord.cli.fault import phase
+from accord.cli.show.safe import safe_line
+from accord.cli.status import Failure, Status, UsageFailure
+from accord.config import AgentEntry, Trust, UntrustedFile, find
+
+__all__ = ["Target", "approve", "noted_target", "split_agent", "target_of"]
+
+START_SECONDS = 60.0
+# How a command is noted, and typed.
+COMMAND = "-- "
+ADDRESSES = ("ws://", "wss://", "http://", "https://")
+
+
+@dataclass(frozen=True)
+class Target:
+    """An agent as the line names it. `key` is the name under which its sessions are noted."""
+
+    entry: AgentEntry
+    key: str
+    is_command: bool
+
+    @property
+    def typed(self) -> str:
+        """How it is named at the end of a line."""
+        return self.key
+
+    def go_on(self, what: str, option: str = "-c") -> str:
+        """The line that goes on with a session."""
+        if self.is_command:
+            return f'accord run {option} "{what}" {self.key}'
+        return f'accord run {self.key} {option} "{what}"'
+
+
+def split_agent(words: Sequence[str], command: Sequence[str] | None, verb: str) -> tuple[str | None, list[str]]:
+    """The agent's name, None where there is a command, and the other words.
+
+    Raises:
+        UsageFailure: Nobody is named.
+    """
+    if command is not None:
+        if not command:
+            raise UsageFailure("a command must follow --")
+        return None, list(words)
+    if not words:
+        advice = f"See: accord agents ls; or try: accord {verb} demo"
+        raise UsageFailure("name an agent, or a command behind --", advice=advice)
+    return words[0], list(words[1:])
+
+
+def target_of(name: str | None, command: Sequence[str] | None) -> Target:
+    """The agent.
+
+    Raises:
+        Failure: There is none of that name, or the config cannot be used.
+    """
+    if name is None:
+        argv = tuple(command or ())
+        entry = AgentEntry(Path(argv[0]).name, argv, "user", "the command line", start_seconds=START_SECONDS)
+        return Target(entry, f"{COMMAND}{shlex.join(argv)}", is_command=True)
+    if name.startswith(ADDRESSES):
+        raise UsageFailure(f"{name}: agents at an address come later: this version starts programs")
+    with phase("config"):
+        entry = find(name, cwd=".")
+    return Target(entry, entry.name, is_command=False)
+
+
+def noted_target(key: str) -> Target:
+    """The agent that was noted under a key."""
+    if key.startswith(COMMAND):
+        return target_of(None, shlex.split(key.removeprefix(COMMAND)))
+    return target_of(key, None)
+
+
+async def approve(target: Target, *, trust: bool, yes: Callable[[str], Awaitable[bool]] | None) -> Target:
+    """The target, ready to be started: its file trusted, its program installed.
+
+    `yes` asks the user; None where nobody can be asked.
+
+    Raises:
+        Failure: The user does not agree, or cannot be asked, or the program cannot be had.
+    """
+    entry = target.entry
+    if entry.needs_trust:
+        await _trust(entry, trust=trust, yes=yes)
+        with phase("config"):
+            entry = find(entry.name, cwd=".")
+    if entry.download is not None:
+        sys.stderr.write(f"accord: fetching {safe_line(entry.download.address)}\n")
+        from accord.config import install  # noqa: PLC0415 - brings a network along
+
+        with phase("start"):
+            entry = await asyncio.to_thread(install, entry)
+    if not entry.argv:
+        raise Failure(Status.USAGE, "config", f"{entry.source}: {entry.name} has no command")
+    return replace(target, entry=entry)
+
+
+async def _trust(entry: AgentEntry, *, trust: bool, yes: Callable[[str], Awaitable[bool]] | None) -> None:
+    with phase("config"):
+        if not trust:
+            if yes is None:
+                raise UntrustedFile(entry.source, entry.argv)
+            wants = safe_line(shlex.join(entry.argv)) or "a program from a registry"
+            if not await yes(
+                f"{safe_line(entry.source)} belongs to this project and wants to run:\n  {wants}\ntrust this file?"
+            ):
+                message = f"{entry.source} is not trusted, so {entry.name} was not started"
+                raise Failure(Status.NO_AGENT, "start", message)
+        Trust().trust(entry.source, entry.sha256)

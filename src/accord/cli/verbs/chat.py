@@ -1,0 +1,159 @@
+"""`accord chat`: full screen. Everything that draws is imported when it is known that there is a screen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from accord.cli.book import Book
+from accord.cli.fault import phase
+from accord.cli.permission import Permissions
+from accord.cli.question import Questions
+from accord.cli.ruling import rules_of
+from accord.cli.show.screen import is_terminal
+from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.talk import Talk, capped
+from accord.cli.target import Target, approve, split_agent, target_of
+from accord.cli.terminal import Terminal
+from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
+from accord.cli.words import Parser, split_command
+from accord.client import ClientSession, RemoteAgent
+from accord.client.question import ElicitCallback, PermissionCallback
+from accord.config import Places, Record, connect_to, load_mcp
+from accord.config.opening import deadlines_of
+from accord.errors import LocalProtocolError
+from accord.session.ask import McpServer, SessionSummary
+
+__all__ = ["run"]
+
+USAGE = """accord chat AGENT [options]
+       accord chat [options] -- COMMAND..."""
+EXAMPLES = """\
+  accord chat demo
+  accord chat demo -c
+  accord chat gemini -s refactoring --allow read
+  accord chat -- gemini --acp
+"""
+
+
+def _parser() -> Parser:
+    parser = Parser("chat", USAGE, "Talk to an agent, full screen.", EXAMPLES)
+    parser.add_argument("words", nargs="*", metavar="AGENT", help="whom")
+    parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    add_session_options(parser)
+    add_permission_options(parser)
+    add_agent_options(parser)
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Talk until the user leaves; the exit status."""
+    before, command = split_command(arguments)
+    options = _parser().read(before)
+    name, rest = split_agent(options.words, command, "chat")
+    if rest:
+        raise UsageFailure("accord chat takes no text", advice='To say one thing: accord run AGENT "text"')
+    wish = wish_of(options)
+    target = target_of(name, command)
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        raise UsageFailure("accord chat needs a terminal", advice='Without one: accord run AGENT "text"')
+    try:
+        from accord.cli.chat.app import run_chat  # noqa: PLC0415 - brings a whole screen along
+    except ImportError as error:
+        message = f"accord chat needs a package that is not installed ({error.name})"
+        raise UsageFailure(message, advice="Type: pip install 'accord[cli]'") from error
+    target = asyncio.run(_approved(target, wish))
+    with Book() as book:
+        chat = _Chat(target, wish, book)
+        return run_chat(
+            chat.connect,
+            session=chat.session,
+            name=target.entry.name,
+            roots=chat.roots,
+            servers=chat.servers,
+            prepare=chat.prepare,
+            known=chat.known,
+            mouse=not options.no_mouse,
+        )
+
+
+async def _approved(target: Target, wish: Wish) -> Target:
+    return await approve(target, trust=wish.trust, yes=Questions(Terminal(), lambda _: False).yes)
+
+
+class _Chat:
+    """What the screen needs to know of the line."""
+
+    def __init__(self, target: Target, wish: Wish, book: Book) -> None:
+        self._target = target
+        self._wish = wish
+        self._book = book
+        self._rules = rules_of(wish.rules)
+        self._name = wish.session
+        record = self._wanted()
+        self.session = None if record is None else record.session_id
+        self.roots = [str(Path(each).absolute()) for each in wish.dirs]
+        self.servers: list[McpServer] = []
+        for path in wish.mcp:
+            with phase("config"):
+                self.servers += load_mcp(path).servers
+
+    def _wanted(self) -> Record | None:
+        if self._wish.last:
+            record = self._book.last(self._target.key)
+            if record is None:
+                message = f"there is no session of {self._target.key} in this directory yet"
+                raise Failure(Status.NO_SESSION, "session", message, advice="Leave -c out to begin one")
+            return record
+        return None if self._wish.session is None else self._book.named(self._wish.session, self._target.key)
+
+    def connect(self, *, permission: PermissionCallback, elicit: ElicitCallback, terminal_login: bool) -> RemoteAgent:
+        """The agent, with the rules of the line before the user's answers."""
+        entry, wish = self._target.entry, self._wish
+        permissions = Permissions(
+            self._rules, ask=permission, policy=entry.permission_policy, folder=Places.here().state / "always"
+        )
+        chosen = {name: value for name in ("edition", "framing") if (value := getattr(wish, name)) is not None}
+        return connect_to(
+            entry,
+            permission=permissions,
+            elicit=elicit,
+            terminal_login=terminal_login,
+            deadlines=capped(deadlines_of(entry), wish.timeout),
+            env={**entry.env, **wish.env},
+            **chosen,
+        )
+
+    async def prepare(self, agent: RemoteAgent, session: ClientSession) -> None:
+        """Note a session, and set what is wished."""
+        name, self._name = self._name, None
+        self._book.note(self._target.key, session.id, session.cwd, name=name, title=session.title)
+        with _as_errors():
+            await Talk(
+                agent, self._target, self._wish, capped(deadlines_of(self._target.entry), self._wish.timeout)
+            ).settle(session)
+
+    def known(self) -> list[SessionSummary]:
+        """Our records of this directory."""
+        return [
+            SessionSummary(
+                each.session_id,
+                each.cwd,
+                title=each.title or each.name,
+                updated_at=datetime.fromtimestamp(each.updated_at, UTC).isoformat(),
+            )
+            for each in self._book.all(everywhere=False, agent=self._target.key)
+        ]
+
+
+@contextlib.contextmanager
+def _as_errors() -> Iterator[None]:
+    """The screen shows errors of the library; a failure of the command would end it."""
+    try:
+        yield
+    except Failure as failure:
+        raise LocalProtocolError(failure.message) from failure

@@ -1,0 +1,305 @@
+"""`accord sessions`: conversations from before, the agent's list merged with ours."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from accord.cli.book import Book
+from accord.cli.conversation import Conversation
+from accord.cli.fault import phase
+from accord.cli.prompt import read_prompt
+from accord.cli.question import Questions
+from accord.cli.show.moment import ago, moment_of
+from accord.cli.show.safe import safe_line
+from accord.cli.show.screen import Progress, stdout_screen
+from accord.cli.show.table import table_lines
+from accord.cli.show.transcript import markdown, transcript_lines
+from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.talk import Talk, talking, within
+from accord.cli.target import Target, approve, noted_target, target_of
+from accord.cli.terminal import Terminal, somebody_is_there
+from accord.cli.verbs.run import add_prompt_options
+from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
+from accord.cli.words import Parser, split_command
+from accord.config import Record
+from accord.session.ask import DeleteSession
+
+__all__ = ["run"]
+
+USAGE = """accord sessions [ls] [AGENT] [--all] [--json]
+       accord sessions show SESSION
+       accord sessions resume SESSION "text" [options of run]
+       accord sessions fork SESSION
+       accord sessions rm SESSION [--local]
+       accord sessions export SESSION [--as md|events] [-w FILE]"""
+EXAMPLES = """\
+  accord sessions
+  accord sessions ls demo --all
+  accord sessions show k3f9
+  accord sessions resume k3f9 "and now the tests"
+  accord sessions export k3f9 -w talk.md
+  accord sessions ls -- python my_agent.py
+
+SESSION is a name that was given with -s, or an id, or the beginning of one. An agent is asked only where one is named,
+or known from our records; with --agent NAME, or a command behind --, sessions are found that only it knows.
+"""
+
+
+class Row(NamedTuple):
+    """One session in the list."""
+
+    record: Record
+    known: str
+    """Who knows it: we, the agent, or both."""
+
+
+def _parser() -> Parser:
+    parser = Parser("sessions", USAGE, "Conversations from before.", EXAMPLES)
+    parser.add_argument(
+        "words", nargs="*", metavar="VERB SESSION", help="ls, show, resume, fork, rm, export; and which"
+    )
+    parser.add_argument("--agent", metavar="NAME", help="the agent that has it, where our records do not say")
+    parser.add_argument("--all", action="store_true", help="ls: those of every directory")
+    parser.add_argument("--json", action="store_true", help="ls: for programs")
+    parser.add_argument("--local", action="store_true", help="rm: only our record, without asking the agent")
+    parser.add_argument(
+        "--as", dest="form", choices=("md", "events"), default="md", help="export: Markdown, or records"
+    )
+    parser.add_argument("-w", "--write", metavar="FILE", help="export: where to; stdout unless given")
+    add_prompt_options(parser)
+    add_session_options(parser)
+    add_permission_options(parser)
+    add_agent_options(parser)
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do it; the exit status."""
+    before, command = split_command(arguments)
+    options = _parser().read(before)
+    verb, words = (options.words[0], options.words[1:]) if options.words else ("ls", [])
+    wish = wish_of(options)
+    if wish.last or wish.session is not None:
+        raise UsageFailure("accord sessions names the session itself: leave -c and -s out")
+    if verb == "ls":
+        return asyncio.run(_list(words, command, options, wish))
+    action = _ACTIONS.get(verb)
+    if action is None:
+        raise UsageFailure(f"there is no accord sessions {verb}; there are: {', '.join(['ls', *_ACTIONS])}")
+    if not words:
+        raise UsageFailure("name a session", advice="See: accord sessions ls")
+    with Book() as book:
+        record, target = _find(book, words[0], command, options.agent)
+        return action(_Job(book, record, target, wish, options, words[1:]))
+
+
+class _Job(NamedTuple):
+    book: Book
+    record: Record
+    target: Target
+    wish: Wish
+    options: argparse.Namespace
+    words: list[str]
+
+
+def _find(book: Book, name: str, command: Sequence[str] | None, agent: str | None) -> tuple[Record, Target]:
+    """The session, and who has it.
+
+    Raises:
+        Failure: Nobody is known to have it.
+    """
+    target = target_of(agent, command) if agent is not None or command is not None else None
+    record = book.named(name, None if target is None else target.key)
+    if record is None and target is None:
+        advice = "See: accord sessions ls --all; one that only an agent knows needs --agent NAME"
+        raise Failure(Status.NO_SESSION, "session", f"there is no session {name!r} in our records", advice=advice)
+    if record is None and target is not None:
+        record = Record(target.key, name, str(Path.cwd()), None, None, 0.0, 0.0)
+    if record is None:  # pragma: no cover - one of the two is there
+        raise UsageFailure("name a session")
+    return record, target or noted_target(record.agent)
+
+
+async def _ready(target: Target, wish: Wish) -> Target:
+    questions = Questions(Terminal(), lambda _: False) if somebody_is_there() else None
+    return await approve(target, trust=wish.trust, yes=None if questions is None else questions.yes)
+
+
+# --- ls
+
+
+async def _list(words: Sequence[str], command: Sequence[str] | None, options: argparse.Namespace, wish: Wish) -> int:
+    if len(words) > 1 or (words and (command is not None or options.agent)):
+        raise UsageFailure("accord sessions ls takes one agent")
+    name = words[0] if words else options.agent
+    target = target_of(name, command) if name is not None or command is not None else None
+    with Book() as book:
+        ours = book.all(everywhere=options.all, agent=None if target is None else target.key)
+    rows = [Row(each, "ours") for each in ours]
+    if target is not None:
+        target = await _ready(target, wish)
+        async with talking(target, wish) as talk:
+            rows = await _merged(talk, ours, everywhere=options.all)
+    if options.json:
+        sys.stdout.write(json.dumps([_facts(row) for row in rows], indent=2) + "\n")
+        return Status.DONE
+    _show_rows(rows, everywhere=options.all, asked=target is not None)
+    return Status.DONE
+
+
+async def _merged(talk: Talk, ours: Sequence[Record], *, everywhere: bool) -> list[Row]:
+    mine = {each.session_id: each for each in ours}
+    if not talk.agent.abilities.listing:
+        sys.stderr.write("accord: this agent has no list of its sessions; these are our records\n")
+        return [Row(each, "ours") for each in ours]
+    rows: dict[str, Row] = {}
+    with phase("session", talk.target.typed):
+        async with asyncio.timeout(talk.deadlines.start):
+            async for each in talk.agent.list_sessions(None if everywhere else Path.cwd()):
+                own = mine.get(each.session_id)
+                at = max(moment_of(each.updated_at) or 0.0, own.updated_at if own else 0.0)
+                title, name = each.title or (own.title if own else None), own.name if own else None
+                record = Record(talk.target.key, each.session_id, each.cwd, name, title, 0.0, at)
+                rows[each.session_id] = Row(record, "both" if own else "agent")
+    rows.update({id_: Row(own, "ours") for id_, own in mine.items() if id_ not in rows})
+    return sorted(rows.values(), key=lambda row: -row.record.updated_at)
+
+
+def _facts(row: Row) -> dict[str, Any]:
+    record = row.record
+    return {
+        "session": record.session_id,
+        "agent": record.agent,
+        "name": record.name,
+        "title": record.title,
+        "cwd": record.cwd,
+        "updated": record.updated_at or None,
+        "known": row.known,
+    }
+
+
+def _show_rows(rows: Sequence[Row], *, everywhere: bool, asked: bool) -> None:
+    screen = stdout_screen(Progress(sys.stderr, shown=False))
+    if rows:
+        now = time.time()
+        cells = [
+            [
+                safe_line(each.session_id),
+                safe_line(each.name or ""),
+                safe_line(each.agent),
+                ago(each.updated_at, now),
+                known,
+                safe_line(each.title or "") + (f"  ({safe_line(each.cwd)})" if everywhere else ""),
+            ]
+            for each, known in rows
+        ]
+        screen.lines(table_lines(("session", "name", "agent", "used", "known", "title"), cells))
+        screen.flush()
+    else:
+        where = "" if everywhere else " in this directory (--all shows those of every one)"
+        sys.stdout.write(f"there are no sessions{where}\n")
+    if not asked:
+        sys.stderr.write("these are our records; `accord sessions ls AGENT` asks the agent too\n")
+
+
+# --- one session
+
+
+def _show(job: _Job) -> int:
+    return asyncio.run(_tell(job))
+
+
+async def _tell(job: _Job) -> int:
+    target = await _ready(job.target, job.wish)
+    async with talking(target, job.wish) as talk:
+        session = await talk.reopen(job.record, replay=True)
+        screen = stdout_screen(Progress(sys.stderr, shown=False))
+        screen.lines(transcript_lines(session.transcript, session.cwd, screen.columns))
+        screen.flush()
+    return Status.DONE
+
+
+def _resume(job: _Job) -> int:
+    content = read_prompt(job.words, job.options.file, job.options.image, "sessions resume")
+    return asyncio.run(_go_on(job, content))
+
+
+async def _go_on(job: _Job, content: Sequence[str | Path]) -> int:
+    return await Conversation(job.target, job.wish, job.options.output, record=job.record).run(content)
+
+
+def _fork(job: _Job) -> int:
+    return asyncio.run(_make_fork(job))
+
+
+async def _make_fork(job: _Job) -> int:
+    target = await _ready(job.target, job.wish)
+    async with talking(target, job.wish) as talk:
+        if not talk.agent.abilities.fork:
+            raise Failure(Status.FAILED, "session", "this agent cannot fork sessions")
+        session = await talk.reopen(job.record)
+        with phase("session", target.typed):
+            twin = await within(talk.deadlines.start, "session", talk.agent.fork_session(session))
+        job.book.note(target.key, twin.id, twin.cwd, title=twin.title)
+    sys.stdout.write(f"{twin.id}\ngo on: {target.go_on('…', f'-s {twin.id}')}\n")
+    return Status.DONE
+
+
+def _remove(job: _Job) -> int:
+    if not job.options.local:
+        asyncio.run(_delete(job))
+    if not job.book.forget(job.record) and job.options.local:
+        raise Failure(Status.NO_SESSION, "session", f"there is no record of {job.record.session_id}")
+    sys.stdout.write(f"{safe_line(job.record.session_id)} is forgotten\n")
+    return Status.DONE
+
+
+async def _delete(job: _Job) -> None:
+    target = await _ready(job.target, job.wish)
+    async with talking(target, job.wish) as talk:
+        if not talk.agent.abilities.delete:
+            sys.stderr.write("accord: this agent cannot delete sessions; only our record is forgotten\n")
+            return
+        with phase("session", target.typed):
+            await within(talk.deadlines.start, "session", talk.agent.ask(DeleteSession(job.record.session_id)))
+
+
+def _export(job: _Job) -> int:
+    return asyncio.run(_write(job))
+
+
+async def _write(job: _Job) -> int:
+    from accord.cli.output.records import as_record  # noqa: PLC0415 - only for this
+
+    target = await _ready(job.target, job.wish)
+    async with talking(target, job.wish) as talk:
+        session = await talk.reopen(job.record, replay=True)
+        if job.options.form == "md":
+            text = markdown(session.transcript, session.id, session.cwd)
+        else:
+            records = [{**as_record(event), "session": session.id} for event in session.transcript.events(states=False)]
+            text = "".join(json.dumps(record, default=repr) + "\n" for record in records)
+    if job.options.write is None:
+        sys.stdout.write(text)
+        return Status.DONE
+    try:
+        Path(job.options.write).write_text(text, encoding="utf-8")  # noqa: ASYNC240 - nothing else waits
+    except OSError as error:
+        raise UsageFailure(f"-w {job.options.write}: {error.strerror}") from error
+    return Status.DONE
+
+
+_ACTIONS: dict[str, Callable[[_Job], int]] = {
+    "show": _show,
+    "resume": _resume,
+    "fork": _fork,
+    "rm": _remove,
+    "export": _export,
+}

@@ -1,0 +1,714 @@
+"""The whole screen against an agent in this process, in every edition, by the keys and clicks of a user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.events import Paste
+
+import accord
+from accord.cli.chat.dialogs.form import FormDialog
+from accord.cli.chat.dialogs.permission import PermissionDialog
+from accord.cli.chat.dialogs.picker import Picker
+from accord.cli.chat.dialogs.reading import ReadingDialog
+from accord.cli.chat.diff_view import DiffView
+from accord.cli.chat.note import NotePart
+from accord.cli.chat.plan import PlanLine, PlanPanel
+from accord.cli.chat.speech import Prompted, Speech, Thought
+from accord.cli.chat.tool_part import More, TerminalPart, ToolPart
+from accord.session.content import Image, Resource, Text
+from accord.session.event import (
+    InfoChanged,
+    MessageChanged,
+    MessageChunk,
+    Noticed,
+    PlanChanged,
+    ToolChanged,
+    UnknownUpdate,
+)
+from tests.cli.chat.actors import NOISE, make_actor
+from tests.cli.chat.rig import EDITIONS, Chat, open_chat
+
+every_edition = pytest.mark.parametrize("edition", EDITIONS)
+
+
+async def asked(chat: Chat, kind: type[Any] = PermissionDialog) -> Any:
+    """The dialog, once it is there and has its focus."""
+    await chat.until(lambda: isinstance(chat.app.screen, kind) and chat.app.focused is not None, kind.__name__)
+    return chat.app.screen
+
+
+async def idle(chat: Chat) -> None:
+    await chat.until(lambda: not chat.app.talk.is_busy and not chat.app.talk.queue, "the end of the turn")
+
+
+# --- streaming and showing
+
+
+@every_edition
+async def test_markdown_is_shown_while_it_streams(tmp_path: Path, edition: str) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
+        await chat.say("stream something")
+        await chat.sees("stream something", "Here is bold and", "one", "two", "working")
+        assert "**" not in chat.text
+        actor.gate.set()
+        await chat.sees("The end.", "ready")
+
+
+@every_edition
+async def test_a_thought_is_a_line_until_it_is_unfolded(tmp_path: Path, edition: str) -> None:
+    actor = make_actor()
+    actor.gate.set()
+    async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
+        await chat.say("stream")
+        await chat.sees("The end.")
+        assert "First I count." not in chat.text
+        thought = chat.part(Thought)
+        await chat.pilot.click(thought)
+        await chat.sees("First I count.")
+        await chat.pilot.click(thought)
+        await chat.sees_no("First I count.")
+
+
+@every_edition
+async def test_a_command_shows_its_output_in_colour_and_nothing_else_of_its_sequences(
+    tmp_path: Path, edition: str
+) -> None:
+    async with open_chat(make_actor().agent, tmp_path, edition=edition) as chat:
+        (tmp_path / "noise.sh").write_text(NOISE)
+        await chat.say("run")
+        await chat.sees("Ran.", "red", "plain")
+        assert "evil" not in chat.text
+        if edition == "2-june":
+            return  # it has no terminals: what a command printed is told as text
+        await chat.sees("exit 3")
+        lines = chat.part(ToolPart).query_one(TerminalPart)._lines._lines
+        assert lines[0].plain.split() == ["red", "plain"]
+        assert any(span.style for span in lines[0].spans)
+
+
+@every_edition
+async def test_the_plan_is_a_line_on_a_small_screen_and_a_panel_on_a_wide_one(tmp_path: Path, edition: str) -> None:
+    async with open_chat(make_actor().agent, tmp_path, edition=edition, size=(80, 24)) as chat:
+        await chat.say("plan")
+        await chat.sees("Planned.", "plan 1/3", "Change", "12.3k/200k 6% · $0.25", "A plan of three")
+        assert not chat.app.query_one("#plan PlanPanel", PlanPanel).is_on_screen
+        await chat.press("ctrl+l")
+        await chat.sees("✓ Read", "▸ Change !", "○ Test")
+        await chat.press("ctrl+l")
+        await chat.pilot.resize_terminal(140, 40)
+        await chat.sees("✓ Read", "○ Test")
+        assert not chat.app.query_one(PlanLine).display
+
+
+@every_edition
+async def test_a_refusal_and_what_it_took_out_of_the_memory_are_shown(tmp_path: Path, edition: str) -> None:
+    async with open_chat(make_actor().agent, tmp_path, edition=edition) as chat:
+        await chat.say("refuse this")
+        await chat.sees("the agent refused")
+        await chat.until(lambda: chat.part(Prompted).has_class("-refused"))
+
+
+async def test_a_notice_is_a_toast_and_no_markup(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path, edition="2") as chat:
+        await chat.say("notice")
+        await chat.sees("A [bold]new[/] version", "Restart to use it", "Noticed.")
+
+
+@every_edition
+async def test_an_error_is_shown_with_what_to_do_and_the_session_goes_on(tmp_path: Path, edition: str) -> None:
+    async with open_chat(make_actor().agent, tmp_path, edition=edition) as chat:
+        await chat.say("fail")
+        await chat.sees("failed", "say it again or in another way")
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+
+
+# --- permission
+
+
+@every_edition
+async def test_a_permission_is_given_by_a_key_after_the_whole_diff_was_shown(tmp_path: Path, edition: str) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
+        await chat.say("edit a.py")
+        dialog = await asked(chat)
+        await chat.sees("Edit a.py", "Allow", "Always allow", "Reject")
+        shown = dialog.query_one(DiffView).text
+        await chat.press("y")
+        await chat.sees("Changed.")
+        await idle(chat)
+        tool = chat.part(ToolPart)
+        assert "-    pritn('hi')\n+    print('hi')" in shown
+        assert tool.title_text.split() == ["✓", "edit", "Edit", "a.py", "+1", "-1"]
+        assert not tool.folded
+        assert len(actor.answers) == 1
+
+
+@every_edition
+async def test_a_permission_is_refused_by_a_click(tmp_path: Path, edition: str) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
+        await chat.say("edit a.py")
+        dialog = await asked(chat)
+        await chat.sees("Reject")
+        await chat.pilot.click("OptionList", offset=(6, 2))
+        await chat.sees("Left as it is.")
+        assert not isinstance(chat.app.screen, PermissionDialog)
+        assert dialog.is_running is False
+
+
+@pytest.mark.parametrize(("keys", "left"), [(("enter",), "Changed."), (("down", "down", "enter"), "Left as it is."),
+                                            (("3",), "Left as it is."), (("escape",), "Left as it is."),
+                                            (("2",), "Changed.")])  # fmt: skip
+async def test_a_permission_is_answered_by_arrows_numbers_and_escape(
+    tmp_path: Path, keys: tuple[str, ...], left: str
+) -> None:
+    async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
+        await chat.say("edit a.py")
+        await asked(chat)
+        await chat.press(*keys)
+        await chat.sees(left)
+
+
+async def test_keys_that_were_meant_for_the_prompt_answer_no_question(tmp_path: Path) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path, arming_seconds=3600) as chat:
+        await chat.say("edit a.py")
+        await chat.until(lambda: isinstance(chat.app.screen, PermissionDialog), "the dialog")
+        dialog = chat.app.screen
+        await chat.press("y", "1", "enter", "escape")
+        assert chat.app.screen is dialog
+        assert actor.answers == []
+        assert isinstance(dialog, PermissionDialog)
+        dialog._arm()
+        await chat.press("y")
+        await chat.sees("Changed.")
+
+
+async def test_two_questions_at_once_are_asked_one_after_the_other(tmp_path: Path) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path) as chat:
+        await chat.say("two")
+        first = await asked(chat)
+        await chat.press("y")
+        await chat.until(lambda: isinstance(chat.app.screen, PermissionDialog) and chat.app.screen is not first)
+        await asked(chat)
+        await chat.press("n")
+        await chat.sees("Both asked.")
+        assert sorted(actor.answers) == [("first", True), ("second", False)]
+
+
+@every_edition
+async def test_cancelling_answers_the_open_question(tmp_path: Path, edition: str) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
+        await chat.say("edit a.py")
+        await asked(chat)
+        await chat.press("ctrl+c")
+        await idle(chat)
+        await chat.until(lambda: not isinstance(chat.app.screen, PermissionDialog), "the end of the dialog")
+        await chat.sees("cancelled")
+        assert actor.answers in ([], [None])
+
+
+# --- cancel, queue, leave
+
+
+@every_edition
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+async def test_a_turn_is_cancelled(tmp_path: Path, edition: str, key: str) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
+        await chat.say("wait")
+        await chat.sees("Waiting.")
+        await chat.press(key)
+        await chat.sees("cancelled", "ready")
+        assert actor.cancelled == 1
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+
+
+@every_edition
+async def test_what_is_said_while_the_agent_works_waits_and_is_shown(tmp_path: Path, edition: str) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
+        await chat.say("wait")
+        await chat.sees("Waiting.")
+        await chat.say("second thing")
+        await chat.say("third thing")
+        await chat.sees("⏳ second thing", "⏳ third thing", "2 queued")
+        assert len(actor.prompts) == 1
+        actor.gate.set()
+        await chat.sees("Waited.", "You said: second thing", "You said: third thing")
+        await chat.sees_no("⏳", "queued")
+
+
+async def test_what_waits_comes_back_when_the_turn_is_cancelled(tmp_path: Path) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path) as chat:
+        await chat.say("wait")
+        await chat.sees("Waiting.")
+        await chat.say("second thing")
+        await chat.sees("⏳ second thing")
+        await chat.press("escape")
+        await idle(chat)
+        assert chat.app.composer.text == "second thing"
+        assert len(actor.prompts) == 1
+
+
+async def test_ctrl_c_twice_leaves_and_once_does_not(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await chat.press("ctrl+c")
+        await chat.sees("Ctrl+C again leaves")
+        assert chat.app.is_running
+        await chat.press("ctrl+c")
+        await chat.until(lambda: chat.app._exit, "the end")
+        assert chat.app.return_code == 0
+
+
+async def test_what_is_typed_before_the_agent_is_there_is_sent_when_it_is(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path, ready=False) as chat:
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+
+
+# --- completion
+
+
+@every_edition
+async def test_a_slash_completes_commands(tmp_path: Path, edition: str) -> None:
+    async with open_chat(make_actor().agent, tmp_path, edition=edition) as chat:
+        await chat.until(lambda: len(chat.app.talk.session.commands) == 2)  # type: ignore[union-attr]
+        await chat.press("slash")
+        await chat.sees("/greet <who>", "Greets somebody", "/review")
+        await chat.press("r", "tab")
+        assert chat.app.composer.text == "/review "
+        assert not chat.app.composer.is_completing
+        await chat.write("it")
+        await chat.press("enter")
+        await chat.sees("Reviewed it")
+
+
+async def test_arrows_choose_a_proposal_and_escape_closes_the_list(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await chat.press("slash")
+        await chat.sees("/greet", "/review")
+        await chat.press("down", "enter")
+        assert chat.app.composer.text == "/review "
+        chat.app.composer.put("")
+        await chat.press("slash")
+        await chat.sees("/greet")
+        await chat.press("escape")
+        assert chat.app.composer.text == "/"
+        assert not chat.app.composer.is_completing
+
+
+async def test_a_click_takes_a_proposal(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await chat.press("slash")
+        await chat.sees("/review")
+        await chat.pilot.click("Proposals", offset=(3, 1))
+        await chat.until(lambda: chat.app.composer.text == "/review ")
+        assert chat.app.focused is chat.app.composer
+
+
+@every_edition
+async def test_an_at_sign_completes_files_and_sends_them_along(tmp_path: Path, edition: str) -> None:
+    actor = make_actor()
+    (tmp_path / "notes.txt").write_text("remember")
+    (tmp_path / "secret.log").write_text("no")
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "nothing.py").write_text("pass")
+    async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
+        await chat.write("explain ")
+        await chat.press("at", "n", "o")
+        await chat.sees("notes.txt", "src/nothing.py")
+        assert "secret.log" not in chat.text
+        await chat.press("tab")
+        assert chat.app.composer.text == "explain @notes.txt "
+        await chat.press("enter")
+        await chat.sees("You said: explain @notes.txt")
+        text, resource = actor.prompts[0]
+        assert isinstance(text, Text)
+        assert isinstance(resource, Resource)
+        assert resource.text == "remember"
+
+
+async def test_a_pasted_path_of_a_picture_is_sent_as_a_picture(tmp_path: Path) -> None:
+    actor = make_actor()
+    picture = tmp_path / "a b.png"
+    picture.write_bytes(b"\x89PNG")
+    async with open_chat(actor.agent, tmp_path) as chat:
+        chat.app.composer.post_message(Paste(str(picture).replace(" ", "\\ ")))
+        await chat.until(lambda: chat.app.composer.text.startswith('@"'), "the mention")
+        await chat.write("what is this?")
+        await chat.press("enter")
+        await chat.sees("image/png")
+        assert isinstance(actor.prompts[0][1], Image)
+
+
+async def test_what_was_said_before_comes_back_by_the_arrow(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await chat.say("first")
+        await chat.say("second")
+        await chat.sees("You said: second")
+        await chat.press("up", "up")
+        assert chat.app.composer.text == "first"
+        await chat.press("down", "down")
+        assert chat.app.composer.text == ""
+
+
+async def test_ctrl_j_begins_a_new_line_and_enter_sends_both(tmp_path: Path) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path) as chat:
+        await chat.press("a", "ctrl+j", "b", "enter")
+        await chat.until(lambda: actor.prompts)
+        assert actor.prompts[0][0].text == "a\nb"
+
+
+# --- options, sessions, forms, help
+
+
+@every_edition
+async def test_options_are_chosen_from_a_list_that_can_be_searched(tmp_path: Path, edition: str) -> None:
+    async with open_chat(make_actor().agent, tmp_path, edition=edition) as chat:
+        await chat.sees("Ask first · small")
+        await chat.press("ctrl+o")
+        await asked(chat, Picker)
+        await chat.press(*"model")
+        await chat.press("enter")
+        await chat.sees("large")
+        await chat.press("down", "enter")
+        await chat.sees("Ask first · large")
+        assert not isinstance(chat.app.screen, Picker)
+
+
+@every_edition
+async def test_shift_tab_goes_to_the_next_mode(tmp_path: Path, edition: str) -> None:
+    async with open_chat(make_actor().agent, tmp_path, edition=edition) as chat:
+        await chat.press("shift+tab")
+        await chat.sees("Just code")
+        await chat.press("shift+tab")
+        await chat.sees("Ask first")
+
+
+@every_edition
+async def test_a_session_is_chosen_from_the_list_and_told_again(tmp_path: Path, edition: str) -> None:
+    actor = make_actor(accord.MemoryStore())
+    async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
+        await chat.say("plan")
+        await chat.sees("Planned.", "A plan of three")
+        await idle(chat)
+        await chat.press("ctrl+n")
+        await chat.sees_no("Planned.", "A plan of three")
+        await chat.ready()
+        await chat.press("ctrl+r")
+        await asked(chat, Picker)
+        await chat.press(*"three")
+        await chat.press("enter")
+        await chat.sees("plan", "Planned.", "A plan of three")
+        await chat.ready()
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+
+
+@every_edition
+async def test_a_session_is_resumed_at_the_start(tmp_path: Path, edition: str) -> None:
+    actor = make_actor(accord.MemoryStore())
+    async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+        await idle(chat)
+        session = chat.app.talk.session
+    assert session is not None
+    async with open_chat(actor.agent, tmp_path, edition=edition, session=session.id) as chat:
+        await chat.sees("You said: hello")
+
+
+async def test_a_session_that_is_not_there_is_said(tmp_path: Path) -> None:
+    actor = make_actor(accord.MemoryStore())
+    async with open_chat(actor.agent, tmp_path, ready=False, session="nobody") as chat:
+        await chat.sees("failed", "Ctrl+N begins a new one")
+        assert chat.app.talk.status == 4
+        await chat.press("ctrl+n")
+        await chat.ready()
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+        assert chat.app.talk.status == 0
+
+
+@pytest.mark.parametrize("edition", ["1", "2"])
+async def test_a_form_is_filled_in_checked_and_sent(tmp_path: Path, edition: str) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path, edition=edition, size=(80, 24)) as chat:
+        await chat.say("form")
+        await asked(chat, FormDialog)
+        await chat.sees("Where to?", "City", "days", "food")
+        await chat.press(*"Rome")
+        await chat.press("enter", "0", "ctrl+s")
+        await chat.sees("at least 1")
+        await chat.press("backspace", "3", "tab", "space", "ctrl+s")
+        await chat.sees("Thank you.")
+        assert actor.answers == [{"city": "Rome", "days": 3, "food": True}]
+
+
+async def test_a_form_is_declined_by_its_button_and_cancelled_by_escape(tmp_path: Path) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path) as chat:
+        await chat.say("form")
+        await asked(chat, FormDialog)
+        await chat.pilot.click("#decline")
+        await chat.until(lambda: actor.answers == [None], "the refusal")
+        await idle(chat)
+        await chat.say("form")
+        await asked(chat, FormDialog)
+        await chat.press("escape")
+        await chat.until(lambda: actor.answers == [None, None], "the dismissal")
+
+
+async def test_f1_tells_the_keys(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await chat.press("f1")
+        await asked(chat, ReadingDialog)
+        await chat.sees("Ctrl+O", "Shift+Tab")
+        await chat.press("escape")
+        await chat.until(lambda: not isinstance(chat.app.screen, ReadingDialog))
+
+
+# --- sizes, diffs, long streams
+
+
+async def test_diffs_go_side_by_side_by_a_key_where_it_is_wide_enough(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path, size=(150, 40)) as chat:
+        await chat.say("edit a.py")
+        await asked(chat)
+        await chat.press("y")
+        await idle(chat)
+        await chat.press("ctrl+t")
+        await chat.until(lambda: any("pritn('hi')" in line and "print('hi')" in line for line in chat.text.split("\n")))
+        await chat.pilot.resize_terminal(80, 24)
+        await chat.until(lambda: "print('hi')" in chat.text)
+        assert not any("pritn" in line and "print(" in line for line in chat.text.split("\n"))
+
+
+async def test_everything_important_is_seen_at_80_by_24(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
+        await chat.say("plan")
+        await chat.sees("Planned.")
+        await chat.say("edit a.py")
+        await asked(chat)
+        await chat.sees("Edit a.py", "pritn('hi')", "print('hi')", "Allow", "Always allow", "Reject")
+        assert all(len(line) <= 80 for line in chat.text.split("\n"))
+        await chat.press("y")
+        await chat.sees("Changed.", "actor 3.1", "Ask first", "$0.25", "plan 1/3", "Enter sends")
+
+
+@every_edition
+async def test_a_long_stream_stays_usable_and_bounded(tmp_path: Path, edition: str) -> None:
+    number = 100_000 if edition == "1" else 10_000
+    agent = accord.Agent("long", store=None)
+
+    @agent.prompt
+    async def reply(turn: accord.Turn) -> None:
+        for index in range(number):
+            await turn.say(f"word {index}" + ("\n\n" if index % 20 == 19 else " "))
+
+    async with open_chat(agent, tmp_path, edition=edition, size=(80, 24)) as chat:
+        await chat.say("go")
+        await idle(chat)
+        await chat.sees(f"word {number - 1}")
+        assert len(list(chat.app.screen.walk_children())) < 1_000
+        assert chat.app.talk.session is not None
+        assert f"word {number - 1}" in chat.app.talk.session.transcript.text
+        await chat.say("go")
+        await idle(chat)
+
+
+async def test_many_parts_are_laid_out_by_and_by_and_the_old_ones_on_demand(tmp_path: Path) -> None:
+    agent = accord.Agent("many", store=None)
+
+    @agent.prompt
+    async def reply(turn: accord.Turn) -> None:
+        for index in range(400):
+            async with turn.tool(f"Call number {index}", kind="read"):
+                pass
+
+    async with open_chat(agent, tmp_path, size=(80, 24)) as chat:
+        await chat.say("go")
+        await idle(chat)
+        await chat.sees("Call number 399")
+        timeline = chat.app.timeline
+        shown = len(timeline.parts)
+        assert shown <= 231
+        timeline._earlier.action_turn_over()
+        await chat.until(lambda: len(timeline.parts) > shown, "older parts")
+
+
+# --- the agent's life
+
+
+async def test_an_agent_that_does_not_start_is_said_and_tried_again_with_the_next_message(tmp_path: Path) -> None:
+    actor, tries = make_actor(), []
+
+    def connect(**callbacks: Any) -> accord.RemoteAgent:
+        tries.append(1)
+        target = (str(tmp_path / "no-such-program"),) if len(tries) == 1 else (actor.agent,)
+        return accord.connect(*target, **callbacks)
+
+    async with open_chat(None, tmp_path, connect=connect, ready=False) as chat:
+        await chat.sees("failed", "Is the command right and installed?")
+        await idle(chat)
+        assert chat.app.talk.status == 7
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+        assert chat.app.talk.status == 0
+
+
+async def test_a_lost_agent_is_said_and_the_next_message_starts_it_again(tmp_path: Path) -> None:
+    actor = make_actor(accord.MemoryStore())
+    async with open_chat(actor.agent, tmp_path) as chat:
+        await chat.say("wait")
+        await chat.sees("Waiting.")
+        agent = chat.app.talk.agent
+        assert agent is not None
+        await agent.connection.close()
+        await chat.sees("the agent is gone", "The next message starts it again")
+        await idle(chat)
+        await chat.say("hello")
+        await chat.sees("started again", "You said: hello")
+
+
+@every_edition
+async def test_a_login_is_chosen_and_the_session_opened_after_it(tmp_path: Path, edition: str) -> None:
+    agent = accord.Agent("locked", store=None)
+    done: list[str] = []
+
+    @agent.login("key", "By a key", description="that you have")
+    async def login() -> None:
+        done.append("key")
+
+    @agent.prompt
+    async def reply(turn: accord.Turn) -> None:
+        await turn.say("Inside.")
+
+    async with open_chat(agent, tmp_path, edition=edition, ready=False) as chat:
+        await asked(chat, Picker)
+        await chat.sees("wants you to log in", "By a key", "that you have")
+        await chat.press("enter")
+        await chat.ready()
+        await chat.say("hello")
+        await chat.sees("Inside.")
+        assert done == ["key"]
+
+
+async def test_who_does_not_log_in_is_told_what_to_do(tmp_path: Path) -> None:
+    agent = accord.Agent("locked", store=None)
+
+    @agent.login("key", "By a key")
+    def login() -> None:
+        """Lets everybody in."""
+
+    @agent.prompt
+    def reply(turn: accord.Turn) -> None:
+        del turn
+
+    async with open_chat(agent, tmp_path, ready=False) as chat:
+        await asked(chat, Picker)
+        await chat.press("escape")
+        await chat.sees("choose how to log in")
+        assert chat.app.talk.status == 6
+        assert isinstance(chat.part(NotePart), NotePart)
+
+
+# --- what nobody has a name for, and what could do harm
+
+
+async def test_updates_and_blocks_that_no_edition_names_are_shown_raw(tmp_path: Path) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path) as chat:
+        session = chat.app.talk.session
+        assert session is not None
+        session.happen(UnknownUpdate("hologram", {"sessionUpdate": "hologram", "depth": 3}))
+        session.happen(MessageChunk("agent", accord.Unknown("scent", {"type": "scent", "of": "roses"})))
+        session.happen(ToolChanged("t", title="Bake", kind="_bake", status="_rising", created=True))
+        await chat.sees("hologram", '"depth": 3', "scent", '"of": "roses"', "_bake", "Bake", "_rising")
+
+
+async def test_what_an_agent_says_never_steers_the_terminal(tmp_path: Path) -> None:
+    evil = "a\x1b]0;evil\x07b \x1b[2J\x9b31mc \u202etxt"
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path) as chat:
+        session = chat.app.talk.session
+        assert session is not None
+        session.happen(MessageChunk("agent", Text(evil)))
+        session.happen(MessageChunk("thought", Text(evil)))
+        session.happen(ToolChanged("t", title=evil, raw_input=evil, status="failed"))
+        session.happen(PlanChanged([accord.PlanEntry(evil)]))
+        session.happen(InfoChanged(title=evil))
+        session.happen(Noticed(evil, description=evil))
+        await chat.sees("ab c", "plan 0/1")
+        assert not any(each in chat.text for each in "\x1b\x9b\x07\u202e")
+        assert "evil" not in chat.text
+
+
+async def test_a_link_is_followed_only_into_the_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        monkeypatch.setattr(chat.app, "open_url", opened.append)
+        chat.app.timeline.post_message(Speech.LinkClicked("file:///etc/passwd"))
+        await chat.sees("Not opened")
+        chat.app.timeline.post_message(Speech.LinkClicked("https://example.org/x"))
+        await chat.sees("https://example.org/x")
+        assert opened == ["https://example.org/x"]
+
+
+async def test_a_message_that_is_corrected_is_shown_anew(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        session = chat.app.talk.session
+        assert session is not None
+        session.happen(MessageChunk("agent", Text("It is Tuesday."), "m"))
+        await chat.sees("It is Tuesday.")
+        session.happen(MessageChanged("agent", "m", [Text("It is Wednesday.")]))
+        await chat.sees("It is Wednesday.")
+        assert "Tuesday" not in chat.text
+
+
+async def test_a_long_diff_is_shown_in_part_and_whole_by_a_key(tmp_path: Path) -> None:
+    new = "".join(f"line {number}\n" for number in range(500))
+    async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
+        session = chat.app.talk.session
+        assert session is not None
+        change = accord.FileChange(str(tmp_path / "a"), None, new)
+        session.happen(ToolChanged("t", title="Write a", kind="edit", content=[accord.Diff([change])]))
+        await chat.sees("461 more lines")
+        chat.part(ToolPart).query_one(More).action_turn_over()
+        dialog = await asked(chat, ReadingDialog)
+        assert dialog.query_one(DiffView).text.count("\n") == 500
+        await chat.press("end")
+        await chat.sees("line 499")
+
+
+async def test_a_permission_shows_all_of_a_long_diff(tmp_path: Path) -> None:
+    new = "".join(f"line {number}\n" for number in range(300))
+    agent = accord.Agent("writer", store=None)
+
+    @agent.prompt
+    async def reply(turn: accord.Turn) -> None:
+        async with turn.tool("Write a", kind="edit", status="pending") as tool:
+            await tool.diff("a", None, new)
+            await turn.ask(tool)
+
+    async with open_chat(agent, tmp_path, size=(80, 24)) as chat:
+        await chat.say("go")
+        await asked(chat)
+        await chat.sees("line 0", "Allow", "Reject")
+        for _ in range(30):
+            await chat.press("pagedown")
+        await chat.sees("line 299", "Allow", "Reject")
+        await chat.press("n")
+        await idle(chat)

@@ -1,0 +1,191 @@
+"""How the tests of this room run the real command: as a process on pipes, or on a terminal of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPTS = Path(__file__).with_name("scripts.py")
+SECONDS = 40.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run gave."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The lines of stdout as JSON."""
+        return [json.loads(line) for line in self.stdout.splitlines()]
+
+    def of_type(self, type_: str) -> list[dict[str, Any]]:
+        """The records of a type."""
+        return [record for record in self.records if record.get("type") == type_]
+
+
+def scripted(name: str, *options: str) -> list[str]:
+    """The words that name a scripted agent at the end of a line."""
+    return ["--", sys.executable, "-m", "accord.testing.program", f"{SCRIPTS}:{name}", *options]
+
+
+class Accord:
+    """The command in a directory and a home of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cwd = folder / "work"
+        self.home = folder / "home"
+        self.cwd.mkdir()
+        self.home.mkdir()
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment: this machine's, without what people set for themselves."""
+        left_out = ("XDG_", "NO_COLOR", "FORCE_COLOR", "ACCORD_", "COLUMNS", "LINES")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+        return {**kept, "HOME": str(self.home), "TERM": "xterm-256color", "PYTHONUTF8": "1"}
+
+    @property
+    def config(self) -> Path:
+        """The user's acp.json."""
+        path = self.home / ".config" / "accord" / "acp.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    @property
+    def argv(self) -> list[str]:
+        return [sys.executable, "-m", "accord"]
+
+    def __call__(self, *words: str, stdin: str | bytes = b"", seconds: float = SECONDS) -> Result:
+        """Run it to its end, on pipes."""
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            [*self.argv, *words],
+            input=data,
+            capture_output=True,
+            cwd=self.cwd,
+            env=self.env,
+            timeout=seconds,
+            check=False,
+        )
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    @contextlib.contextmanager
+    def terminal(self, *words: str, **env: str) -> Iterator[Screen]:
+        """Run it on a terminal; when the block is left it is gone."""
+        screen = Screen([*self.argv, *words], self.cwd, {**self.env, **env})
+        try:
+            yield screen
+        finally:
+            screen.close()
+
+
+class Screen:
+    """A terminal with the command on it. Every wait is bounded."""
+
+    def __init__(self, argv: Sequence[str], cwd: Path, env: dict[str, str]) -> None:
+        pty = pytest.importorskip("pty")
+        self._master, slave = pty.openpty()
+        self._process = subprocess.Popen(
+            argv, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env, start_new_session=True,
+            preexec_fn=_take_terminal,  # noqa: PLW1509 - before exec, so that Ctrl+C reaches it as from a keyboard
+        )  # fmt: skip
+        os.close(slave)
+        self.text = ""
+
+    def expect(self, wanted: str, seconds: float = SECONDS) -> str:
+        """Wait until something stands on the screen, behind what was waited for before; gives all up to it."""
+        deadline = time.monotonic() + seconds
+        while wanted not in self.text:
+            if not self._read(deadline):
+                pytest.fail(f"{wanted!r} did not come; there is: {self.text[-500:]!r}")
+        before, _, self.text = self.text.partition(wanted)
+        return before + wanted
+
+    def rest(self, seconds: float = SECONDS) -> str:
+        """Wait for the end; gives what is left."""
+        deadline = time.monotonic() + seconds
+        while self._read(deadline):
+            pass
+        return self.text
+
+    def _read(self, deadline: float) -> bool:
+        ready, _, _ = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return False
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:
+            return False
+        self.text += data.decode(errors="replace").replace("\r\n", "\n")
+        return bool(data)
+
+    def type(self, text: str) -> None:
+        """Type on the keyboard."""
+        os.write(self._master, text.encode())
+
+    def status(self, seconds: float = SECONDS) -> int:
+        """Wait for the end; the exit status."""
+        self.rest(seconds)
+        return self._process.wait(seconds)
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait(10)
+        os.close(self._master)
+
+
+def _take_terminal() -> None:
+    import fcntl  # noqa: PLC0415 - there are systems without it
+    import termios  # noqa: PLC0415
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def is_gone(pid: int, seconds: float = 10.0) -> bool:
+    """Whether a process ends within some time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        if Path(f"/proc/{pid}/stat").exists() and ") Z " in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8"):
+            return True
+        select.select([], [], [], 0.02)
+    return False
+
+
+def noted(accord: Accord, word: str, seconds: float = 20.0) -> str:
+    """The first line of the scripted agents' journal that begins so, once it is there."""
+    journal, deadline = accord.cwd / "journal", time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        # The last line may be half written.
+        lines = journal.read_text(encoding="utf-8").rpartition("\n")[0].splitlines() if journal.exists() else []
+        for line in lines:
+            if line.startswith(word):
+                return line
+        select.select([], [], [], 0.02)
+    pytest.fail(f"the agent did not note {word!r}")
+
+
+def first_pid(accord: Accord) -> int:
+    """The process of the scripted agent that was started first."""
+    return int(noted(accord, "pid ").removeprefix("pid "))

@@ -1,0 +1,15 @@
+"""What the tests of this room get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Accord
+
+
+@pytest.fixture
+def accord(tmp_path: Path) -> Accord:
+    """The command, with nothing in its home."""
+    return Accord(tmp_path)

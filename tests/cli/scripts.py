@@ -1,0 +1,325 @@
+"""Agents that do as the tests of this room need them; each is a program by `accord.testing.program`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from accord.testing import AgentPeer, Message
+
+DIFF = {"type": "diff", "path": "", "oldText": "one\ntwo\n", "newText": "one\nthree\n"}
+ALWAYS = [
+    {"optionId": "once", "name": "Just this once", "kind": "allow_once"},
+    {"optionId": "ever", "name": "From now on", "kind": "allow_always"},
+    {"optionId": "no", "name": "Rather not", "kind": "reject_once"},
+]
+
+
+def _note(text: str) -> None:
+    """Write something down where the test finds it."""
+    with Path("journal").open("a", encoding="utf-8") as file:
+        file.write(f"{text}\n")
+
+
+def _text_of(prompt: Message) -> str:
+    return "".join(block.get("text", "") for block in prompt.params["prompt"])
+
+
+async def _begin(peer: AgentPeer, **capabilities: Any) -> Message:
+    _note(f"pid {os.getpid()}")
+    await peer.greet("v1", capabilities)
+    await peer.open_session("s-1234567890")
+    return await peer.take_prompt()
+
+
+async def plain(peer: AgentPeer) -> None:
+    """Says one word."""
+    prompt = await _begin(peer)
+    await peer.chunk("s-1234567890", "hel")
+    await peer.chunk("s-1234567890", "lo")
+    await peer.end(prompt)
+
+
+async def counts(peer: AgentPeer) -> None:
+    """Says how many letters it was told."""
+    prompt = await _begin(peer, promptCapabilities={"image": True})
+    kinds = [block["type"] for block in prompt.params["prompt"]]
+    await peer.chunk("s-1234567890", f"{len(_text_of(prompt))} letters, {' '.join(kinds)}")
+    await peer.end(prompt)
+
+
+async def repeats(peer: AgentPeer) -> None:
+    """Says what it was told."""
+    prompt = await _begin(peer)
+    await peer.chunk("s-1234567890", _text_of(prompt))
+    await peer.end(prompt)
+
+
+async def banner(peer: AgentPeer) -> None:
+    """Prints something before it speaks, and in between."""
+    await peer.say(b"Welcome to the agent!")
+    prompt = await _begin(peer)
+    await peer.say(b"Debugger attached.")
+    await peer.chunk("s-1234567890", "hello")
+    await peer.end(prompt)
+
+
+async def exits(peer: AgentPeer) -> None:
+    """Is gone before it has said anything."""
+    sys.stderr.write("no licence found\n")
+    peer.exit(3)
+
+
+async def hangs(peer: AgentPeer) -> None:
+    """Says nothing at all."""
+    _note(f"pid {os.getpid()}")
+    await peer.stay()
+
+
+async def hangs_at_session(peer: AgentPeer) -> None:
+    """Shakes hands, and then no more."""
+    await peer.greet()
+    await peer.stay()
+
+
+async def silent(peer: AgentPeer) -> None:
+    """Takes a prompt and says nothing, not even when it is told to stop."""
+    await _begin(peer)
+    _note("prompted")
+    await peer.stay()
+
+
+async def stalls(peer: AgentPeer) -> None:
+    """Begins to work, and then is silent; stops when it is told to."""
+    peer.patience_seconds = 60.0
+    prompt = await _begin(peer)
+    await peer.chunk("s-1234567890", "one moment")
+    await peer.expect("session/cancel")
+    await peer.end(prompt, "cancelled")
+
+
+async def drips(peer: AgentPeer) -> None:
+    """Says a word every now and then, for ever."""
+    prompt = await _begin(peer)
+    for _ in range(1000):
+        await peer.chunk("s-1234567890", "drip ")
+        await asyncio.sleep(0.05)
+    await peer.end(prompt)
+
+
+async def patient(peer: AgentPeer) -> None:
+    """Works until it is told to stop, and then stops."""
+    peer.patience_seconds = 60.0
+    prompt = await _begin(peer)
+    await peer.chunk("s-1234567890", "working on it\n")
+    await peer.expect("session/cancel")
+    await peer.end(prompt, "cancelled")
+
+
+async def dies(peer: AgentPeer) -> None:
+    """Dies in the middle of a turn."""
+    await _begin(peer)
+    await peer.chunk("s-1234567890", "I will now ")
+    sys.stderr.write("out of memory\n")
+    peer.exit(9)
+
+
+async def dies_once(peer: AgentPeer) -> None:
+    """Dies between its session and the first prompt, once; knows its session again."""
+    again = Path("journal").exists()
+    _note(f"pid {os.getpid()}")
+    await peer.greet("v1", {"loadSession": True})
+    if not again:
+        await peer.open_session("s-1234567890")
+        peer.exit(1)
+    await peer.answer(await peer.expect("session/load"))
+    prompt = await peer.take_prompt()
+    await peer.chunk("s-1234567890", "here I am again")
+    await peer.end(prompt)
+
+
+async def wants_login(peer: AgentPeer) -> None:
+    """Opens no session before somebody has logged in; the login is a call."""
+    await peer.greet("v1", authMethods=[{"id": "browser", "name": "In the browser"}])
+    async for request in peer.requests():
+        if request.method == "authenticate":
+            Path("logged-in").write_text(request.params["methodId"], encoding="utf-8")
+            await peer.answer(request)
+        elif request.method == "session/new":
+            await peer.fail(request, -32000, "Authentication required")
+
+
+async def two_logins(peer: AgentPeer) -> None:
+    """Can be logged in to in two ways."""
+    ways = [{"id": "browser", "name": "In the browser"}, {"id": "key", "name": "By a key"}]
+    await peer.greet("v1", authMethods=ways)
+    async for request in peer.requests():
+        if request.method == "authenticate":
+            Path("logged-in").write_text(request.params["methodId"], encoding="utf-8")
+            await peer.answer(request)
+
+
+async def future(peer: AgentPeer) -> None:
+    """Speaks a version that nobody knows."""
+    peer.always("initialize", {"protocolVersion": 99, "agentCapabilities": {}})
+    await peer.expect_end()
+
+
+async def refuses(peer: AgentPeer) -> None:
+    """Does not want to."""
+    await peer.end(await _begin(peer), "refusal")
+
+
+async def full(peer: AgentPeer) -> None:
+    """Comes to the end of its tokens."""
+    await peer.end(await _begin(peer), "max_tokens")
+
+
+async def fails(peer: AgentPeer) -> None:
+    """Answers a prompt with an error."""
+    await peer.fail(await _begin(peer), -32603, "Internal error", {"details": "the model is on fire"})
+
+
+async def forgets(peer: AgentPeer) -> None:
+    """Can load sessions, and never has the one that is wanted."""
+    await peer.greet("v1", {"loadSession": True})
+    async for request in peer.requests():
+        if request.method == "session/new":
+            await peer.answer(request, {"sessionId": "s-1234567890"})
+        elif request.method == "session/load":
+            await peer.fail(request, -32002, "Session not found")
+        elif request.method == "session/prompt":
+            await peer.answer(request, {"stopReason": "end_turn"})
+
+
+async def asks(peer: AgentPeer) -> None:
+    """Asks for each edit and each command, until a prompt says otherwise; can resume its session."""
+    _note(f"pid {os.getpid()}")
+    await peer.greet("v1", {"sessionCapabilities": {"resume": {}}})
+    async for request in peer.requests():
+        if request.method == "session/new":
+            await peer.answer(request, {"sessionId": "s-1234567890"})
+        elif request.method == "session/resume":
+            await peer.answer(request)
+        elif request.method == "session/prompt":
+            await _ask(peer, request)
+
+
+async def _ask(peer: AgentPeer, prompt: Message) -> None:
+    session, place = str(prompt.session), str(Path("file.txt").absolute())
+    kind = "execute" if "command" in _text_of(prompt) else "edit"
+    tool: dict[str, Any] = {"toolCallId": "t1", "title": "make it", "kind": kind, "status": "pending"}
+    if kind == "edit":
+        tool |= {"content": [{**DIFF, "path": place}], "locations": [{"path": place}]}
+    else:
+        tool |= {"rawInput": {"command": "make all"}, "title": "make all"}
+    await peer.chunk(session, "Let me see.")
+    await peer.update(session, {"sessionUpdate": "tool_call", **tool})
+    answer = await peer.permit(session, {"toolCallId": "t1"}, ALWAYS)
+    outcome = answer.result["outcome"]
+    chosen = outcome.get("optionId", outcome["outcome"])
+    status = "completed" if chosen in {"once", "ever"} else "failed"
+    await peer.update(session, {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "status": status})
+    await peer.chunk(session, f"chosen: {chosen}")
+    await peer.end(prompt)
+
+
+async def everything(peer: AgentPeer) -> None:
+    """Says all that an agent can say in v1, and some things that no edition names."""
+    prompt = await _begin(peer)
+    session = "s-1234567890"
+    place = str(Path("b.txt").absolute())
+    await peer.chunk(session, "I should look first.", "agent_thought_chunk")
+    entries = [
+        {"content": "look", "priority": "high", "status": "completed"},
+        {"content": "change", "priority": "low", "status": "pending"},
+    ]
+    updates: list[dict[str, Any]] = [
+        {"sessionUpdate": "plan", "entries": entries},
+        {
+            "sessionUpdate": "tool_call",
+            "toolCallId": "r",
+            "title": "Read",
+            "kind": "read",
+            "locations": [{"path": place}],
+        },
+        {"sessionUpdate": "tool_call_update", "toolCallId": "r", "status": "completed"},
+        {"sessionUpdate": "tool_call", "toolCallId": "e", "title": "Edit", "kind": "edit", "status": "in_progress"},
+        {
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": "e",
+            "status": "completed",
+            "content": [{**DIFF, "path": place}],
+        },
+        {"sessionUpdate": "tool_call", "toolCallId": "x", "title": "make \x1b[31mred", "kind": "execute"},
+        {
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": "x",
+            "status": "failed",
+            "content": [{"type": "content", "content": {"type": "text", "text": "\x1b[1mno rule\x1b[0m to make red"}}],
+        },
+        {"sessionUpdate": "usage_update", "used": 1200, "size": 200000, "cost": {"amount": 0.25, "currency": "USD"}},
+        {"sessionUpdate": "weather", "sky": "blue"},
+        {"sessionUpdate": "session_info_update", "title": "A day outside"},
+    ]
+    for update in updates:
+        await peer.update(session, update)
+    await peer.chunk(session, "All \x1b]0;gotcha\x07done.")
+    await peer.end(prompt)
+
+
+async def floods(peer: AgentPeer) -> None:
+    """Talks until it is told to stop."""
+    peer.patience_seconds = 60.0
+    prompt = await _begin(peer)
+    await peer.flood("s-1234567890", 20_000, "words and more words\n")
+    _note("flooded")
+    await peer.expect("session/cancel")
+    _note("cancelled")
+    await peer.end(prompt, "cancelled")
+
+
+async def settings(peer: AgentPeer) -> None:
+    """Has a model, a mode and a switch."""
+    options: list[dict[str, Any]] = [
+        {
+            "id": "model",
+            "name": "Model",
+            "type": "select",
+            "category": "model",
+            "currentValue": "small",
+            "options": [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}],
+        },
+        {"id": "loud", "name": "Loud", "type": "boolean", "currentValue": False},
+    ]
+    await peer.greet("v1", {})
+    async for request in peer.requests():
+        if request.method == "session/new":
+            await peer.answer(request, {"sessionId": "s-1234567890", "configOptions": options})
+        elif request.method == "session/set_config_option":
+            _note(f"{request.params['configId']}={request.params['value']}")
+            await peer.answer(request, {"configOptions": options})
+        elif request.method == "session/prompt":
+            await peer.answer(request, {"stopReason": "end_turn"})
+
+
+async def shows_session(peer: AgentPeer) -> None:
+    """Writes down what its session was opened with, and what its environment says."""
+    await peer.greet("v1", {"sessionCapabilities": {"additionalDirectories": {}}, "mcpCapabilities": {"http": True}})
+    request = await peer.expect("session/new")
+    names = [server["name"] for server in request.params["mcpServers"]]
+    _note(f"servers {names} roots {request.params.get('additionalDirectories')} colour {os.environ.get('COLOUR')}")
+    await peer.answer(request, {"sessionId": "s-1234567890"})
+    await peer.end(await peer.take_prompt())
+
+
+async def drafts(peer: AgentPeer) -> None:
+    """Speaks v2."""
+    await peer.greet("v2")
+    await peer.open_session("s-1234567890")
+    prompt = await peer.take_prompt()
+    await peer.chunk("s-1234567890", "hello from a draft")
+    await peer.end(prompt)

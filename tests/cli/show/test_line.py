@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from accord.cli.show.line import amount, clipped, duration, size, width
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.0004, "0 ms"), (0.012, "12 ms"), (0.8, "800 ms"), (1.25, "1.2 s"), (125, "2 min 5 s")]
+)
+def test_times(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(0, "0"), (999, "999"), (1200, "1.2k"), (200_000, "200k"), (1_500_000, "1.5M")]
+)
+def test_tokens(number: int, said: str) -> None:
+    assert amount(number) == said
+
+
+@pytest.mark.parametrize(("number", "said"), [(12, "12 B"), (12_000, "12 kB"), (1_230_000, "1.2 MB")])
+def test_bytes(number: int, said: str) -> None:
+    assert size(number) == said
+
+
+def test_wide_letters_take_two_columns_and_accents_none() -> None:
+    assert width("日本") == 4
+    assert width("e\u0301") == 1
+
+
+@pytest.mark.parametrize(("text", "columns", "seen"), [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("日本語", 4, "日…")])
+def test_what_does_not_fit_is_cut(text: str, columns: int, seen: str) -> None:
+    assert clipped(text, columns) == seen
+    assert width(clipped(text, columns)) <= columns

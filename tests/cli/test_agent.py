@@ -1,0 +1,45 @@
+"""`accord agent`: the built-in coding agent, as an editor starts it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import accord as library
+from tests.cli.command import Accord
+
+
+async def test_it_speaks_the_protocol_on_stdio(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("something\n", encoding="utf-8")
+    command = (sys.executable, "-m", "accord", "agent", "--store", "none", "--allow", "read")
+    async with library.connect(*command) as agent:
+        session = await agent.new_session(tmp_path)
+        turn = await session.prompt("read a.txt")
+    assert turn.stop_reason == "end_turn"
+    assert "something" in turn.text
+
+
+async def test_its_sessions_are_kept_where_it_is_told(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "accord", "agent", "--store", f"sqlite:{tmp_path / 'kept.db'}")
+    async with library.connect(*command) as agent:
+        session = await agent.new_session(tmp_path)
+        await session.prompt("/help")
+    async with library.connect(*command) as agent:
+        again = await agent.load_session(session.id, tmp_path)
+        assert "/help" in again.transcript.messages[0].text
+
+
+def test_its_rules_are_read_in_the_order_of_the_line(accord: Accord) -> None:
+    (accord.cwd / "my.rules").write_text("deny execute\n", encoding="utf-8")
+    words = ["--", sys.executable, "-m", "accord", "agent", "--store", "none"]
+    first = accord("run", "run true", "--allow", "all", *words, "--allow", "execute:true", "--rules", "my.rules")
+    second = accord("run", "run true", "--allow", "all", *words, "--rules", "my.rules", "--allow", "execute:true")
+    assert "exit code 0" in first.stdout
+    assert "A rule forbids it" in second.stdout
+
+
+def test_what_it_cannot_use_is_usage(accord: Accord) -> None:
+    for words in (("--model", "gpt"), ("--store", "paper"), ("--allow", "everything"), ("--rules", "no"), ("--", "x")):
+        result = accord("agent", *words)
+        assert result.status == 2
+        assert len(result.stderr.splitlines()) == 1

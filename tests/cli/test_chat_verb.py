@@ -1,0 +1,36 @@
+"""`accord chat` as a verb; the screen itself is tested in `chat/`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.command import Accord, scripted
+
+pytest.importorskip("termios")
+pytest.importorskip("textual")
+
+
+def test_it_needs_a_terminal(accord: Accord) -> None:
+    result = accord("chat", "demo")
+    assert result.status == 2
+    assert "accord chat needs a terminal" in result.stderr
+    assert "accord run" in result.stderr
+
+
+def test_it_takes_no_text(accord: Accord) -> None:
+    assert accord("chat", "demo", "hello").status == 2
+
+
+def test_it_opens_on_a_terminal_and_is_left_by_a_key(accord: Accord) -> None:
+    with accord.terminal("chat", *scripted("plain")) as screen:
+        screen.expect("\x1b[?1049h")
+        # The session is noted once it is open.
+        assert any("s-1234567890" in accord("sessions", "ls", "--json").stdout for _ in range(100))
+        screen.type("\x11")
+        assert screen.status() == 0
+
+
+def test_the_last_session_must_be_there(accord: Accord) -> None:
+    with accord.terminal("chat", "demo", "-c") as screen:
+        assert "there is no session of demo in this directory" in screen.rest()
+        assert screen.status() == 4

@@ -1,0 +1,84 @@
+"""The first word of the line."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from accord.version import VERSION
+from tests.cli.command import Accord
+
+CPU_SECONDS = 0.15
+VERBS = ("run", "chat", "agents", "sessions", "agent")
+
+
+def test_the_version_is_told(accord: Accord) -> None:
+    result = accord("--version")
+    assert (result.status, result.stdout) == (0, f"accord {VERSION}\n")
+
+
+def test_telling_the_version_costs_little(accord: Accord) -> None:
+    spent = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*accord.argv, "--version"], env=accord.env, capture_output=True, timeout=20, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(spent) <= CPU_SECONDS
+
+
+def test_nothing_heavy_is_imported_for_the_version_and_the_help(accord: Accord) -> None:
+    code = "import sys; from accord.cli.main import main; main(['--help']); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=accord.env, capture_output=True, text=True, timeout=20, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert not loaded & {"asyncio", "argparse", "msgspec", "rich", "textual", "sqlite3", "accord.client"}
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), ("help",)])
+def test_help_names_every_verb_and_has_lines_to_copy(accord: Accord, words: tuple[str, ...]) -> None:
+    result = accord(*words)
+    assert result.status == 0
+    assert all(f"  {verb} " in result.stdout for verb in VERBS)
+    assert 'accord run demo "' in result.stdout
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_has_help_with_lines_to_copy(accord: Accord, verb: str) -> None:
+    result = accord(verb, "--help")
+    assert result.status == 0
+    assert f"usage: accord {verb}" in result.stdout
+    assert f"to copy:\n  accord {verb}" in result.stdout
+
+
+@pytest.mark.parametrize("verb", ["check", "tap", "replay", "inspect", "serve", "bridge", "proxy"])
+def test_a_reserved_verb_says_that_it_comes_later(accord: Accord, verb: str) -> None:
+    result = accord(verb, "demo")
+    assert result.status == 2
+    assert "comes later" in result.stderr
+    assert f"  {verb} " not in accord("--help").stdout
+
+
+def test_a_verb_that_does_not_exist_is_usage(accord: Accord) -> None:
+    result = accord("demo", "hello")
+    assert result.status == 2
+    assert "there is no verb 'demo'" in result.stderr
+    assert "run, chat, agents, sessions, agent" in result.stderr
+
+
+def test_an_option_that_does_not_exist_is_one_line(accord: Accord) -> None:
+    result = accord("run", "demo", "hello", "--colour")
+    assert result.status == 2
+    assert result.stderr == "accord: usage: unrecognized arguments: --colour. See: accord run --help\n"
+
+
+def test_a_list_that_nobody_reads_ends_quietly(accord: Accord) -> None:
+    command = f"{sys.executable} -m accord agents info demo | true"
+    done = subprocess.run(
+        ["sh", "-c", command], env=accord.env, cwd=accord.cwd, capture_output=True, text=True, timeout=20, check=False
+    )
+    assert done.stderr == ""

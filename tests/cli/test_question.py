@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from accord.cli.question import _field_value, keys_of
+from accord.session.option import PermissionOption
+
+
+def option(id_: str, kind: str) -> PermissionOption:
+    return PermissionOption(id_, id_.title(), kind)
+
+
+def test_each_option_has_a_key_of_its_own() -> None:
+    options = [
+        option("a", "allow_once"),
+        option("b", "allow_once"),
+        option("c", "allow_always"),
+        option("d", "reject_once"),
+        option("e", "reject_always"),
+        option("f", "_maybe"),
+    ]
+    keys = keys_of(options)
+    assert {key: each.id for key, each in keys.items()} == {"y": "a", "2": "b", "a": "c", "n": "d", "d": "e", "6": "f"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "field", "value"),
+    [
+        ("x", {"type": "string"}, "x"),
+        ("7", {"type": "integer"}, 7),
+        ("0.5", {"type": "number"}, 0.5),
+        ("yes", {"type": "boolean"}, True),
+        ("n", {"type": "boolean"}, False),
+        ("", {"type": "string", "default": "d"}, "d"),
+        ("", {"type": "string"}, None),
+        ("red", {"type": "string", "enum": ["red", "blue"]}, "red"),
+        ("red", {"type": "string", "oneOf": [{"const": "red", "title": "Red"}]}, "red"),
+        ("a, b", {"type": "array"}, ["a", "b"]),
+    ],
+)
+def test_what_is_typed_into_a_field_becomes_its_value(answer: str, field: dict[str, object], value: object) -> None:
+    assert _field_value(answer, field, needed=False) == value
+
+
+@pytest.mark.parametrize(
+    ("answer", "field"),
+    [("", {}), ("x", {"type": "integer"}), ("perhaps", {"type": "boolean"}), ("green", {"enum": ["red"]})],
+)
+def test_what_cannot_be_meant_is_asked_again(answer: str, field: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        _field_value(answer, field, needed=True)
