@@ -39,6 +39,7 @@ class Call(msgspec.Struct, eq=False):
             return
         if isinstance(outcome, BaseException):
             self.future.set_exception(outcome)
+            self.future.exception()  # whoever waits gets it; one who was cancelled meanwhile needs no warning
         else:
             self.future.set_result(outcome)
 

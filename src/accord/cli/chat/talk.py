@@ -182,8 +182,16 @@ class Talk:
         session = await self._logged_in(self._open_session)
         self.session, self._wanted = session, None
         await self._stage.session_opened(session)
-        if self._wishes.prepare is not None:
-            await self._wishes.prepare(self.agent, session)
+        await self._prepare(self.agent, session)
+
+    async def _prepare(self, agent: RemoteAgent, session: ClientSession) -> None:
+        """What does not work of it is said; the session is there all the same."""
+        if self._wishes.prepare is None:
+            return
+        try:
+            await self._wishes.prepare(agent, session)
+        except (AccordError, OSError) as error:
+            self._stage.say(failure_note(error, "preparing the session"))
 
     async def _open_session(self) -> ClientSession:
         agent, wishes = self._agent(), self._wishes
