@@ -284,7 +284,9 @@ class ChatApp(App[int]):
         self.query_one("#plan").set_class(beside, "-beside")
         self.query_one("#plan-above").set_class(is_there and not beside and self._wants_plan, "-shown")
         line = self.query_one(PlanLine)
-        line.set_class(is_there and not beside and not self._wants_plan, "-shown")
+        is_open = any(entry.status in {"pending", "in_progress"} for plan in plans for entry in plan.entries)
+        wants_line = is_open and not beside and not self._wants_plan
+        line.set_class(wants_line, "-shown")
         for panel in self.query(PlanPanel):
             panel.follow(plans)
         line.follow(plans)
@@ -298,7 +300,7 @@ class ChatApp(App[int]):
     def _show_status(self) -> None:
         talk = self.talk
         seconds = asyncio.get_running_loop().time() - talk.since if talk.is_busy and talk.since else 0.0
-        hint = "Esc cancels" if talk.turn is not None else ""
+        hint = "Esc cancels" if talk.turn is not None and not self._asking.locked() else ""
         if self._pressed_at is not None and not self._is_late(self._pressed_at):
             hint = "Ctrl+C again leaves"
         doing = "waiting for your answer" if self._asking.locked() else talk.doing

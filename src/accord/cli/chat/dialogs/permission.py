@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar
 
 from rich.text import Text as RichText
@@ -104,7 +104,7 @@ class PermissionDialog(Dialog[str]):
         if question.description:
             yield Static(label((plain(question.description), "")), markup=False)
         if question.command is not None:
-            yield Lines([RichText(f"$ {line}", style="bold") for line in plain(question.command.command).split("\n")])
+            yield Lines(_command(question.command.command))
             yield Static(label((f"in {one_line(question.command.cwd)}", MUTED)), markup=False)
         if tool is not None:
             yield from _tool_views(tool, self._layout, question.session.cwd)
@@ -156,7 +156,8 @@ def _answer(at: int, option: PermissionOption) -> Option:
 def _tool_views(tool: ToolCall, layout: DiffLayout, cwd: str) -> Iterator[Widget]:
     """All that is known of it, whole: who allows something must be able to see it."""
     places = ", ".join(short_path(place.path, cwd) for place in tool.locations)
-    if places:
+    has_diff = any(isinstance(item, Diff) for item in tool.content)
+    if places and not has_diff:
         yield Static(label((f"{tool.kind}  ", MUTED), (one_line(places, 400), "")), markup=False)
     for item in tool.content:
         if isinstance(item, Diff):
@@ -165,9 +166,21 @@ def _tool_views(tool: ToolCall, layout: DiffLayout, cwd: str) -> Iterator[Widget
             block = item.block
             text = plain(block.text) if isinstance(block, Text) else block_label(block).plain
             yield Lines([RichText(line) for line in text.split("\n")])
-    if tool.raw_input is not None and not any(isinstance(item, Diff) for item in tool.content):
+    if tool.raw_input is not None and not has_diff:
         yield Lines(_raw(tool.raw_input))
 
 
-def _raw(value: object) -> Sequence[RichText]:
-    return [RichText(line, style="dim") for line in pretty(value, 100_000).split("\n")]
+def _command(command: str) -> list[RichText]:
+    first, *more = plain(command).split("\n")
+    return [RichText(f"$ {first}", style="bold"), *(RichText(f"  {line}", style="bold") for line in more)]
+
+
+def _raw(value: object) -> list[RichText]:
+    """The input of a tool; a command first, as one would type it."""
+    shown: list[RichText] = []
+    if isinstance(value, dict) and isinstance(value.get("command"), str):
+        shown = _command(value["command"])
+        value = {name: each for name, each in value.items() if name != "command"}
+    if shown and not value:
+        return shown
+    return [*shown, *(RichText(line, style="dim") for line in pretty(value, 100_000).split("\n"))]
