@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Whoever starts the tests in the background may ignore these, and everything that is started here would inherit that.
+for _number in (getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
 
 ROOT = Path(__file__).parent.parent
 ASYNC_TEST_SECONDS = 60.0

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from textual.events import Paste
+from textual.widgets import Markdown
 
 import accord
 from accord.cli.chat.dialogs.form import FormDialog
@@ -14,9 +15,9 @@ from accord.cli.chat.dialogs.permission import PermissionDialog
 from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.dialogs.reading import ReadingDialog
 from accord.cli.chat.diff_view import DiffView
-from accord.cli.chat.note import NotePart
+from accord.cli.chat.note import Note, NotePart
 from accord.cli.chat.plan import PlanLine, PlanPanel
-from accord.cli.chat.speech import Prompted, Speech, Thought
+from accord.cli.chat.speech import Earlier, Prompted, Speech, Thought
 from accord.cli.chat.tool_part import More, TerminalPart, ToolPart
 from accord.session.content import Image, Resource, Text
 from accord.session.event import (
@@ -240,11 +241,11 @@ async def test_what_is_said_while_the_agent_works_waits_and_is_shown(tmp_path: P
         await chat.sees("Waiting.")
         await chat.say("second thing")
         await chat.say("third thing")
-        await chat.sees("⏳ second thing", "⏳ third thing", "2 queued")
+        await chat.sees("▹ second thing", "▹ third thing", "2 queued")
         assert len(actor.prompts) == 1
         actor.gate.set()
         await chat.sees("Waited.", "You said: second thing", "You said: third thing")
-        await chat.sees_no("⏳", "queued")
+        await chat.sees_no("▹", "queued")
 
 
 async def test_what_waits_comes_back_when_the_turn_is_cancelled(tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ async def test_what_waits_comes_back_when_the_turn_is_cancelled(tmp_path: Path) 
         await chat.say("wait")
         await chat.sees("Waiting.")
         await chat.say("second thing")
-        await chat.sees("⏳ second thing")
+        await chat.sees("▹ second thing")
         await chat.press("escape")
         await idle(chat)
         assert chat.app.composer.text == "second thing"
@@ -712,3 +713,70 @@ async def test_a_permission_shows_all_of_a_long_diff(tmp_path: Path) -> None:
         await chat.sees("line 299", "Allow", "Reject")
         await chat.press("n")
         await idle(chat)
+
+
+# --- what is bounded, and what is closed
+
+
+async def test_a_message_that_grows_page_by_page_keeps_its_last_pages_laid_out(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
+        session = chat.app.talk.session
+        assert session is not None
+        for number in range(25):
+            session.happen(MessageChunk("agent", Text(f"page {number} " + "word " * 700 + "\n\n"), "m"))
+            await chat.until(lambda seen=chat.app.repaints: chat.app.repaints > seen, "a repaint")
+        await chat.until(lambda: "page 24" in pages_of(chat)[-1].source, "the last page")
+        assert len(pages_of(chat)) <= 10
+        before = pages_of(chat)[0].source
+        chat.app.timeline.query(Earlier).last().action_turn_over()
+        await chat.until(lambda: pages_of(chat)[0].source != before, "earlier pages")
+        assert len(pages_of(chat)) == 14
+
+
+def pages_of(chat: Chat) -> list[Markdown]:
+    return list(chat.part(Speech).query(Markdown))
+
+
+async def test_parts_that_come_by_and_by_are_bounded_too(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
+        for number in range(250):
+            await chat.app.timeline.add(Note(f"remark {number}"))
+        assert len(chat.app.timeline.parts) <= 200
+        await chat.sees("remark 249")
+
+
+async def test_a_session_that_cannot_be_told_again_is_gone_on_with_all_the_same(tmp_path: Path) -> None:
+    actor = make_actor(accord.MemoryStore())
+    async with open_chat(actor.agent, tmp_path) as chat:
+        await chat.say("plan")
+        await chat.sees("Planned.")
+        await idle(chat)
+        first, agent = chat.app.talk.session, chat.app.talk.agent
+        assert first is not None
+        assert agent is not None
+        await chat.press("ctrl+n")
+        await chat.until(lambda: chat.app.talk.session is not first and not chat.app.talk.is_busy)
+        agent.abilities.load = False
+        await chat.app.talk.switch(first.id)
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+        assert "Planned." not in chat.text
+
+
+async def test_the_agent_is_closed_with_the_screen(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        agent = chat.app.talk.agent
+        assert agent is not None
+    assert not agent.connection.is_open
+
+
+async def test_what_does_not_work_of_the_wishes_is_said_and_the_session_is_there(tmp_path: Path) -> None:
+    async def prepare(agent: accord.RemoteAgent, session: accord.ClientSession) -> None:
+        del agent
+        await session.set_option("model", "enormous")
+
+    async with open_chat(make_actor().agent, tmp_path, prepare=prepare) as chat:
+        await chat.sees("preparing the session failed")
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+        assert chat.app.talk.status == 0
