@@ -372,8 +372,8 @@ MUTANTS = (
         "kept",
         "what a dead process left open stays open",
         "agent/desk.py",
-        "missing = healing(transcript)",
-        "missing = healing(transcript)[:0]",
+        "else healing(transcript)\n",
+        "else healing(transcript)[:0]\n",
         "tests/agent/test_sessions.py::test_what_a_dead_process_left_open_is_brought_to_an_end",
     ),
     Mutant(
