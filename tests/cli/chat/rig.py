@@ -20,7 +20,7 @@ from accord.cli.chat.talk import Wishes
 __all__ = ["EDITIONS", "Chat", "open_chat", "until"]
 
 EDITIONS = ("1", "2-june", "2")
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 30.0
 
 
 async def until(holds: Callable[[], Any], pilot: Pilot[int], what: str = "it") -> None:

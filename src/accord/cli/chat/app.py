@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widget import MountError
 from textual.widgets import OptionList, Static
 
 from accord.cli.chat.bars import StatusBar, StatusFacts, TitleBar, settings_words, usage_words
@@ -48,6 +49,8 @@ Answer = TypeVar("Answer")
 
 REPAINT_SECONDS = 0.05
 CLOCK_SECONDS = 0.25
+# How much may happen between two repaints before no more is read.
+MAX_UNPAINTED = 4_000
 LEAVE_SECONDS = 2.0
 PLAN_BESIDE_CELLS = 116
 
@@ -126,6 +129,8 @@ class ChatApp(App[int]):
         self._unlisten: Callable[[], None] = lambda: None
         self._news = asyncio.Event()
         self._painting = asyncio.Lock()
+        self._painted = asyncio.Event()
+        self._unpainted = 0
         self._pressed_at: float | None = None
         self._asking = asyncio.Lock()
         self._wants_plan = False
@@ -194,6 +199,17 @@ class ChatApp(App[int]):
         """What goes on is something else now."""
         self._schedule()
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether much has happened that is not shown yet."""
+        return self._unpainted > MAX_UNPAINTED
+
+    async def catch_up(self) -> None:
+        """Return when it is shown."""
+        self._painted.clear()
+        self._schedule()
+        await self._painted.wait()
+
     def give_back(self, text: str) -> None:
         """Put what could not be sent in front of what is being written."""
         written = self.composer.text
@@ -218,6 +234,7 @@ class ChatApp(App[int]):
     # --- what the session tells
 
     def _hear(self, event: Event) -> None:
+        self._unpainted += 1
         self._feed.hear(event)
         if isinstance(event, Noticed):
             self._notice(event)
@@ -246,16 +263,24 @@ class ChatApp(App[int]):
             self._news.clear()
             begun = clock()
             async with self._painting:
-                await self._repaint()
+                try:
+                    await self._repaint()
+                except MountError:
+                    # On the way out widgets go before we are told.
+                    if self.is_running:
+                        raise
+                    return
             # As long as a repaint took, so long there is none.
             await asyncio.sleep(max(self._repaint_seconds, clock() - begun))
 
     async def _repaint(self) -> None:
         self.repaints += 1
+        self._unpainted = 0
         await self.timeline.follow(self._feed.take())
         if any(turn.refused for turn in self._transcript.turns[-1:]):
             self.timeline.mark_refused()
         self._show_around()
+        self._painted.set()
 
     def _tick(self) -> None:
         if self.talk.is_busy:
@@ -295,7 +320,7 @@ class ChatApp(App[int]):
         queue = self.query_one("#queue", Static)
         waiting = list(self.talk.queue) if self.talk.is_busy else []
         queue.set_class(bool(waiting), "-shown")
-        queue.update(label(("\n".join(f"⏳ {one_line(text, 100)}" for text in waiting), "")))
+        queue.update(label(("\n".join(f"▹ {one_line(text, 100)}" for text in waiting), "")))
 
     def _show_status(self) -> None:
         talk = self.talk

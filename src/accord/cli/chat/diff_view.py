@@ -21,6 +21,7 @@ DiffLayout: TypeAlias = Literal["inline", "side"]
 # Two columns of code need this much to be worth it.
 SIDE_BY_SIDE_CELLS = 96
 NUMBER_CELLS = 4
+MARK_CELLS = 3
 
 
 class DiffView(Lines):
@@ -109,7 +110,7 @@ def _heading(row: Row, styles: dict[str, Style]) -> Text:
 
 def _pair(left: Row | None, right: Row | None, half: int, styles: dict[str, Style]) -> Iterator[Text]:
     """One line of both columns; a side that is too long takes more lines, and the other is empty beside them."""
-    room = max(half - NUMBER_CELLS - 1, 1)
+    room = max(half - NUMBER_CELLS - MARK_CELLS, 1)
     for at, (one, other) in enumerate(zip_longest(_pieces(left, room), _pieces(right, room), fillvalue="")):
         yield Text.assemble(
             *_cell(left, one, "old", first=at == 0, width=half, styles=styles),
@@ -126,7 +127,9 @@ def _cell(
         return [(" " * width, Style.null())]
     style = styles.get(row.kind, Style.null())
     number = _number((row.old if side == "old" else row.new) if first else None)
-    filled = f" {piece}" + " " * (width - NUMBER_CELLS - 1 - cell_len(piece))
+    # The mark, because not every terminal has colours.
+    mark = {"added": "+", "removed": "-"}.get(row.kind, " ") if first else " "
+    filled = f" {mark} {piece}" + " " * (width - NUMBER_CELLS - MARK_CELLS - cell_len(piece))
     return [(number, style + styles["number"]), (filled, style)]
 
 

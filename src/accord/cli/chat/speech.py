@@ -17,9 +17,9 @@ from accord.session.entry import Message, Passage
 
 __all__ = ["Earlier", "Prompted", "Speech", "Thought"]
 
-# Pages of one message that are laid out at once, and how many of those at a time that a burst brings. The others are
-# a key away.
+# Pages of one message that are laid out; of a burst only the last ones, which fill a screen. The others are a key away.
 MAX_PAGES = 10
+BURST_PAGES = 2
 PAGES_AT_ONCE = 4
 MAX_PROMPT_CHARS = 4_000
 
@@ -122,13 +122,13 @@ class Speech(Vertical):
                 await _grow(self._parts[-1], grown)
             return
         self._grown = ""
-        if known and self._parts and len(new) <= PAGES_AT_ONCE:
+        if known and self._parts and len(new) <= BURST_PAGES:
             await self._complete(known - 1)
         elif known:
             for part in self._parts:
                 await part.remove()
             self._parts = []
-        for source in new[-PAGES_AT_ONCE:]:
+        for source in new[-BURST_PAGES if known else -MAX_PAGES :]:
             part = _part(source)
             self._parts.append(part)
             await self.mount(part)
@@ -173,7 +173,7 @@ class Prompted(Vertical):
     """What the user said."""
 
     DEFAULT_CSS = """
-    Prompted { height: auto; border-left: thick $accent; padding-left: 1; background: $boost; }
+    Prompted { height: auto; border-left: thick $primary; padding-left: 1; background: $boost; }
     Prompted Static { width: 1fr; }
     """
 

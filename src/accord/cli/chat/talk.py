@@ -59,6 +59,13 @@ class Stage(Protocol):
     def changed(self) -> None:
         """What goes on is something else now."""
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether much has happened that is not shown yet."""
+
+    async def catch_up(self) -> None:
+        """Return when it is shown."""
+
     def give_back(self, text: str) -> None:
         """Let the user have what could not be sent."""
 
@@ -116,6 +123,7 @@ class Talk:
 
     async def run(self) -> None:
         """Open the agent and a session, then say what there is to say, one at a time."""
+        self.since = asyncio.get_running_loop().time()
         async with self._one:
             await self._open_wanted()
         while True:
@@ -271,7 +279,11 @@ class Talk:
         if session is None:
             return
         self.turn = session.prompt(*prompt_of(text, session.cwd))
-        await self.turn
+        async with self.turn:
+            async for _ in self.turn:
+                # Events that nobody takes are not read: an agent is as fast as what can be shown of it.
+                if self._stage.is_behind:
+                    await self._stage.catch_up()
         note = ending_note(self.turn.stop_reason)
         if note is not None:
             self._stage.say(note)

@@ -113,7 +113,7 @@ def _input(each: FormField) -> Widget:
     default = each.default
     match each.kind:
         case "flag":
-            return Checkbox(value=default is True, compact=True)
+            return Checkbox("yes", value=default is True, compact=True)
         case "choice":
             known = [value for value, _ in each.choices]
             chosen = default if default in known else (known[0] if each.is_required else Select.NULL)
