@@ -99,6 +99,8 @@ def encode_between(head: bytes, value: Any, tail: bytes) -> bytes | bytearray:
         body = _encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError):
         body = b"null"  # to be looked at again
+    if len(body) > _LARGE_BYTES and not _holds_no_number(value):
+        return b"".join((head, body, tail))
     # `rfind`, because it is the fastest way to look for a few bytes.
     if len(body) > _LARGE_BYTES or body.rfind(b"null") >= 0:
         text = bytearray(head)
