@@ -22,7 +22,7 @@ def serve(note: str) -> None:
 
 
 def chat(note: str) -> int:
-    from accord.cli.chat.app import run_chat  # noqa: PLC0415 - an agent needs no screen
+    from accord.cli.chat.running import run_chat  # noqa: PLC0415 - an agent needs no screen
 
     return run_chat(functools.partial(accord.connect, sys.executable, __file__, "agent", note), name="noted")
 

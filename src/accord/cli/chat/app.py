@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
@@ -17,33 +15,32 @@ from textual.widget import MountError
 from textual.widgets import OptionList, Static
 
 from accord.cli.chat.bars import StatusBar, StatusFacts, TitleBar, settings_words, usage_words
+from accord.cli.chat.choosing import answered, change_option, choose_session
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog
-from accord.cli.chat.dialogs.frame import Dialog
 from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
 from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.dialogs.reading import ReadingDialog
 from accord.cli.chat.diff_view import DiffLayout
 from accord.cli.chat.feed import Feed
 from accord.cli.chat.keys import help_view
-from accord.cli.chat.menus import choice_items, login_items, next_mode, option_items, session_items
+from accord.cli.chat.menus import login_items, next_mode
 from accord.cli.chat.note import Note
 from accord.cli.chat.plain import label, one_line, plain
 from accord.cli.chat.plan import PlanLine, PlanPanel
 from accord.cli.chat.speech import Speech
-from accord.cli.chat.talk import Connect, Prepare, Talk, Wishes
+from accord.cli.chat.talk import Connect, Talk, Wishes
 from accord.cli.chat.timeline import Timeline
 from accord.cli.chat.tool_part import WantsWhole
 from accord.client.question import FormQuestion, PermissionQuestion, UrlQuestion
 from accord.client.session import ClientSession
 from accord.errors import AccordError
 from accord.session.ability import AuthMethod
-from accord.session.ask import McpServer, SessionSummary
 from accord.session.event import Event, Noticed, StateChanged
-from accord.session.option import Command, Toggle
+from accord.session.option import Command
 from accord.session.transcript import Transcript
 
-__all__ = ["ChatApp", "run_chat"]
+__all__ = ["ChatApp"]
 
 Answer = TypeVar("Answer")
 
@@ -53,30 +50,6 @@ CLOCK_SECONDS = 0.25
 MAX_UNPAINTED = 4_000
 LEAVE_SECONDS = 2.0
 PLAN_BESIDE_CELLS = 116
-
-
-def run_chat(  # noqa: PLR0913 - what the verb decides
-    connect: Connect,
-    *,
-    cwd: str | os.PathLike[str] = ".",
-    session: str | None = None,
-    name: str = "agent",
-    roots: Sequence[str | os.PathLike[str]] = (),
-    servers: Sequence[McpServer] = (),
-    prepare: Prepare | None = None,
-    known: Callable[[], Sequence[SessionSummary]] = lambda: (),
-    mouse: bool = True,
-) -> int:
-    """Talk to an agent, full screen, until the user leaves; gives the exit status.
-
-    `connect` makes the agent: `accord.connect` with its target filled in, perhaps with a `Policy` around the
-    `permission` it is given. `session` is the id of one to go on with. `prepare` is called with each session that was
-    opened; `known` gives the sessions that are remembered here, beside those that the agent lists.
-    """
-    wishes = Wishes(str(Path(cwd).absolute()), session, roots, servers, prepare, known)
-    app = ChatApp(connect, wishes, name=name)
-    app.run(mouse=mouse)
-    return int(app.talk.status) if app.return_code == 0 else 1
 
 
 class ChatApp(App[int]):
@@ -218,7 +191,7 @@ class ChatApp(App[int]):
     async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
         """Ask how."""
         picker = Picker("The agent wants you to log in", login_items(methods), empty="it names no way to log in")
-        return await self._ask(picker)
+        return await answered(self, picker)
 
     @contextlib.contextmanager
     def own_terminal(self) -> Iterator[None]:
@@ -423,24 +396,7 @@ class ChatApp(App[int]):
 
     def action_options(self) -> None:
         """Settings of the session."""
-        self.run_worker(self._change_option(), group="menu", exclusive=True)
-
-    async def _change_option(self) -> None:
-        session = self.talk.session
-        if session is None:
-            self.notify("There is no session yet")
-            return
-        wanted = await self._ask(Picker("Options", option_items(session.options), empty="this agent has no options"))
-        if wanted is None:
-            return
-        option = session.option(wanted)
-        value: str | bool | None
-        if isinstance(option, Toggle):
-            value = not option.value
-        else:
-            value = await self._ask(Picker(option.name, choice_items(option), chosen=option.value))
-        if value is not None:
-            await self._set_option(session, wanted, value)
+        self.run_worker(change_option(self, self.talk.session, self._set_option), group="menu", exclusive=True)
 
     async def _set_option(self, session: ClientSession, option_id: str, value: str | bool) -> None:  # noqa: FBT001
         try:
@@ -458,22 +414,7 @@ class ChatApp(App[int]):
 
     def action_sessions(self) -> None:
         """The sessions of this directory."""
-        self.run_worker(self._choose_session(), group="menu", exclusive=True)
-
-    async def _choose_session(self) -> None:
-        if self.talk.is_busy:
-            self.notify("The agent is at work: cancel that first (Esc)", severity="warning")
-            return
-        try:
-            found = await self.talk.sessions()
-        except AccordError as error:
-            self.notify(plain(str(error)), title="The sessions cannot be listed", severity="error", markup=False)
-            return
-        current = None if self.talk.session is None else self.talk.session.id
-        picker = Picker("Sessions", session_items(found), chosen=current, empty="this agent keeps no sessions")
-        wanted = await self._ask(picker)
-        if wanted is not None and wanted != current:
-            await self.talk.switch(wanted)
+        self.run_worker(choose_session(self, self.talk), group="menu", exclusive=True)
 
     def action_new_session(self) -> None:
         """Begin anew."""
@@ -486,25 +427,10 @@ class ChatApp(App[int]):
 
     async def _ask_permission(self, question: PermissionQuestion) -> str | None:
         async with self._asking:
-            return await self._ask(PermissionDialog(question, self._diff_layout, self._arming_seconds))
+            return await answered(self, PermissionDialog(question, self._diff_layout, self._arming_seconds))
 
     async def _elicit(self, question: FormQuestion | UrlQuestion) -> Any:
         async with self._asking:
             if isinstance(question, FormQuestion):
-                return await self._ask(FormDialog(question))
-            return await self._ask(UrlDialog(question))
-
-    async def _ask(self, dialog: Dialog[Answer]) -> Answer | None:
-        """What the user answers. When nobody waits for that any more, the dialog goes."""
-        answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
-
-        def take(given: Answer | None) -> None:
-            if not answer.done():
-                answer.set_result(given)
-
-        self.push_screen(dialog, take)
-        try:
-            return await answer
-        finally:
-            if not answer.done() or answer.cancelled():
-                dialog.retire()
+                return await answered(self, FormDialog(question))
+            return await answered(self, UrlDialog(question))
