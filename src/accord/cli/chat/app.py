@@ -296,6 +296,8 @@ class ChatApp(App[int]):
         queue.update(label(("\n".join(f"▹ {one_line(text, 100)}" for text in waiting), "")))
 
     def _show_status(self) -> None:
+        if not self.is_running or not self.query(StatusBar):
+            return  # on the way out
         talk = self.talk
         seconds = asyncio.get_running_loop().time() - talk.since if talk.is_busy and talk.since else 0.0
         hint = "Esc cancels" if talk.turn is not None and not self._asking.locked() else ""
