@@ -12,9 +12,9 @@ import pytest
 from hypothesis import settings
 
 # Whoever starts the tests in the background may ignore these, and everything that is started here would inherit that.
-for _number in (getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)):
-    if signal.getsignal(_number) is signal.SIG_IGN:
-        signal.signal(_number, signal.SIG_DFL)
+for _name, _usual in (("SIGHUP", signal.SIG_DFL), ("SIGTERM", signal.SIG_DFL), ("SIGINT", signal.default_int_handler)):
+    if hasattr(signal, _name) and signal.getsignal(getattr(signal, _name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, _name), _usual)
 
 ROOT = Path(__file__).parent.parent
 ASYNC_TEST_SECONDS = 60.0

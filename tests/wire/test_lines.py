@@ -187,7 +187,7 @@ def seconds_for(size_bytes: int, piece_bytes: int) -> float:
 def test_a_long_line_in_small_pieces_costs_time_in_proportion(piece_bytes: int, large_bytes: int) -> None:
     small = min(seconds_for(large_bytes // 5, piece_bytes) for _ in range(3))
     large = min(seconds_for(large_bytes, piece_bytes) for _ in range(2))
-    assert large < 12 * small + 0.1  # a reader that copies what it holds for every piece needs minutes
+    assert large < 15 * small + 0.5  # a reader that copies what it holds for every piece needs minutes
 
 
 def test_a_text_with_a_newline_is_refused_before_it_is_sent() -> None:
