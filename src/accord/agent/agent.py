@@ -18,6 +18,7 @@ from accord.agent.login import Gate
 from accord.agent.session import Session
 from accord.agent.tool import checked_json
 from accord.agent.turn import Turn
+from accord.connection.handlers import extension_name
 from accord.errors import LocalProtocolError
 from accord.session.ability import AuthMethod, Peer
 from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
@@ -35,6 +36,11 @@ ExtensionHandler = Callable[[Extension], Any]
 
 H = TypeVar("H", bound=Callable[..., Any])
 P = TypeVar("P", bound=PromptHandler)
+C = TypeVar("C", bound=CommandHandler)
+V = TypeVar("V", bound=OptionHandler)
+S = TypeVar("S", bound=SessionHandler)
+L = TypeVar("L", bound=LoginHandler)
+E = TypeVar("E", bound=ExtensionHandler)
 
 CANCEL_GRACE_SECONDS = 5.0
 
@@ -105,12 +111,12 @@ class Agent:
 
         return register if handler is None else register(handler)
 
-    def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[H], H]:
+    def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[C], C]:
         """Handle a slash command: the handler gets the turn and what stood behind the name. `hint` shows what may."""
         if not name or name.startswith("/") or any(character.isspace() or character == "/" for character in name):
             raise LocalProtocolError("the name of a command is one word, without the slash", field="name")
 
-        def register(handler: H) -> H:
+        def register(handler: C) -> C:
             self._book.commands[name] = (Command(name, description, hint), handler)
             return handler
 
@@ -174,7 +180,7 @@ class Agent:
         self.select(id, name, models, default=default, category="model")
         self._book.models = legacy
 
-    def on_option(self, handler: H) -> H:
+    def on_option(self, handler: V) -> V:
         """Hear of every change of an option before it is made: the handler gets the session, the id and the new value.
 
         Whatever it raises refuses the change; a `RequestError` also says why.
@@ -182,20 +188,20 @@ class Agent:
         self._book.on_option.append(handler)
         return handler
 
-    def on_session(self, handler: H) -> H:
+    def on_session(self, handler: S) -> S:
         """Hear of every session that is opened, new or from before, in time to prepare it."""
         self._book.on_session.append(handler)
         return handler
 
     # --- logging in
 
-    def login(self, id: str, name: str, *, description: str | None = None) -> Callable[[H], H]:  # noqa: A002
+    def login(self, id: str, name: str, *, description: str | None = None) -> Callable[[L], L]:  # noqa: A002
         """Offer a way to log in by a call. The handler raises or returns False if it fails.
 
         As soon as there is one, sessions need a login (-32000), unless `logged_in` says that there was one.
         """
 
-        def register(handler: H) -> H:
+        def register(handler: L) -> L:
             self._book.logins[id] = (AuthMethod(id, name, "agent", description), handler)
             return handler
 
@@ -229,21 +235,21 @@ class Agent:
 
     # --- beside the protocol
 
-    def request(self, method: str) -> Callable[[H], H]:
+    def request(self, method: str) -> Callable[[E], E]:
         """Answer an extension request (`_name`): the handler gets an `Extension` and returns plain JSON."""
-        name = _extension(method)
+        name = extension_name(method)
 
-        def register(handler: H) -> H:
+        def register(handler: E) -> E:
             self._book.requests[name] = handler
             return handler
 
         return register
 
-    def notification(self, method: str) -> Callable[[H], H]:
+    def notification(self, method: str) -> Callable[[E], E]:
         """Take an extension notification (`_name`): the handler gets an `Extension`."""
-        name = _extension(method)
+        name = extension_name(method)
 
-        def register(handler: H) -> H:
+        def register(handler: E) -> E:
             self._book.notifications[name] = handler
             return handler
 
@@ -324,9 +330,3 @@ def _told_to_end(end: Callable[[], object]) -> Iterator[None]:
     finally:
         for number in taken:
             loop.remove_signal_handler(number)
-
-
-def _extension(method: str) -> str:
-    if not method.startswith("_"):
-        raise LocalProtocolError("the name of an extension method starts with an underscore", field=method)
-    return method

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from accord.connection import Connection
+from accord.connection.handlers import extension_name
 from accord.errors import LocalProtocolError
 from accord.session.ability import ClientAbilities, Peer
 from accord.session.ask import AskPermission, ElicitationDone, ElicitForm, ElicitUrl
@@ -62,11 +63,11 @@ class Client:
 
     async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
         """Call an extension method (`_name`) of the client; params and result are plain JSON."""
-        return await self._connection.call_extension(_extension(method), params, timeout_seconds=timeout_seconds)
+        return await self._connection.call_extension(extension_name(method), params, timeout_seconds=timeout_seconds)
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Send an extension notification (`_name`)."""
-        await self._connection.notify_extension(_extension(method), params)
+        await self._connection.notify_extension(extension_name(method), params)
 
 
 ABILITIES: dict[str, Callable[[Client], bool]] = {
@@ -83,9 +84,3 @@ ABILITIES: dict[str, Callable[[Client], bool]] = {
 
 Files and terminals work in any case: without the ability they are the agent's own.
 """
-
-
-def _extension(method: str) -> str:
-    if not method.startswith("_"):
-        raise LocalProtocolError("the name of an extension method starts with an underscore", field=method)
-    return method

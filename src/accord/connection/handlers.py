@@ -10,7 +10,7 @@ from accord.errors import LocalProtocolError
 from accord.protocol.edition import Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 
-__all__ = ["Arrival", "Handler", "Handlers"]
+__all__ = ["Arrival", "Handler", "Handlers", "extension_name"]
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -82,14 +82,19 @@ class Handlers:
 
     def on_extension_request(self, name: str, handler: AnyHandler) -> None:
         """Answer an extension request: params as plain JSON in, result as plain JSON out."""
-        self.extension_requests[_extension(name)] = _handler(handler)
+        self.extension_requests[extension_name(name)] = _handler(handler)
 
     def on_extension_notification(self, name: str, handler: AnyHandler) -> None:
         """Take an extension notification: params as plain JSON."""
-        self.extension_notifications[_extension(name)] = _handler(handler)
+        self.extension_notifications[extension_name(name)] = _handler(handler)
 
 
-def _extension(name: str) -> str:
+def extension_name(name: str) -> str:
+    """The name of an extension method, if it is one.
+
+    Raises:
+        LocalProtocolError: It does not start with an underscore.
+    """
     if not name.startswith("_"):
         raise LocalProtocolError("the name of an extension method starts with an underscore", field=name)
     return name
