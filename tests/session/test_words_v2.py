@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.protocol import v2
-from accord.protocol.codec import Codec, encode
+from accord.protocol.codec import Codec, Misfit, encode
 from accord.protocol.edition import V2
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v2 import draft
@@ -584,6 +584,13 @@ def test_a_replay_from_elsewhere_is_refused_and_not_begun_at_the_start(cursor: s
     with pytest.raises(InvalidParams) as caught:
         heard(ReopenSession, {"sessionId": "s", "cwd": "/w", "replayFrom": {"type": cursor}})
     assert caught.value.data == {"field": "replayFrom.type", "expected": "start"}
+
+
+@pytest.mark.parametrize("cursor", [{}, {"type": 5}, "start"])
+def test_a_cursor_that_is_none_is_no_start(cursor: Any) -> None:
+    params = encode({"sessionId": "s", "cwd": "/w", "replayFrom": cursor})
+    with pytest.raises(Misfit, match="replayFrom"):
+        Codec().decode(v2.ResumeSessionRequest, params)
 
 
 @pytest.mark.parametrize("nothing", [{}, {"configOptions": None, "availableCommands": None}])
