@@ -11,7 +11,16 @@ import pytest
 
 from accord.errors import LocalProtocolError
 from accord.protocol import v1, v2
-from accord.protocol.codec import Codec, Misfit, decoder_for, encode, encode_into, encode_lines_between, parse_json
+from accord.protocol.codec import (
+    Codec,
+    Misfit,
+    append_line,
+    decoder_for,
+    encode,
+    encode_into,
+    encode_lines_between,
+    parse_json,
+)
 from accord.protocol.model import Unknown
 
 CHUNK = b'{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}}'
@@ -221,6 +230,24 @@ def test_plain_json_is_parsed_as_the_slow_path_does() -> None:
 
 
 # --- many at once
+
+
+def test_a_value_is_written_behind_others_as_a_line() -> None:
+    lines = bytearray(b"first\n")
+    assert append_line(lines, b"<", v1.TextContent("a\nb"), b">\n")
+    assert append_line(lines, b"<", "x" * 100_000, b">\n")
+    assert lines == b"first\n<" + encode(v1.TextContent("a\nb")) + b'>\n<"' + b"x" * 100_000 + b'">\n'
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["null", math.nan, object(), "\ud83d", msgspec.Raw(b"[1,\n2]"), ["x" * 100_000, math.inf]],
+    ids=["null", "nan", "object", "surrogate", "newline", "large and infinite"],
+)
+def test_a_value_that_needs_a_closer_look_leaves_the_lines_as_they_were(bad: Any) -> None:
+    lines = bytearray(b"first\n")
+    assert not append_line(lines, b"<", bad, b">\n")
+    assert lines == b"first\n"
 
 
 def test_many_values_are_written_one_a_line_each_between_the_same() -> None:

@@ -18,6 +18,7 @@ from accord.errors import ConnectionLost, FrameError, LocalProtocolError
 from accord.transport import StreamTransport, polled
 from accord.transport.descriptors import PIPE_BYTES, enlarge_pipe
 from accord.transport.polled import READ_BYTES
+from accord.transport.turnstile import SLICE_BYTES
 from tests.transport.processes import until
 
 if TYPE_CHECKING:
@@ -468,3 +469,33 @@ async def test_several_texts_join_a_burst_or_none_of_them_does(
         assert heard == b"1\n2\n3\n4\n5\n"
         await ends.transport.close()
         assert not ends.transport.post_lines(b"6\n7")
+
+
+async def test_a_text_written_in_place_joins_a_burst_and_counts_for_the_buffer(
+    opened: list[Ends], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(polled, "monotonic", lambda: 1.0)
+    ends = Ends()
+    opened.append(ends)
+
+    def append(lines: bytearray, head: bytes, value: bytes | None, tail: bytes) -> bool:
+        if value is not None:
+            lines += head + value + tail
+        return value is not None
+
+    async with asyncio.timeout(10):
+        assert not ends.transport.post_by(append, b"<", b"early", b">\n")
+        await ends.transport.send(b"1")
+        await ends.transport.send(b"2")
+        assert ends.transport.post_by(append, b"<", b"3", b">\n")
+        assert not ends.transport.post_by(append, b"<", None, b">\n")
+        assert ends.transport.post_by(append, b"<", b"x" * SLICE_BYTES, b">\n")
+        assert not ends.transport.post_by(append, b"<", b"no room", b">\n")
+        await ends.transport.send(b"4")
+        heard = b""
+        while heard.count(b"\n") < 5:
+            heard += ends.hear()
+            await asyncio.sleep(0)
+        assert heard == b"1\n2\n<3>\n<" + b"x" * SLICE_BYTES + b">\n4\n"
+        await ends.transport.close()
+        assert not ends.transport.post_by(append, b"<", b"late", b">\n")

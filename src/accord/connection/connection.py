@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
@@ -32,7 +32,7 @@ from accord.errors import (
 )
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.serialize import TAIL, notification_head
-from accord.protocol.codec import Codec, encode_between, encode_into, encode_lines_between
+from accord.protocol.codec import Codec, append_line, encode_between, encode_into, encode_lines_between
 from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
@@ -40,6 +40,8 @@ from accord.protocol.salvage import Misfit
 from accord.transport.interface import DeliveringTransport, Transport
 
 __all__ = ["Connection"]
+
+_LINE_TAIL = TAIL + b"\n"
 
 log = logging.getLogger("accord.connection")
 
@@ -81,7 +83,7 @@ class Connection:
         peer: Peer[Call, Inbound] = Peer()
         self._outbox = Outbox(transport)
         self._send = transport.send
-        self._post = self._outbox.post_at_once
+        self._post_by = self._outbox.post_by_at_once
         self._post_lines = self._outbox.post_lines_at_once
         self._streamed: Method | None = None
         """The notification that was said last, while nothing has to be checked or shown before it is said again."""
@@ -261,9 +263,8 @@ class Connection:
         if method is not self._streamed:
             await self._notify_with_care(method, params)
             return
-        text = encode_between(method.head, params, TAIL)
-        if not self._post(text):
-            await self._send(text)
+        if not self._post_by(append_line, method.head, params, _LINE_TAIL):
+            await self._send(encode_between(method.head, params, TAIL))
 
     def notify_at_once(self, method: NotificationMethod[P], many: Sequence[P]) -> bool:
         """Send some of a stream of notifications if nobody has to wait or to look at them.
@@ -358,13 +359,13 @@ class Connection:
                 self._calls.fail_inside()
         return ConnectionLost("the peer closed the connection", clean=True)
 
-    async def _deliver(self, take: Callable[[bytes], bool]) -> bool:
+    async def _deliver(self, take: Callable[[Iterator[bytes]], bool]) -> bool:
         """What a transport that cannot deliver by itself is spared."""
         while True:
             text = await self.transport.receive()
             if text is None:
                 return False
-            if not take(text):
+            if not take(iter((text,))):
                 return True
 
     def _handler_failed(self, error: Exception) -> None:

@@ -88,6 +88,20 @@ class Lanes:
                 self._start_runner()
         lane.items.append(item)
 
+    def one_by_one(self, call: Callable[[Any], Coroutine[Any, Any, Any]]) -> Callable[[list[Any]], Any]:
+        """Many arguments of one handler as one thing of a lane; each failure is that of one of them."""
+
+        async def call_each(arguments: list[Any]) -> None:
+            for argument in arguments:
+                try:
+                    await call(argument)
+                except asyncio.CancelledError:
+                    self._raise_if_cancelled()
+                except Exception as error:  # noqa: BLE001 - as in `_empty`
+                    self._failed(error)
+
+        return call_each
+
     def tasks(self) -> list[asyncio.Task[None]]:
         """The tasks that run handlers now."""
         return list(self._runners)

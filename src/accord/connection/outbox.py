@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from accord.errors import TransportError
 from accord.transport.interface import PostingTransport, Transport
@@ -23,6 +23,7 @@ class Outbox:
         self._send = transport.send
         self.post_at_once = transport.post if isinstance(transport, PostingTransport) else _cannot_post
         self.post_lines_at_once = transport.post_lines if isinstance(transport, PostingTransport) else _cannot_post
+        self.post_by_at_once = transport.post_by if isinstance(transport, PostingTransport) else _cannot_post
         self.observers: tuple[Observer, ...] = ()
         self._posts: set[asyncio.Task[None]] = set()
 
@@ -59,6 +60,6 @@ class Outbox:
         return list(self._posts)
 
 
-def _cannot_post(_text: bytes | bytearray) -> bool:
-    """Stands for `post` where a transport has none."""
+def _cannot_post(*_: Any) -> bool:
+    """Stands for `post` and its like where a transport has none."""
     return False

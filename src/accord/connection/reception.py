@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from accord.connection.answers import Answers, Inbound
@@ -21,13 +21,11 @@ from accord.connection.outbox import Observer
 from accord.connection.shortcut import (
     HEAD,
     REFUSED,
-    STREAMED,
-    Stream,
     is_utf8,
-    learn,
     typed_message,
     typed_result,
 )
+from accord.connection.stream import STREAMED, CalledStream, LanedStream, Stream, head_of
 from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import (
     ErrorObject,
@@ -43,7 +41,7 @@ from accord.jsonrpc.message import (
 from accord.jsonrpc.parse import parse
 from accord.protocol.codec import Codec, parse_json
 from accord.protocol.edition import Edition
-from accord.protocol.method import Method, RequestMethod
+from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.salvage import Misfit
 
 __all__ = ["Counts", "Reception"]
@@ -89,7 +87,6 @@ class Reception:
         self._calls = calls
         self._answers = answers
         self._lanes = lanes
-        self._lane_of = lanes.get
         self._backlog = backlog
         self._codec = codec
         self._edition: Edition | None = None
@@ -120,31 +117,29 @@ class Reception:
 
     # --- texts
 
-    def take(self, text: bytes) -> bool:
-        """One text was read; False while there is no room for more. Never waits, and raises what observers raise."""
-        for observer in self.observers:
-            observer("in", text)
-        stream, backlog = self._stream, self._backlog
-        try:
-            if stream is None or not text.startswith(stream.head) or not (text.isascii() or is_utf8(text)):
+    def take(self, texts: Iterator[bytes]) -> bool:
+        """Texts were read; False while there is no room for more, which leaves the rest in `texts`.
+
+        Never waits, and raises what observers raise.
+        """
+        has_room = True
+        # At least one, also when the budget is spent: a handler may wait for an answer that is among them.
+        while has_room:
+            text = next(texts, None) if self._stream is None or self.observers else self._stream.take(texts)
+            if text is None:
+                return self._has_room()
+            for observer in self.observers:
+                observer("in", text)
+            try:
                 self._take(text)
-            else:
-                try:
-                    params = stream.decode(text).params
-                except REFUSED:
-                    self._take(text)
-                else:
-                    lane = self._lane_of(params.session_id)
-                    if lane is None or stream.arrival is not None:
-                        self._take_streamed(stream, params, len(text))
-                    else:
-                        weight = len(text) + OVERHEAD_BYTES
-                        backlog.bytes += weight
-                        lane.items.append((stream.in_lane, params, weight))
-        except Exception as error:  # noqa: BLE001 - a bug of ours must not become the end of the connection
-            self.counts.internal_errors += 1
-            self._take_failed(text, internal_error(error, "reading a message"))
-        return backlog.bytes <= backlog.max_bytes and not self.ended
+            except Exception as error:  # noqa: BLE001 - a bug of ours must not become the end of the connection
+                self.counts.internal_errors += 1
+                self._take_failed(text, internal_error(error, "reading a message"))
+            has_room = self._has_room()
+        return False
+
+    def _has_room(self) -> bool:
+        return self._backlog.bytes <= self._backlog.max_bytes and not self.ended
 
     def _take_failed(self, text: bytes, error: ErrorObject) -> None:
         """What we failed to read may be a request, and then it is owed an answer."""
@@ -165,16 +160,6 @@ class Reception:
             self._take_batch(message)
         else:
             self._take_message(message, text, None)
-
-    def _take_streamed(self, stream: Stream, params: Any, size: int) -> None:
-        if stream.arrival is not None:
-            self._hook(stream.arrival, params)
-        if not stream.suspends and self._lane_of(params.session_id) is None:
-            self._run_at_once(stream.call, params, params.session_id)
-            return
-        weight = size + OVERHEAD_BYTES
-        self._backlog.bytes += weight
-        self._lanes.add(params.session_id, (stream.in_lane, params, weight))
 
     def _take_at_once(self, id_: bytes | None, name: bytes, text: bytes) -> bool:
         if id_ is not None:
@@ -321,8 +306,23 @@ class Reception:
             self._hook(arrival, params)
         if handler is not None:
             if method.name == STREAMED and self._stream is None and not self._codec.strict:
-                self._stream = learn(text, method, handler, arrival)
+                self._stream = self._learn_stream(text, method, handler)
             self._queue(handler, params, _session_of(params), len(text))
+
+    def _learn_stream(self, text: bytes, method: NotificationMethod[Any], handler: Handler) -> Stream | None:
+        head, arrival = head_of(text, method), self._handlers.arrivals.get(method)
+        if head is None:
+            return None
+        if handler.suspends and arrival is None:
+            return LanedStream(head, method, handler, self._lanes, self._backlog)
+
+        def handle(params: Any, size: int) -> bool:
+            if arrival is not None:
+                self._hook(arrival, params)
+            self._queue(handler, params, params.session_id, size)
+            return self._has_room()
+
+        return CalledStream(head, method, handle)
 
     def _take_extension_notification(self, notification: Notification, size: int) -> None:
         handler = self._handlers.extension_notifications.get(notification.method)

@@ -1,40 +1,29 @@
 """One pass instead of two, for texts that begin as nearly all do; what the pass refuses takes the long way.
 
-Streams of `session/update` are the hot path: when one such text was read, later ones that begin with the same bytes
-are decoded in one typed pass. Requests and results take one pass as well, by a look at their first bytes. No shortcut
-changes what a text means: an envelope that is not exactly what it promised to be is refused.
+Requests and results are found by a look at their first bytes, updates as `stream` says. No shortcut changes what a
+text means: an envelope that is not exactly what it promised to be is refused.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from accord.connection.handlers import Handler
-from accord.connection.lane import in_lane
 from accord.protocol.codec import decoder_for
-from accord.protocol.method import Method, NotificationMethod, RequestMethod
+from accord.protocol.method import Method, RequestMethod
 from accord.protocol.model import Int64
 
 __all__ = [
     "HEAD",
     "REFUSED",
-    "STREAMED",
-    "Stream",
     "is_utf8",
-    "learn",
     "typed_message",
     "typed_result",
 ]
-
-STREAMED = "session/update"
-"""The method whose texts come in streams."""
-_HEAD_BYTES = 128
 
 HEAD = re.compile(
     rb'\{"jsonrpc":"2\.0","id":(?:(\d{1,18}),"result"|(?:\d{1,18}|"[^"\\]{0,64}"),"method":"([a-z_/$]{1,64})","params"):'
@@ -86,31 +75,3 @@ def typed_result(result: Any) -> msgspec.json.Decoder[Any]:
         ("error", _ABSENT, UNSET),
     ]
     return decoder_for(msgspec.defstruct("Typed", fields, kw_only=True, gc=False))
-
-
-class Stream:
-    """A notification whose texts all began with the same bytes so far."""
-
-    __slots__ = ("arrival", "call", "decode", "head", "in_lane", "suspends")
-
-    def __init__(
-        self, head: bytes, method: NotificationMethod[Any], handler: Handler, arrival: Callable[[Any], None] | None
-    ) -> None:
-        self.head = head
-        self.call = handler.call
-        self.in_lane = in_lane(handler)
-        self.suspends = handler.suspends
-        self.arrival = arrival
-        self.decode = typed_message(method).decode
-
-
-def learn(
-    text: bytes, method: NotificationMethod[Any], handler: Handler, arrival: Callable[[Any], None] | None
-) -> Stream | None:
-    """How this peer's updates begin, if the method stands before everything that varies."""
-    name = b'"%s"' % method.name.encode()
-    end = text.find(name) + len(name)
-    head = text[:end]
-    if len(name) <= end <= _HEAD_BYTES and b'"params"' not in head and b'"id"' not in head:
-        return Stream(head, method, handler, arrival)
-    return None

@@ -18,7 +18,16 @@ from accord.errors import LocalProtocolError
 from accord.protocol.model import Choice, Unknown
 from accord.protocol.salvage import Misfit, Salvage
 
-__all__ = ["Codec", "Misfit", "decoder_for", "encode", "encode_between", "encode_into", "encode_lines_between"]
+__all__ = [
+    "Codec",
+    "Misfit",
+    "append_line",
+    "decoder_for",
+    "encode",
+    "encode_between",
+    "encode_into",
+    "encode_lines_between",
+]
 
 
 def _write_unknown(value: Any) -> Any:
@@ -39,8 +48,10 @@ def _read_untagged(kind: Choice, value: Any) -> Any:
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)
 _encode = _ENCODER.encode
+_append = _ENCODER.encode_into
 _encode_lines = _ENCODER.encode_lines
 _LARGE_BYTES = 64 * 1024
+_LF = 10
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
@@ -74,7 +85,7 @@ def encode_into(value: Any, text: bytearray) -> None:
         _ENCODER.encode_into(value, text, -1)
         # msgspec writes NaN and the infinities as null without a word. Looking for that word in a large text costs more
         # than looking at the few values it is mostly made of.
-        suspect = len(text) > _LARGE_BYTES or text.rfind(b"null", start) >= 0
+        suspect = len(text) - start > _LARGE_BYTES or text.rfind(b"null", start) >= 0
         holds_no_number = suspect and _holds_no_number(value)
     except UnicodeEncodeError:
         # A lone surrogate, as JavaScript peers make when they cut an emoji between two chunks: escaped, it may go.
@@ -108,6 +119,28 @@ def encode_between(head: bytes, value: Any, tail: bytes) -> bytes | bytearray:
         text += tail
         return text
     return head + body + tail
+
+
+def append_line(lines: bytearray, head: bytes, value: Any, tail: bytes) -> bool:
+    """Append the JSON text of a value between two others, in place; False, and nothing, if it needs a closer look.
+
+    `tail` ends the line.
+    """
+    start = len(lines)
+    lines += head
+    try:
+        _append(value, lines, -1)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        doubtful = True
+    else:
+        large = len(lines) - start > _LARGE_BYTES
+        doubtful = _holds_no_number(value) if large else lines.rfind(b"null", start) >= 0
+    # What others wrote and we pass on may hold a newline.
+    if doubtful or lines.find(_LF, start) >= 0:
+        del lines[start:]
+        return False
+    lines += tail
+    return True
 
 
 def encode_lines_between(head: bytes, values: Sequence[Any], tail: bytes) -> bytes | None:

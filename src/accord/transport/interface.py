@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, runtime_checkable
 
 __all__ = ["DeliveringTransport", "PostingTransport", "Transport"]
 
@@ -55,11 +55,11 @@ class Transport(Protocol):
 class DeliveringTransport(Transport, Protocol):
     """A transport that can also hand texts over in the instant they are read, without a turn of the loop in between."""
 
-    async def deliver(self, take: Callable[[bytes], bool]) -> bool:
-        """Call `take` with each text until it returns False; then, or if it did so at once, return True.
+    async def deliver(self, take: Callable[[Iterator[bytes]], bool]) -> bool:
+        """Call `take` with the texts of each piece that was read, until it returns False; then return True.
 
-        What was read and not taken stays for the next `deliver` or `receive`. Returns False when the stream has ended
-        and after `close`. What `take` raises is raised here.
+        It takes them one by one. What it leaves stays for the next `deliver` or `receive`. Returns False when the
+        stream has ended and after `close`. What `take` raises is raised here.
 
         Raises:
             ConnectionLost: The link broke.
@@ -81,4 +81,13 @@ class PostingTransport(Transport, Protocol):
 
     def post_lines(self, lines: bytes) -> bool:
         """`post` for several texts, with a newline between each two: all of them, or none and False."""
+        ...
+
+    def post_by(
+        self, append: Callable[[bytearray, bytes, Any, bytes], bool], head: bytes, value: Any, tail: bytes
+    ) -> bool:
+        """`post` for one text that `append(lines, head, value, tail)` puts behind others, its newline included.
+
+        It is called if nobody has to wait. If it returns False, or was not called, nothing was sent.
+        """
         ...

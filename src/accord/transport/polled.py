@@ -206,7 +206,7 @@ class PolledSink:
             # Large enough to go alone: joining it with others would only copy it.
             self._chunks.append(frame)
             self.tail = None
-        elif tail is not None and len(tail) < SLICE_BYTES:
+        elif tail is not None and len(tail) < 2 * SLICE_BYTES:
             tail += frame
         else:
             self.tail = bytearray(frame)

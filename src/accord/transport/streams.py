@@ -14,7 +14,7 @@ from accord.transport.turnstile import SLICE_BYTES, Turnstile
 from accord.wire import DEFAULT_MAX_BYTES, frame_headers, frame_line, reader_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from accord.transport.threaded import ThreadedSink, ThreadedSource
     from accord.wire import Framing
@@ -53,7 +53,7 @@ class StreamTransport:
         self._reader = reader_for(framing, max_bytes)
         self._texts: deque[bytes] = deque()
         self._receiver: asyncio.Future[bool] | None = None
-        self._take: Callable[[bytes], bool] | None = None
+        self._take: Callable[[Iterator[bytes]], bool] | None = None
         self._ended = False
         self._input_error: OSError | None = None
         self._output_error: OSError | None = None
@@ -128,6 +128,28 @@ class StreamTransport:
         sink.buffered_bytes += size_bytes
         return True
 
+    def post_by(
+        self, append: Callable[[bytearray, bytes, Any, bytes], bool], head: bytes, value: Any, tail: bytes
+    ) -> bool:
+        """See `PostingTransport.post_by`."""
+        sink = self._bursts
+        if sink is None or sink.tail is None or self._closed:
+            return False
+        # By nothing at first: how much it is, is known when it has been written.
+        if self._waiting and not self._may_go_on(0):
+            return False
+        lines = sink.tail
+        before_bytes = len(lines)
+        if before_bytes >= SLICE_BYTES:
+            self._unyielded_bytes = SLICE_BYTES
+            return False
+        if not append(lines, head, value, tail):
+            return False
+        size_bytes = len(lines) - before_bytes
+        sink.buffered_bytes += size_bytes
+        self._favour_bytes -= size_bytes
+        return True
+
     def _may_go_on(self, size_bytes: int) -> bool:
         """Whether the sender is the one that has waited last, and has not said much since.
 
@@ -164,7 +186,7 @@ class StreamTransport:
                 self._receiver = None
         return self._texts.popleft()
 
-    async def deliver(self, take: Callable[[bytes], bool]) -> bool:
+    async def deliver(self, take: Callable[[Iterator[bytes]], bool]) -> bool:
         """See `DeliveringTransport.deliver`.
 
         Raises:
@@ -175,7 +197,7 @@ class StreamTransport:
             raise RuntimeError("somebody else is receiving from this transport")
         while True:
             while self._texts:
-                if not take(self._texts.popleft()):
+                if not take(_popped(self._texts)):
                     return True
             if self._closed:
                 return False
@@ -273,10 +295,9 @@ class StreamTransport:
         """Give texts to whoever takes them as they come; what they do not want yet stays."""
         take, left = self._take or _refuse, iter(texts)
         try:
-            for text in left:
-                if not take(text):
-                    self._stop_taking(None, list(left))
-                    return
+            if not take(left):
+                self._stop_taking(None, list(left))
+                return
         except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
             self._stop_taking(error, list(left))
             return
@@ -307,9 +328,15 @@ class StreamTransport:
             self._receiver.set_result(False)
 
 
-def _refuse(_text: bytes) -> bool:
+def _refuse(_texts: Iterator[bytes]) -> bool:
     """Takes nothing."""
     return False
+
+
+def _popped(texts: deque[bytes]) -> Iterator[bytes]:
+    """The texts, each of which is gone from the queue when it was taken."""
+    while texts:
+        yield texts.popleft()
 
 
 def open_source(

@@ -1,0 +1,176 @@
+"""Runs of updates that one read brings: each is handled, in its order, whatever becomes of the one before it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from accord.connection import Connection, Handlers
+from accord.protocol import v1
+from accord.transport import StreamTransport
+from tests.connection.rig import Hand, initialize
+
+UPDATE = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":%s}}'
+CHUNK = '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
+
+
+def updates(session: str, *texts: str) -> list[str]:
+    return [UPDATE % (session, CHUNK % text) for text in texts]
+
+
+class Wire:
+    """A client over real pipes and the ends its agent would hold: what is said at once is read at once."""
+
+    def __init__(self, connection: Connection, write_to: int) -> None:
+        self.connection = connection
+        self._write_to = write_to
+
+    def say(self, *lines: str) -> None:
+        data = "".join(f"{line}\n" for line in lines).encode()
+        assert os.write(self._write_to, data) == len(data)
+
+
+@asynccontextmanager
+async def wired(handlers: Handlers, **options: Any) -> AsyncIterator[Wire]:
+    read_from, write_to = os.pipe()
+    their_read, our_write = os.pipe()
+    transport = StreamTransport(read_from, our_write)
+    far = StreamTransport(their_read, os.dup(write_to))
+    try:
+        async with asyncio.timeout(20), Connection(transport, "client", handlers, **options) as connection:
+            await initialize(connection, Hand(far))
+            yield Wire(connection, write_to)
+    finally:
+        os.close(write_to)
+        await far.close()
+
+
+def recorder(heard: list[str], then: Callable[[str], Any] | None = None) -> Handlers:
+    handlers = Handlers()
+
+    async def on_update(notification: v1.SessionNotification) -> None:
+        update = notification.update
+        assert isinstance(update, v1.AgentMessageChunk)
+        assert isinstance(update.content, v1.TextContent)
+        if then is not None:
+            await then(update.content.text)
+        heard.append(f"{notification.session_id}{update.content.text}")
+
+    handlers.on(v1.SESSION_UPDATE, on_update)
+    return handlers
+
+
+async def until(heard: list[str], count: int) -> None:
+    async with asyncio.timeout(10):
+        while len(heard) < count:
+            await asyncio.sleep(0.005)
+
+
+async def nap(text: str) -> None:
+    await asyncio.sleep(int(text) % 3 / 1000)
+
+
+async def test_a_run_of_several_sessions_keeps_the_order_of_each() -> None:
+    heard: list[str] = []
+    async with wired(recorder(heard, nap)) as wire:
+        mixed = [text for n in range(0, 60, 4) for s in "ab" for text in updates(s, *map(str, range(n, n + 4)))]
+        wire.say(*mixed)
+        await until(heard, 120)
+    for session in "ab":
+        assert [name for name in heard if name[0] == session] == [f"{session}{n}" for n in range(60)]
+
+
+async def test_what_stands_between_two_runs_is_handled_between_them() -> None:
+    heard: list[str] = []
+    handlers = recorder(heard, nap)
+
+    def read(request: v1.ReadTextFileRequest) -> v1.ReadTextFileResponse:
+        heard.append(request.path)
+        return v1.ReadTextFileResponse("")
+
+    handlers.on(v1.FS_READ_TEXT_FILE, read)
+    params = {"sessionId": "a", "path": "/f"}
+    request = json.dumps({"jsonrpc": "2.0", "id": 5, "method": "fs/read_text_file", "params": params})
+    async with wired(handlers) as wire:
+        wire.say(*updates("a", "0", "1"), *updates("a", "2"), request, "no message", *updates("a", "3", "4"))
+        await until(heard, 6)
+        assert wire.connection.counts.malformed == 1
+    # A request begins in its turn; it does not hold up what follows it.
+    assert heard.index("/f") >= 3
+    assert [name for name in heard if name != "/f"] == ["a0", "a1", "a2", "a3", "a4"]
+
+
+async def test_a_handler_that_fails_within_a_run_is_counted_and_the_next_one_runs() -> None:
+    heard: list[str] = []
+
+    async def fail(text: str) -> None:
+        if text == "1":
+            raise ValueError(text)
+        if text == "2":
+            raise asyncio.CancelledError
+
+    async with wired(recorder(heard, fail)) as wire:
+        wire.say(*updates("a", "0", "1"))
+        wire.say(*updates("a", "1", "2", "3", "4"))
+        await until(heard, 3)
+        assert wire.connection.counts.failed_handlers == 2
+    assert heard == ["a0", "a3", "a4"]
+
+
+async def test_a_handler_that_never_returns_holds_up_its_session_only() -> None:
+    heard: list[str] = []
+
+    async def stick(text: str) -> None:
+        if text == "1":
+            await asyncio.Event().wait()
+
+    async with wired(recorder(heard, stick)) as wire:
+        wire.say(*updates("a", "0"))
+        await until(heard, 1)
+        wire.say(*updates("a", "1", "2", "3"), *updates("b", "4", "5"))
+        await until(heard, 3)
+        await asyncio.sleep(0.02)
+    assert heard == ["a0", "b4", "b5"]
+
+
+@pytest.mark.parametrize("sessions", ["a", "ab"])
+async def test_a_run_over_the_budget_is_cut_and_nothing_of_it_is_lost(sessions: str) -> None:
+    heard: list[str] = []
+    most = 0
+
+    async def measure(_text: str) -> None:
+        nonlocal most
+        await asyncio.sleep(0)
+        most = max(most, wire.connection._backlog.bytes)
+
+    async with wired(recorder(heard, measure), max_backlog_bytes=4096) as wire:
+        wire.say(*updates("a", "0"))
+        await until(heard, 1)
+        lines = updates(sessions[-1], *map(str, range(1, 100))) + updates(sessions[0], *map(str, range(100, 200)))
+        wire.say(*lines)
+        await until(heard, 200)
+    assert 2048 < most < 4096 + 1024
+    assert [int(name[1:]) for name in heard] == list(range(200)) or sessions == "ab"
+
+
+async def test_closing_ends_a_run_in_the_middle() -> None:
+    heard: list[str] = []
+    reached = asyncio.Event()
+
+    async def stop(text: str) -> None:
+        if text == "2":
+            reached.set()
+            await asyncio.sleep(5)
+
+    async with wired(recorder(heard, stop), grace_seconds=0) as wire:
+        wire.say(*updates("a", "0"))
+        await until(heard, 1)
+        wire.say(*updates("a", "1", "2", "3"))
+        await reached.wait()
+    assert heard == ["a0", "a1"]
