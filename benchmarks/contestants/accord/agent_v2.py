@@ -47,7 +47,8 @@ def serve(handlers: accord.Handlers, connection: accord.Connection) -> None:
         padding = "x" * (size - 9)
         message = f"m{next(numbers)}"
         for number in range(count):
-            await say(session, v2.AgentMessageChunk(message, v2.TextContent(f"{number:08d} {padding}")))
+            chunk = v2.AgentMessageChunk(message, v2.TextContent(f"{number:08d} {padding}"))
+            await connection.notify(v2.SESSION_UPDATE, v2.UpdateSessionNotification(session, chunk))
 
     async def say(session: str, update: v2.SessionUpdate) -> None:
         await connection.notify(v2.SESSION_UPDATE, v2.UpdateSessionNotification(session, update))
