@@ -7,17 +7,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 
-import accord
+# By their names: they are loaded here, as the other contestants load theirs, and not while the agent starts.
+from accord import Connection, Handlers, spawn
 from benchmarks.contestants.play import Player, Stage, run
+
+EDITION = import_module(f"client_{sys.argv[sys.argv.index('--edition') + 1]}")
 
 
 @asynccontextmanager
 async def open_player(stage: Stage, agent: list[str]) -> AsyncIterator[Player]:
-    edition = sys.argv[sys.argv.index("--edition") + 1]
-    transport = await accord.spawn(*agent)
-    handlers = accord.Handlers()
-    async with accord.Connection(transport, "client", handlers) as connection:
-        player: Player = import_module(f"client_{edition}").Player(connection, handlers, stage, transport.pid)
+    transport = await spawn(*agent)
+    handlers = Handlers()
+    async with Connection(transport, "client", handlers) as connection:
+        player: Player = EDITION.Player(connection, handlers, stage, transport.pid)
         yield player
 
 
