@@ -15,6 +15,7 @@ from accord.cli.book import Book
 from accord.cli.complaint import complain, silence
 from accord.cli.fault import phase
 from accord.cli.interrupt import Interrupts
+from accord.cli.login import naming_ways, ways_at_terminal
 from accord.cli.output.interface import Ending, Opening, Output
 from accord.cli.permission import Permissions
 from accord.cli.question import Questions
@@ -167,12 +168,13 @@ class Conversation:
             on_verdict=self._output.judged,
         )
         elicit = None if self._questions is None else self._questions.elicit
+        log_in = None if self._questions is None else ways_at_terminal(self._questions, target.typed)
         with Book() as book:
             async with (
                 self._ticking(),
                 talking(
                     target, self._wish, permission=permissions, elicit=elicit, observers=[self._feed.observe],
-                    on_respawn=lambda reason: self._output.respawned(str(reason)),
+                    on_respawn=lambda reason: self._output.respawned(str(reason)), log_in=log_in,
                 ) as talk,
             ):  # fmt: skip
                 opened = await talk.open_session(book, self._record)
@@ -194,7 +196,7 @@ class Conversation:
         for _ in range(LOOP_TURNS):
             await asyncio.sleep(0)
         try:
-            with phase("prompt", talk.target.typed):
+            with phase("prompt", talk.target.typed), naming_ways(talk.agent):
                 turn = session.prompt(*content, deadlines=talk.deadlines)
                 await self._see(turn)
         finally:

@@ -23,7 +23,7 @@ from accord.errors import (
     RequestError,
 )
 
-__all__ = ["failure_of", "phase"]
+__all__ = ["failure_of", "login_line", "phase"]
 
 
 @contextlib.contextmanager
@@ -90,15 +90,33 @@ _LATE = {
 
 
 def _login(error: AuthRequired, _name: str, agent: str) -> Failure:
-    ways = [each["id"] for each in error.auth_methods if isinstance(each, dict) and isinstance(each.get("id"), str)]
-    offered = f" (it offers: {', '.join(ways)})" if ways else ""
-    advice = f"Type: accord agents login {agent}"
-    return Failure(
-        Status.LOGIN, "login", f"the agent wants you to log in first{offered}", advice=advice, cause="AuthRequired"
-    )
+    ways = [_way(each) for each in error.auth_methods if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    said = "" if error.message == AuthRequired.default_message else f": {error.message}"
+    message = f"the agent wants you to log in first{said}"
+    if not ways:
+        advice = "It offers no login: give it its key in its environment (--env K=V)"
+        return Failure(Status.LOGIN, "login", message, advice=advice, cause="AuthRequired")
+    advice = f"Type: {login_line(agent, 'METHOD' if len(ways) > 1 else '')}"
+    offered = f"{message} (it offers: {', '.join(ways)})"
+    return Failure(Status.LOGIN, "login", offered, advice=advice, cause="AuthRequired")
+
+
+def _way(method: dict[str, Any]) -> str:
+    name = method.get("name")
+    return f"{method['id']} ({name})" if isinstance(name, str) and name else str(method["id"])
+
+
+def login_line(agent: str, method: str = "") -> str:
+    """The line that logs in to an agent; a method stands behind a name, and before a command."""
+    words = (method, agent) if agent.startswith("-- ") else (agent, method)
+    return " ".join(["accord agents login", *filter(None, words)])
 
 
 def _not_started(error: ConnectFailed, name: str, agent: str) -> Failure:
+    if name == "login":
+        # The agent runs; it is its login program that failed.
+        advice = f"Try it again: {login_line(agent)}"
+        return Failure(Status.LOGIN, name, str(error), advice=advice, cause="ConnectFailed")
     advice = f"Is it installed and on the PATH? See: accord agents info {agent}"
     return Failure(Status.NO_AGENT, name, str(error), advice=advice, cause="ConnectFailed")
 

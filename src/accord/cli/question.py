@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from accord.cli.show.diff import diff_lines
@@ -139,6 +140,11 @@ class Questions:
                 for number, (id_, _) in enumerate(choices, 1):
                     if answer in {str(number), id_}:
                         return id_
+                self._terminal.say(f"  a number from 1 to {len(choices)}", "dim")
+
+    def alone(self) -> AbstractAsyncContextManager[None]:
+        """While this lasts the terminal is somebody else's: nothing is asked, and nothing is shown."""
+        return self._terminal.floor()
 
 
 def _meant(answer: str, options: Sequence[PermissionOption]) -> PermissionOption | None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from accord.cli.book import Book
 from accord.cli.fault import failure_of, phase
+from accord.cli.login import LogIn
 from accord.cli.show.safe import safe_line
 from accord.cli.status import Failure, Status
 from accord.cli.target import Target
@@ -96,9 +97,10 @@ async def talking(
     elicit: ElicitCallback | None = None,
     observers: Sequence[Callable[[Any, bytes | bytearray], None]] = (),
     on_respawn: Callable[[Exception], None] = lambda _: None,
+    log_in: LogIn | None = None,
     **options: Any,
 ) -> AsyncIterator[Talk]:
-    """Start the agent; when the block is left it is gone.
+    """Start the agent; when the block is left it is gone. Without `log_in` an agent that wants a login is a failure.
 
     Raises:
         Failure: It did not come up, or whatever went wrong inside; with the end of the agent's stderr.
@@ -122,7 +124,7 @@ async def talking(
             await agent.open()
         agent.on_respawn = on_respawn
         try:
-            yield Talk(agent, target, wish, deadlines)
+            yield Talk(agent, target, wish, deadlines, log_in)
         finally:
             await agent.close()
     except Failure as failure:
@@ -133,11 +135,14 @@ async def talking(
 class Talk:
     """One agent that runs."""
 
-    def __init__(self, agent: RemoteAgent, target: Target, wish: Wish, deadlines: Deadlines) -> None:
+    def __init__(
+        self, agent: RemoteAgent, target: Target, wish: Wish, deadlines: Deadlines, log_in: LogIn | None = None
+    ) -> None:
         self.agent = agent
         self.target = target
         self.wish = wish
         self.deadlines = deadlines
+        self._log_in = log_in
         self._seconds = deadlines.start or SETTLE_SECONDS
 
     async def open_session(self, book: Book, record: Record | None = None) -> Opened:
@@ -150,8 +155,7 @@ class Talk:
         record = record or await self._wanted(book)
         if record is None:
             with phase("session", self.target.typed):
-                made = self.agent.new_session(Path.cwd(), roots=roots, servers=servers)
-                session = await within(self._seconds, "session", made)
+                session = await self._open(lambda: self.agent.new_session(Path.cwd(), roots=roots, servers=servers))
             opened = Opened(session, resumed=False, name=self.wish.session)
         else:
             session = await self.reopen(record, servers=servers, roots=roots)
@@ -171,8 +175,7 @@ class Talk:
         opening = self.agent.load_session if replay else self.agent.resume_session
         with phase("session", self.target.typed):
             try:
-                made = opening(record.session_id, record.cwd, roots=roots, servers=servers)
-                return await within(self._seconds, "session", made)
+                return await self._open(lambda: opening(record.session_id, record.cwd, roots=roots, servers=servers))
             except (AuthRequired, RequestCancelled, TransportError, DeadlineExceeded):
                 raise
             except AccordError as error:
@@ -181,6 +184,15 @@ class Talk:
                 message = f"the agent cannot go on with the session {record.session_id}: {told.message}"
                 advice = f"See: accord sessions ls {self.target.typed}"
                 raise Failure(Status.NO_SESSION, "session", message, advice=advice, cause=told.cause) from error
+
+    async def _open(self, opening: Callable[[], Awaitable[ClientSession]]) -> ClientSession:
+        """Open a session; the user logs in on the way if need be, which has no deadline but the agent's own."""
+        try:
+            return await within(self._seconds, "session", opening())
+        except AuthRequired:
+            if self._log_in is None or not await self._log_in(self.agent):
+                raise
+        return await within(self._seconds, "session", opening())
 
     async def _wanted(self, book: Book) -> Record | None:
         if self.wish.last:

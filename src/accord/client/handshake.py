@@ -62,7 +62,8 @@ async def propose(
         if said is not None:
             # Later editions may overwrite what an earlier one said under the same name: the version above all.
             params.update(msgspec.to_builtins(said[1]))
-    result = await connection.initialize(params, proposal.accepted)
+    # What is unstable is used only where the agent offers it.
+    result = await connection.initialize(params, tuple(each.heard for each in proposal.accepted))
     edition = connection.edition
     if edition is None:
         raise LocalProtocolError("no edition was agreed on")

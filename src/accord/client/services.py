@@ -128,7 +128,7 @@ class Services:
 
     async def _permission(self, ask: AskPermission) -> PermissionGiven:
         question = permission_question(self._session, ask)
-        if self._offer.permission is None or not question.options:
+        if self._offer.permission is None or not question.options or self._session.is_cancelling:
             return PermissionGiven(None)
         with self._session.asked():
             answer = await self._questions.ask(self._offer.permission, question)
@@ -137,6 +137,8 @@ class Services:
     async def _elicit(self, ask: ElicitForm | ElicitUrl) -> Elicited:
         if self._offer.elicit is None:
             raise InvalidParams("This client declared no elicitation", {"field": "mode", "expected": "no elicitation"})
+        if self._session.is_cancelling:
+            return Elicited("cancel")
         with self._session.asked():
             answer = await self._questions.ask(self._offer.elicit, elicit_question(self._session, ask))
         return elicited(answer)

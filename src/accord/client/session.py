@@ -91,6 +91,7 @@ class ClientSession:
         self._worked: dict[PromptTurn, bool] = {}
         self._idle: dict[PromptTurn, StateChanged] = {}
         self._inserted: set[PromptTurn] = set()
+        self._cancelled: PromptTurn | None = None
         self._echo = ""
         self._listeners: list[Callable[[Event], Any]] = []
         self.on_cancel: Callable[[], None] = lambda: None
@@ -98,6 +99,14 @@ class ClientSession:
 
     def __repr__(self) -> str:
         return f"<session {self.id} in {self.cwd}>"
+
+    @property
+    def is_cancelling(self) -> bool:
+        """Whether the turn that runs was cancelled: what is still asked in it is answered so (v1 rule 37).
+
+        Never where states tell the end: there only the agent knows which question belongs to the cancelled work.
+        """
+        return self._cancelled is not None and self._cancelled in self._turns
 
     # --- prompts
 
@@ -200,6 +209,8 @@ class ClientSession:
         """Stop the session's work; unfinished tool calls show as cancelled at once, and later updates still apply."""
         for turn in self._unsent:
             turn.end("cancelled")
+        if self._turns and self._line.dialect.rule == "end":
+            self._cancelled = self._turns[0]
         self.on_cancel()
         await self._line.cancel(Cancel(self.id))
         self.transcript.mark_cancelled()

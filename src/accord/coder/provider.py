@@ -98,7 +98,8 @@ class ProviderModel:
                 pause = self._pause(error, attempt)
                 if heard or pause is None:
                     raise
-                reason = str(error).partition(":")[0]
+                # Before the advice; names of models have colons too, but no space behind them.
+                reason = str(error).partition(": ")[0]
             else:
                 return
             yield Retrying(reason, pause)

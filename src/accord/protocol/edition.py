@@ -70,6 +70,19 @@ class Edition:
         )
 
     @functools.cached_property
+    def heard(self) -> Edition:
+        """The grown one as a client needs it: what an agent offers of the unstable text it says in `initialize`."""
+        if self.draft is self:
+            return self
+
+        def methods() -> tuple[Method, ...]:
+            return tuple(self.draft.initialize if m is self.initialize else m for m in self.grown.methods)
+
+        return Edition(
+            self.name, self.version, methods, self._home, rules=self.rules, cancels_requests=self.cancels_requests
+        )
+
+    @functools.cached_property
     def _requests(self) -> dict[tuple[str, Side], RequestMethod[Any, Any]]:
         return {key: m for m in self.methods if isinstance(m, RequestMethod) for key in _keys(m)}
 

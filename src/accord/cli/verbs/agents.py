@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from accord.cli.doctor import examine
-from accord.cli.fault import phase
+from accord.cli.fault import login_line, phase
 from accord.cli.question import Questions
 from accord.cli.show.line import Span
 from accord.cli.show.safe import safe_line
@@ -33,6 +33,7 @@ USAGE = """accord agents [ls] [--json]
        accord agents add NAME [--env K=V] [--default] [--replace] -- COMMAND...
        accord agents rm NAME
        accord agents login AGENT [METHOD]
+       accord agents login [METHOD] -- COMMAND...
        accord agents doctor AGENT"""
 EXAMPLES = """\
   accord agents
@@ -191,7 +192,7 @@ async def _log_in(target: Target, wish: Wish, method: str | None) -> int:
             method = await questions.choose("ways to log in:", [(each.id, each.name) for each in ways])
         if method is None:
             offered = ", ".join(f"{each.id} ({each.name})" for each in ways)
-            raise UsageFailure(f"say which way: {offered}", advice=f"Type: accord agents login {target.typed} METHOD")
+            raise UsageFailure(f"say which way: {offered}", advice=f"Type: {login_line(target.typed, 'METHOD')}")
         if method not in {each.id for each in ways}:
             raise UsageFailure(f"there is no login {method!r}; there are: {', '.join(each.id for each in ways)}")
         with phase("login", target.typed):
