@@ -37,6 +37,7 @@ __all__ = [
     "check_store",
     "check_transport",
     "command_of",
+    "conformance",
     "join",
     "read_files",
     "write_files",
@@ -59,6 +60,8 @@ _HOMES = {
     "check_store": "checkers",
     "check_transport": "checkers",
     "command_of": "program",
+    # The judge stands above this room; it is reached through it and never loaded with it.
+    "conformance": "accord.check.conformance",
     "join": "joint",
     "read_files": "files",
     "write_files": "files",
@@ -70,7 +73,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    value = getattr(import_module(f"{__name__}.{home}"), name)
+    value = getattr(import_module(home if "." in home else f"{__name__}.{home}"), name)
     globals()[name] = value
     return value
 

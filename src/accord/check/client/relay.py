@@ -1,0 +1,36 @@
+"""The program that a client starts as its agent: joins its stdin and stdout to the check, which plays the agent.
+
+It is started by its path and imports the standard library only, so that nothing of the client's environment matters.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+
+_READ_BYTES = 64 * 1024
+
+
+def main(port: str, token: str) -> None:
+    """Copy both ways until the check closes its end, or the client does."""
+    link = socket.create_connection(("127.0.0.1", int(port)))
+    link.sendall(token.encode() + b"\n")
+    threading.Thread(target=_send, args=(link,), daemon=True).start()
+    while data := link.recv(_READ_BYTES):
+        view = memoryview(data)
+        while view:
+            view = view[os.write(1, view) :]
+    # The thread may still wait for the client: nothing is left to say to either.
+    os._exit(0)
+
+
+def _send(link: socket.socket) -> None:
+    while data := os.read(0, _READ_BYTES):
+        link.sendall(data)
+    link.shutdown(socket.SHUT_WR)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,53 @@
+"""Conformance as tests: one pytest test per rule, for whoever writes an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from accord.check.agent import check_agent, wanted_rules
+from accord.check.link import Program
+from accord.check.options import Options
+from accord.check.outcome import Outcome, Report
+from accord.check.report.document import shown
+
+__all__ = ["conformance"]
+
+
+def conformance(program: Program, options: Options | None = None, *, advisory: bool = False) -> Callable[..., None]:
+    """A test function for pytest, with a case for each rule of the edition; the agent is run once, for all of them.
+
+        test_conformance = conformance([sys.executable, "my_agent.py"], Options(edition="v1"))
+
+    A rule that was not judged is skipped with the reason; so is a broken rule that should hold and need not, unless
+    `advisory`.
+    """
+    import pytest  # noqa: PLC0415 - only a test suite has it
+
+    chosen = options or Options()
+    rules = [rule.id for rule in wanted_rules(chosen, "agent")]
+
+    @functools.cache
+    def judged() -> Report:
+        return asyncio.run(check_agent(program, chosen))
+
+    @pytest.mark.parametrize("rule", rules)
+    def test(rule: str) -> None:
+        outcome = next(each for each in judged().outcomes if each.rule.id == rule)
+        if outcome.status == "FAIL" and (advisory or outcome.rule.tier != "advisory"):
+            pytest.fail(_reason(outcome), pytrace=False)
+        if outcome.status != "PASS":
+            pytest.skip(_reason(outcome))
+
+    return test
+
+
+def _reason(outcome: Outcome) -> str:
+    said = outcome.deciding
+    lines: Sequence[Any] = [f"{outcome.rule.says} ({outcome.rule.tier}, {outcome.rule.page})"]
+    if said is None:
+        return f"{lines[0]}: {outcome.rule.superseded or 'not judged'}"
+    proof = [f"{'>' if entry.sent else '<'} {shown(entry.raw, 1000)}" for entry in said.evidence]
+    return "\n".join([*lines, said.message, *proof])

@@ -1,0 +1,46 @@
+"""What whoever asks for a check can say about how it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from accord.check.rule import EditionName
+
+__all__ = ["CANCEL_PROMPT", "PROMPT", "Options"]
+
+PROMPT = "Reply with the single word: hello"
+CANCEL_PROMPT = "Count slowly from 1 to 5000, one number per line, without using any tools."
+"""Should keep an agent busy for longer than a cancellation takes to arrive."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Nothing here changes a rule."""
+
+    edition: EditionName = "v1"
+    only: tuple[str, ...] = ()
+    """Ids, or beginnings of ids; empty for all rules."""
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    cwd: str = ""
+    """Where its sessions work; empty for a new folder that is gone afterwards. The program is started here."""
+    prompt: str = PROMPT
+    tool_prompt: str = ""
+    """What makes the agent use a tool that asks for permission; empty: `prompt`."""
+    cancel_prompt: str = CANCEL_PROMPT
+    auth_method: str = ""
+    """The login to use before sessions are made."""
+    allow_logout: bool = False
+    """Whether a login may be given up."""
+    timeout_seconds: float = 30.0
+    """For an answer."""
+    turn_seconds: float = 120.0
+    """For the end of a turn."""
+    start_seconds: float = 30.0
+    """For the answer to the handshake of a program that has just been started."""
+    grace_seconds: float = 5.0
+    """For the end of the program after its stdin was closed."""
+    quiet_seconds: float = 0.5
+    """For the end of a turn that has begun and is only short."""
+    jobs: int = 2
+    """How many processes run at once."""
