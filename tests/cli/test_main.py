@@ -55,7 +55,7 @@ def test_each_verb_has_help_with_lines_to_copy(accord: Accord, verb: str) -> Non
     assert f"to copy:\n  accord {verb}" in result.stdout
 
 
-@pytest.mark.parametrize("verb", ["check", "tap", "replay", "inspect", "serve", "bridge", "proxy"])
+@pytest.mark.parametrize("verb", ["tap", "replay", "inspect", "serve", "bridge", "proxy"])
 def test_a_reserved_verb_says_that_it_comes_later(accord: Accord, verb: str) -> None:
     result = accord(verb, "demo")
     assert result.status == 2

@@ -34,13 +34,13 @@ def test_every_test_shows_a_rule(edition: str) -> None:
 
 def test_the_table_has_the_rows_of_the_kit() -> None:
     assert Counter((rule.edition, rule.tier) for rule in RULES if rule.edition != "v2_june") == {
-        ("v1", "M"): 21,
-        ("v1", "C"): 19,
-        ("v1", "A"): 12,
-        ("v1", "I"): 4,
-        ("v2", "M"): 19,
-        ("v2", "C"): 51,
-        ("v2", "A"): 20,
-        ("v2", "I"): 16,
+        ("v1", "mandatory"): 21,
+        ("v1", "capability"): 19,
+        ("v1", "advisory"): 12,
+        ("v1", "informational"): 4,
+        ("v2", "mandatory"): 19,
+        ("v2", "capability"): 51,
+        ("v2", "advisory"): 20,
+        ("v2", "informational"): 16,
     }
     assert len({(rule.edition, rule.id) for rule in RULES}) == len(RULES)

@@ -15,8 +15,9 @@ VERBS = {
     "agents": "the agents that are known here: ls, info, add, rm, login, doctor",
     "sessions": "conversations from before: ls, show, resume, fork, rm, export",
     "agent": "the built-in coding agent on stdio: what editors start",
+    "check": "does an agent, does a client, keep the protocol",
 }
-LATER = ("check", "tap", "replay", "inspect", "serve", "bridge", "proxy")
+LATER = ("tap", "replay", "inspect", "serve", "bridge", "proxy")
 
 HELP = """\
 usage: accord VERB ...

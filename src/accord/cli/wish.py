@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from accord.cli.status import UsageFailure
 from accord.cli.words import InOrder, Parser
 
-__all__ = ["Wish", "add_agent_options", "add_permission_options", "add_session_options", "pair_of", "wish_of"]
+__all__ = [
+    "Wish",
+    "add_agent_options",
+    "add_permission_options",
+    "add_session_options",
+    "pair_of",
+    "seconds_of",
+    "wish_of",
+]
 
 EDITIONS = ("auto", "newest", "1", "2", "2-june")
 
@@ -40,7 +48,7 @@ def add_agent_options(parser: Parser) -> None:
     group.add_argument("--edition", choices=EDITIONS, help="the protocol's edition; auto unless given")
     group.add_argument("--framing", choices=("lines", "headers"), help="how messages are separated; lines unless given")
     group.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the agent's process")
-    group.add_argument("--timeout", type=_seconds, metavar="S", help="how long each phase may take, in seconds")
+    group.add_argument("--timeout", type=seconds_of, metavar="S", help="how long each phase may take, in seconds")
     group.add_argument("--trust", action="store_true", help="trust the commands of this project's acp.json from now on")
 
 
@@ -108,7 +116,8 @@ def pair_of(text: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-def _seconds(text: str) -> float:
+def seconds_of(text: str) -> float:
+    """A number of seconds, as an option says it."""
     try:
         seconds = float(text)
     except ValueError:

@@ -1,0 +1,221 @@
+"""`accord check`: whether an agent, or a client, keeps the protocol."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from accord.check import Options, Report, check_agent, editions_of
+from accord.check.report import documents_of, junit_of, markdown_of
+from accord.check.rule import EDITIONS, EditionName
+from accord.check.rules import rules_for
+from accord.cli.fault import phase
+from accord.cli.question import Questions
+from accord.cli.show.line import Span
+from accord.cli.show.screen import Progress, Screen, stdout_screen
+from accord.cli.show.verdict import report_lines
+from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.target import approve, split_agent, target_of
+from accord.cli.terminal import Terminal, somebody_is_there
+from accord.cli.wish import pair_of, seconds_of
+from accord.cli.words import Parser, split_command
+from accord.errors import ConnectFailed
+
+__all__ = ["run"]
+
+USAGE = """accord check AGENT [--edition E] [--only ID]... [--json F] [--junit F] [--md F]
+       accord check [options] -- COMMAND...
+       accord check --client [options] -- CLIENT-COMMAND... {agent} ...
+       accord check --rules [--edition E] [--client]"""
+EXAMPLES = """\
+  accord check demo
+  accord check -- python my_agent.py
+  accord check --edition 2 --junit report.xml -- python my_agent.py
+  accord check --only ACP-CANCEL --cancel-prompt "count to a million" -- gemini --acp
+  accord check --auth-method oauth -- my-agent
+  accord check --client -- python my_client.py {agent}
+  accord check --rules --edition 2
+"""
+NAMES: dict[str, tuple[EditionName, ...]] = {"1": ("v1",), "2": ("v2",), "2-june": ("v2_june",), "all": EDITIONS}
+
+
+def _parser() -> Parser:
+    parser = Parser("check", USAGE, "Does this agent, does this client, keep the protocol?", EXAMPLES)
+    parser.add_argument("words", nargs="*", metavar="AGENT", help="a name from the config; or a command behind --")
+    what = parser.add_argument_group("what is judged")
+    what.add_argument("--client", action="store_true", help="the command is a client; {agent} in it is our agent")
+    what.add_argument(
+        "--edition",
+        choices=("auto", *NAMES),
+        default="auto",
+        help="auto: each one that the agent speaks; of a client: 1",
+    )
+    what.add_argument("--only", action="append", default=[], metavar="ID", help="only rules whose ids begin with this")
+    what.add_argument("--rules", action="store_true", help="list the rules and judge nobody")
+    _add_how(parser)
+    reports = parser.add_argument_group("reports")
+    reports.add_argument("--json", metavar="FILE", help="the whole report, with the keys of the public kit")
+    reports.add_argument("--junit", metavar="FILE", help="for CI")
+    reports.add_argument("--md", metavar="FILE", help="for a page")
+    reports.add_argument("-v", "--verbose", action="store_true", help="a line for every rule")
+    return parser
+
+
+def _add_how(parser: Parser) -> None:
+    how = parser.add_argument_group("how")
+    how.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for its process")
+    how.add_argument("--dir", metavar="PATH", default="", help="where it works; a new folder unless given")
+    how.add_argument("--auth-method", metavar="ID", default="", help="log in by this method first")
+    how.add_argument("--allow-logout", action="store_true", help="judge the logout too; you may have to log in again")
+    how.add_argument("--prompt", metavar="TEXT", default=Options.prompt, help="what is said in an ordinary turn")
+    how.add_argument(
+        "--tool-prompt", metavar="TEXT", default="", help="what makes it use a tool that asks for permission"
+    )
+    how.add_argument(
+        "--cancel-prompt",
+        metavar="TEXT",
+        default=Options.cancel_prompt,
+        help="what keeps it busy until it is cancelled",
+    )
+    how.add_argument("--timeout", type=seconds_of, metavar="S", default=Options.timeout_seconds, help="for an answer")
+    how.add_argument("--turn-timeout", type=seconds_of, metavar="S", default=Options.turn_seconds, help="for a turn")
+    how.add_argument(
+        "--start-timeout", type=seconds_of, metavar="S", default=Options.start_seconds, help="for its start"
+    )
+    how.add_argument("--close-grace", type=seconds_of, metavar="S", default=Options.grace_seconds, help="for its end")
+    how.add_argument("--jobs", type=int, metavar="N", default=Options.jobs, help="processes at once")
+    how.add_argument("--trust", action="store_true", help="trust the commands of this project's acp.json from now on")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do it; the exit status: 0 conformant, 1 not, 2 nothing could be judged."""
+    before, command = split_command(arguments)
+    given = _parser().read(before)
+    if given.rules:
+        return _list_rules(given)
+    try:
+        return asyncio.run(_check(given, command, ["accord", "check", *arguments]))
+    except Failure as failure:
+        # This verb has three answers.
+        raise Failure(
+            Status.USAGE, failure.phase, failure.message, advice=failure.advice, agent_stderr=failure.agent_stderr
+        ) from failure
+
+
+def _list_rules(given: argparse.Namespace) -> int:
+    screen = stdout_screen(Progress(sys.stderr, shown=False))
+    side = "client" if given.client else "agent"
+    for edition in NAMES.get(given.edition, EDITIONS):
+        screen.line([Span(edition, "bold")])
+        for rule in rules_for(edition, side):
+            if not given.only or rule.id.startswith(tuple(given.only)):
+                said = f"{rule.says} ({rule.page})"
+                screen.line([Span(f"  {rule.id:<30} "), Span(f"{rule.tier:<14} ", "dim"), Span(said)])
+    screen.flush()
+    return Status.DONE
+
+
+async def _check(given: argparse.Namespace, command: Sequence[str] | None, again: Sequence[str]) -> int:
+    argv, env = await _program(given, command)
+    progress = Progress(sys.stderr, shown=True)
+    screen = stdout_screen(progress)
+    reports = []
+    try:
+        for edition in await _editions(given, argv, _options(given, "v1", env)):
+            options = _options(given, edition, env)
+            if not _knows(options, "client" if given.client else "agent"):
+                continue
+            report = await _judge(given, argv, options, progress)
+            reports.append(report)
+            progress.erase()
+            _show(screen, report, again, verbose=given.verbose)
+    except ConnectFailed as error:
+        raise Failure(Status.USAGE, "start", str(error), advice="Name a program that can be started") from error
+    finally:
+        progress.stop()
+    if not reports:
+        raise UsageFailure(f"no rule begins with {' or '.join(given.only)}", advice="See: accord check --rules")
+    _write(given, reports)
+    return Status.DONE if all(report.conformant for report in reports) else Status.FAILED
+
+
+async def _program(given: argparse.Namespace, command: Sequence[str] | None) -> tuple[list[str], dict[str, str | None]]:
+    env: dict[str, str | None] = dict(pair_of(each, "--env") for each in given.env)
+    if given.client:
+        if not command or given.words:
+            raise UsageFailure("accord check --client takes a client's command behind --", advice="See --help")
+        return list(command), env
+    name, rest = split_agent(given.words, command, "check")
+    if rest:
+        raise UsageFailure(f"accord check takes one agent, and not also {' '.join(rest)!r}")
+    questions = Questions(Terminal(), lambda _: False) if somebody_is_there() else None
+    target = target_of(name, command)
+    target = await approve(target, trust=given.trust, yes=None if questions is None else questions.yes)
+    return list(target.entry.argv), {**target.entry.env, **env}
+
+
+def _options(given: argparse.Namespace, edition: EditionName, env: dict[str, str | None]) -> Options:
+    return Options(
+        edition=edition,
+        only=tuple(given.only),
+        env=env,
+        cwd=given.dir,
+        prompt=given.prompt,
+        tool_prompt=given.tool_prompt,
+        cancel_prompt=given.cancel_prompt,
+        auth_method=given.auth_method,
+        allow_logout=given.allow_logout,
+        timeout_seconds=given.timeout,
+        turn_seconds=given.turn_timeout,
+        start_seconds=given.start_timeout,
+        grace_seconds=given.close_grace,
+        jobs=max(1, given.jobs),
+    )
+
+
+def _knows(options: Options, side: str) -> bool:
+    return any(not options.only or rule.id.startswith(options.only) for rule in rules_for(options.edition, side))
+
+
+async def _editions(given: argparse.Namespace, argv: list[str], options: Options) -> Sequence[EditionName]:
+    if given.edition != "auto":
+        return NAMES[given.edition]
+    if given.client:
+        return ("v1",)
+    with phase("start"):
+        spoken = await editions_of(argv, options)
+    # Who speaks none of them is judged by the first: the report says why.
+    return spoken or ("v1",)
+
+
+async def _judge(given: argparse.Namespace, argv: list[str], options: Options, progress: Progress) -> Report:
+    def tell(what: str, done: int, total: int) -> None:
+        progress.say(f"{options.edition} {done}/{total} {what.replace('_', ' ')}")
+
+    if given.client:
+        from accord.check.client import check_client  # noqa: PLC0415 - agents are judged more often
+
+        return await check_client(argv, options, tell)
+    return await check_agent(argv, options, tell)
+
+
+def _show(screen: Screen, report: Report, again: Sequence[str], *, verbose: bool) -> None:
+    screen.lines(report_lines(report, again, screen.columns, all_rules=verbose))
+    screen.line([])
+    screen.flush()
+
+
+def _write(given: argparse.Namespace, reports: list[Report]) -> None:
+    try:
+        if given.json:
+            Path(given.json).write_text(json.dumps(documents_of(reports), indent=2, ensure_ascii=False) + "\n")
+        if given.junit:
+            Path(given.junit).write_bytes(junit_of(reports))
+        if given.md:
+            Path(given.md).write_text(markdown_of(reports), encoding="utf-8")
+    except OSError as error:
+        raise UsageFailure(f"cannot write {error.filename}: {error.strerror}") from error

@@ -1,0 +1,85 @@
+"""Every rule for clients has a client that breaks it, and that one alone; conforming clients break none."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.check.client import check_client
+from accord.check.judge import judges_of
+from accord.check.options import Options
+from accord.check.outcome import Report
+from accord.check.rule import EditionName, Rule
+from accord.check.rules import client as manifest
+from accord.testing.faults import clients, clients_asking, clients_machine
+from accord.testing.faults.client_fault import FULL, PLAIN
+from accord.testing.faults.fault import FAULTS, Fault
+
+ROOMS = (clients, clients_asking, clients_machine)
+CLIENT_FAULTS = [fault for fault in FAULTS if fault.side == "client"]
+EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
+
+
+def options(edition: EditionName) -> Options:
+    return Options(edition=edition, timeout_seconds=1, turn_seconds=1, start_seconds=1, grace_seconds=0.3)
+
+
+def failed(report: Report) -> dict[str, str]:
+    return {
+        outcome.rule.id: outcome.deciding.message if outcome.deciding else ""
+        for outcome in report.outcomes
+        if outcome.status == "FAIL"
+    }
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_a_conforming_client_that_offers_nothing_breaks_no_rule(edition: EditionName) -> None:
+    report = await check_client(PLAIN[edition], options(edition))
+
+    assert failed(report) == {}
+    assert report.conformant
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_a_conforming_client_that_offers_everything_shows_every_rule(edition: EditionName) -> None:
+    report = await check_client(FULL[edition], options(edition))
+
+    assert failed(report) == {}
+    assert report.conformant
+    unseen = {outcome.rule.id for outcome in report.outcomes if outcome.status != "PASS"}
+    # What is offered cannot be refused: those are shown by who offers nothing.
+    refusals = {"HONEST-001", "HONEST-002", "HONEST-003", "ELICIT-003"}
+    assert unseen <= {f"ACCORD-CLIENT-{topic}" for topic in refusals}
+
+
+@pytest.mark.parametrize("fault", CLIENT_FAULTS, ids=lambda fault: f"{fault.edition}-{fault.name}")
+async def test_a_faulty_client_breaks_its_rule_and_no_other(fault: Fault) -> None:
+    report = await check_client(fault.make, options(fault.edition))
+
+    if fault.note:
+        outcome = next(outcome for outcome in report.outcomes if outcome.rule.id == fault.breaks)
+        assert outcome.deciding is not None
+        assert fault.note in outcome.deciding.message
+        assert failed(report) == {}
+    else:
+        assert failed(report).keys() == {fault.breaks}, failed(report)
+        assert [finding.root.rule.id for finding in report.findings] == [fault.breaks]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_what_a_faulty_client_changes_in_a_note_no_conforming_one_has(edition: EditionName) -> None:
+    notes = {fault.breaks: fault.note for fault in CLIENT_FAULTS if fault.edition == edition and fault.note}
+    for make in (PLAIN[edition], FULL[edition]):
+        report = await check_client(make, options(edition))
+        said = {outcome.rule.id: outcome.deciding.message for outcome in report.outcomes if outcome.deciding}
+        assert not [id_ for id_, note in notes.items() if note in said[id_]]
+
+
+@pytest.mark.parametrize("rule", manifest.RULES, ids=lambda rule: f"{rule.edition}-{rule.id}")
+def test_every_rule_has_a_judge_and_a_client_that_breaks_it(rule: Rule) -> None:
+    assert judges_of(rule.edition, rule.id)
+    assert [fault for fault in CLIENT_FAULTS if (fault.edition, fault.breaks) == (rule.edition, rule.id)]
+
+
+def test_every_fault_breaks_a_rule_that_there_is() -> None:
+    rules = {(rule.edition, rule.id) for rule in manifest.RULES}
+    assert not [fault for fault in CLIENT_FAULTS if (fault.edition, fault.breaks) not in rules]

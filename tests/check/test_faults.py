@@ -1,0 +1,203 @@
+"""How we know that the judge can judge: whoever breaks one rule fails that one, and who breaks none fails none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from accord.check import CAUSES, RULES, Options, Outcome, Report, Rule, check_agent, judges, steps
+from accord.check.client import judges as client_judges
+from accord.check.client import parts
+from accord.check.client.part import PARTS
+from accord.check.judge import JUDGES, Judge
+from accord.check.rule import EDITIONS, EditionName
+from accord.check.step import STEPS
+from accord.testing.faults import FAULTS, Fault
+from accord.testing.faults.agent_june import FullJune, PlainJune
+from accord.testing.faults.agent_v1 import FullV1, PlainV1
+from accord.testing.faults.agent_v2 import FullV2, PlainV2
+
+REGISTERED = (judges, steps, client_judges, parts)
+"""Rooms that register what is in them when they are imported."""
+
+CONFORMING: dict[EditionName, tuple[Callable[[], Any], ...]] = {
+    "v1": (PlainV1, FullV1),
+    "v2_june": (PlainJune, FullJune),
+    "v2": (PlainV2, FullV2),
+}
+AGENTS = [fault for fault in FAULTS if fault.side == "agent"]
+BREAKING = [fault for fault in AGENTS if not fault.note]
+NOTED = [fault for fault in AGENTS if fault.note]
+_notes: dict[tuple[EditionName, str], set[str]] = {}
+
+
+def options(edition: EditionName, *, login: bool = False) -> Options:
+    """In this process nobody needs long; `login` lets the agent be logged in to, and out of."""
+    return Options(
+        edition=edition,
+        cancel_prompt="__hang__",
+        timeout_seconds=2,
+        turn_seconds=2,
+        start_seconds=2,
+        grace_seconds=0.3,
+        quiet_seconds=0.005,
+        jobs=4,
+        auth_method="token" if login else "",
+        allow_logout=login,
+    )
+
+
+async def judged(fault: Fault) -> Report:
+    return await check_agent(fault.make, options(fault.edition, login="-AUTH-" in fault.breaks))
+
+
+def failures(report: Report) -> dict[str, str]:
+    """By id, why."""
+    return {outcome.rule.id: said_of(outcome) for outcome in report.outcomes if outcome.status == "FAIL"}
+
+
+def said_of(outcome: Outcome) -> str:
+    return outcome.deciding.message if outcome.deciding else ""
+
+
+def name_of(fault: Fault) -> str:
+    return f"{fault.edition}-{fault.breaks}-{fault.name}"
+
+
+def sets_that_fall(fault: Fault) -> list[set[str]]:
+    """The rule alone, or with what the manifest says cannot hold without it; each room says that of its own rules."""
+    causes = [cause.ids for cause in CAUSES if (cause.edition, cause.root) == (fault.edition, fault.breaks)]
+    chosen = [combinations(causes, count) for count in range(len(causes) + 1)]
+    return [{fault.breaks}.union(*some) for several in chosen for some in several]
+
+
+@pytest.mark.parametrize("fault", BREAKING, ids=name_of)
+async def test_a_faulty_peer_fails_exactly_what_it_breaks(fault: Fault) -> None:
+    report = await judged(fault)
+    failed = failures(report)
+    assert set(failed) in sets_that_fall(fault), failed
+    assert [finding.root.rule.id for finding in report.findings] == [fault.breaks]
+
+
+STRICTER: dict[tuple[EditionName, str], set[str]] = {
+    # What the kit only records has a rule of ours in some editions: who does it another way breaks that one.
+    ("v2", "ACP-BATCH-207"): {"ACCORD-WIRE-201"},
+    ("v2", "ACP-EXT-203"): {"ACP-JSONRPC-003"},
+    ("v2", "ACP-INFO-BATCH-202"): {"ACCORD-WIRE-202"},
+    ("v2", "ACP-INFO-CANCEL-202"): {"ACCORD-CANCEL-204"},
+    ("v2", "ACP-INFO-UNKNOWNSESSION-001"): {"ACCORD-CLOSE-203", "ACCORD-UNKNOWN-201"},
+}
+
+
+@pytest.mark.parametrize("fault", NOTED, ids=name_of)
+async def test_a_peer_that_does_it_another_way_is_noted_as_that(fault: Fault) -> None:
+    report = await judged(fault)
+    assert set(failures(report)) == STRICTER.get((fault.edition, fault.breaks), set())
+    note = next(said_of(outcome) for outcome in report.outcomes if outcome.rule.id == fault.breaks)
+    assert fault.note in note
+    for other in await notes_of_conforming_peers(fault.edition, fault.breaks):
+        assert fault.note not in other
+
+
+async def notes_of_conforming_peers(edition: EditionName, id_: str) -> set[str]:
+    if not any(known == edition for known, _ in _notes):
+        for make in CONFORMING[edition]:
+            for outcome in (await check_agent(make, options(edition))).outcomes:
+                _notes.setdefault((edition, outcome.rule.id), set()).add(said_of(outcome))
+    return _notes[edition, id_]
+
+
+@pytest.mark.parametrize("login", [False, True], ids=["as it is", "with a login"])
+@pytest.mark.parametrize(
+    ("edition", "make"), [(edition, make) for edition, makes in CONFORMING.items() for make in makes]
+)
+async def test_a_conforming_peer_fails_nothing(edition: EditionName, make: Callable[[], Any], *, login: bool) -> None:
+    report = await check_agent(make, options(edition, login=login))
+    assert failures(report) == {}
+    assert report.conformant
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_a_peer_with_everything_shows_nearly_everything(edition: EditionName) -> None:
+    report = await check_agent(CONFORMING[edition][1], options(edition, login=True))
+    skipped = {o.rule.id: said_of(o) for o in report.outcomes if o.status in {"SKIPPED", "NOT_TESTED"}}
+    assert set(skipped) <= NEVER_SHOWN.get(edition, set()), skipped
+
+
+NEVER_SHOWN: dict[EditionName, set[str]] = {
+    # An agent that has ways to log in cannot show what one without does; nobody can see how soon work stops.
+    "v1": {"ACP-AUTH-005"},
+    "v2_june": {"ACP-AUTH-005"},
+    # Who has every kind of block and server has none to refuse, and nobody asks for work that fails.
+    "v2": {"ACP-AUTH-205", "ACP-CANCEL-204", "ACCORD-MCP-202", "ACCORD-PROMPT-202", "ACCORD-STATE-204"},
+}
+
+
+# --- the manifest
+
+
+def judged_rules() -> list[Rule]:
+    return [rule for rule in RULES if not rule.superseded]
+
+
+def test_every_rule_has_a_fault_that_breaks_it() -> None:
+    broken = {(fault.edition, fault.breaks, fault.side) for fault in FAULTS}
+    sides = {"agent": ("agent",), "client": ("client",), "both": ("agent", "client")}
+    missing = [
+        f"{rule.edition} {rule.id} {side}"
+        for rule in judged_rules()
+        for side in sides[rule.side]
+        if (rule.edition, rule.id, side) not in broken and rule.id not in NOTHING_TO_CHANGE
+    ]
+    assert missing == []
+
+
+NOTHING_TO_CHANGE = {
+    # Nobody can see how soon work stops, so no peer can make it seen.
+    "ACP-CANCEL-204",
+}
+
+
+def test_every_fault_breaks_a_rule_and_only_what_is_recorded_has_a_note() -> None:
+    tiers = {(rule.edition, rule.id): rule.tier for rule in judged_rules()}
+    for fault in FAULTS:
+        assert (fault.edition, fault.breaks) in tiers, fault
+        assert (tiers[fault.edition, fault.breaks] == "informational") == bool(fault.note), fault
+
+
+def test_every_rule_has_a_judge_and_every_judge_has_rules() -> None:
+    rules = {(rule.edition, rule.id) for rule in judged_rules()}
+    judged = {(edition, id_) for judge in JUDGES for edition in judge.editions for id_ in judge.ids}
+    assert sorted(rules - judged) == []
+    assert sorted({id_ for _, id_ in judged} - {rule.id for rule in RULES}) == []
+    # An id is the same rule in every edition that has it; a judge without an edition may look at all.
+    assert [judge.verdict.__name__ for judge in JUDGES if not judged_by(judge)] == []
+
+
+def judged_by(judge: Judge) -> list[Rule]:
+    """The rules that a judge judges."""
+    return [rule for rule in judged_rules() if rule.edition in judge.editions and rule.id in judge.ids]
+
+
+def test_no_rule_is_there_twice() -> None:
+    ids = [(rule.edition, rule.id, rule.side) for rule in RULES]
+    assert len(set(ids)) == len(ids)
+
+
+def test_what_a_judge_looks_at_is_played() -> None:
+    known = {*STEPS, *PARTS, "meet"}
+    assert sorted({name for judge in JUDGES for name in judge.steps} - known) == []
+
+
+def test_no_two_faults_have_one_name() -> None:
+    names = [(fault.edition, fault.side, fault.name) for fault in FAULTS]
+    assert len(set(names)) == len(names)
+
+
+def test_what_falls_together_is_in_the_manifest() -> None:
+    known = {(rule.edition, rule.id) for rule in RULES}
+    for cause in CAUSES:
+        assert {(cause.edition, id_) for id_ in cause.ids} <= known, cause

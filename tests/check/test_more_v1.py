@@ -1,0 +1,215 @@
+"""Our own rules for agents in v1 and in June: conforming agents keep them, and nonsense does not trip their judges."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.check import Options, Report, Rule, check_agent
+from accord.check.case import Case
+from accord.check.entry import Entry, Record, read_json
+from accord.check.judge import judges_of
+from accord.check.judges.v1_more_sight import heeds_cancel, is_absolute, offered, turns_in
+from accord.check.rule import EditionName
+from accord.check.rules import june_more, v1_more
+from accord.testing.faults.agent_june import FullJune, PlainJune
+from accord.testing.faults.agent_v1 import FullV1, PlainV1
+from accord.testing.faults.shelf import Session
+
+AGENTS = Path(__file__).parents[1] / "requirements"
+OURS = ("ACCORD-",)
+EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june")
+
+
+def quick(edition: EditionName) -> Options:
+    return Options(
+        edition=edition,
+        only=OURS,
+        cancel_prompt="__hang__",
+        timeout_seconds=1,
+        turn_seconds=1,
+        start_seconds=1,
+        grace_seconds=0.3,
+    )
+
+
+def with_status(report: Report, status: str) -> dict[str, str]:
+    return {
+        outcome.rule.id: outcome.deciding.message if outcome.deciding else ""
+        for outcome in report.outcomes
+        if outcome.status == status
+    }
+
+
+# --- agents that keep the rules
+
+
+@pytest.mark.parametrize(
+    ("agent", "edition"), [(PlainV1, "v1"), (FullV1, "v1"), (PlainJune, "v2_june"), (FullJune, "v2_june")]
+)
+async def test_an_agent_by_hand_keeps_all_of_them(agent: Any, edition: EditionName) -> None:
+    report = await check_agent(agent, quick(edition))
+    assert with_status(report, "FAIL") == {}
+    assert with_status(report, "NOT_TESTED") == {}
+
+
+@pytest.mark.parametrize(("agent", "edition"), [(FullV1, "v1"), (FullJune, "v2_june")])
+async def test_with_an_agent_that_does_everything_every_rule_can_be_seen(agent: Any, edition: EditionName) -> None:
+    report = await check_agent(agent, quick(edition))
+    assert with_status(report, "SKIPPED") == {"ACCORD-AUTH-003": "give --allow-logout"}
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("name", ["plain", "full"])
+async def test_an_agent_of_ours_keeps_them_as_a_process(name: str, edition: EditionName, tmp_path: Path) -> None:
+    options = Options(
+        edition=edition,
+        only=OURS,
+        env={"FULL_AGENT_LOGGED_IN": "1", "XDG_STATE_HOME": str(tmp_path)},
+        cancel_prompt="__hang__",
+        timeout_seconds=20,
+        turn_seconds=20,
+    )
+    report = await check_agent([sys.executable, str(AGENTS / f"{name}_agent.py")], options)
+    assert with_status(report, "FAIL") == {}
+    if name == "full":
+        # Our full agent names no lines.
+        assert with_status(report, "SKIPPED").keys() <= {"ACCORD-AUTH-003", "ACCORD-PATH-002"}
+
+
+# --- agents that make no sense
+
+NONSENSE: tuple[Any, ...] = (
+    None,
+    5,
+    [],
+    {},
+    {"sessionUpdate": 5},
+    {"sessionUpdate": "tool_call", "toolCallId": [], "locations": 5, "content": "x", "status": {}},
+    {
+        "sessionUpdate": "tool_call_update",
+        "locations": [5, {"path": 5, "line": "x"}],
+        "content": [None, {"type": "diff"}],
+    },
+    {"sessionUpdate": "tool_call_content_chunk", "content": 5},
+    {"sessionUpdate": "plan", "entries": [5, {"content": []}]},
+    {"sessionUpdate": "plan_update", "plan": "x"},
+    {"sessionUpdate": "usage_update", "cost": {"amount": "x", "currency": 5}},
+    {"sessionUpdate": "available_commands_update", "availableCommands": [5, {"name": 5}]},
+    {"sessionUpdate": "agent_message_chunk", "messageId": {}, "content": [5]},
+    {"sessionUpdate": "config_option_update", "configOptions": [5, {"options": [5, {"options": 5}]}]},
+)
+
+
+class _Nonsense(PlainV1):
+    def show_message(self, session: Session, words: str) -> None:
+        for update in NONSENSE:
+            self.notify("session/update", {"sessionId": session.id, "update": update})
+        self.notify("session/update", [])
+        self.notify("session/update", {"sessionId": {}, "update": {}})
+        for method in ("session/request_permission", "fs/read_text_file", "terminal/create", "elicitation/create"):
+            requests: tuple[Any, ...] = (
+                None,
+                [],
+                {"sessionId": {}, "options": 5, "toolCall": 5, "path": 5, "requestedSchema": []},
+            )
+            for params in requests:
+                self.say({"jsonrpc": "2.0", "id": f"{method}-{params}", "method": method, "params": params})
+        super().show_message(session, words)
+
+    def settings(self, _session: Session) -> dict[str, Any]:
+        return {"modes": 5, "configOptions": {"a": 1}}
+
+    def auth_methods(self) -> list[dict[str, Any]]:
+        return [5, {"type": []}]  # type: ignore[list-item]
+
+
+class _NonsenseInJune(_Nonsense, PlainJune): ...
+
+
+@pytest.mark.parametrize(("agent", "edition"), [(_Nonsense, "v1"), (_NonsenseInJune, "v2_june")])
+async def test_no_judge_trips_over_nonsense(agent: Any, edition: EditionName) -> None:
+    report = await check_agent(agent, quick(edition))
+    tripped = {id_: why for id_, why in with_status(report, "FAIL").items() if "unexpected shape" in why}
+    assert tripped == {}
+
+
+# --- the manifest
+
+MANIFEST = (*v1_more.RULES, *june_more.RULES)
+
+
+@pytest.mark.parametrize("rule", MANIFEST, ids=lambda rule: f"{rule.edition}-{rule.id}")
+def test_every_rule_of_ours_has_a_judge_and_a_sentence(rule: Rule) -> None:
+    from accord.check import judges  # noqa: F401, PLC0415 - they register themselves
+
+    assert len(judges_of(rule.edition, rule.id)) == 1
+    assert rule.says.endswith(".")
+    assert rule.page.startswith(("protocol/", "schema/"))
+
+
+# --- what they look at
+
+
+@pytest.mark.parametrize("path", ["/notes.txt", "C:\\notes.txt", "C:/notes.txt", "\\\\host\\share\\notes.txt", 5, None])
+def test_a_path_is_absolute_on_any_machine(path: Any) -> None:
+    assert is_absolute(path)
+
+
+@pytest.mark.parametrize("path", ["notes.txt", "./notes.txt", "", "C:notes.txt"])
+def test_a_path_below_a_folder_is_not_absolute(path: str) -> None:
+    assert not is_absolute(path)
+
+
+def recorded(*lines: str) -> Case:
+    """A case of one process: `>` is what we said, `<` what the agent said."""
+    entries = [
+        Entry(line[0] == ">", 0.0, line[2:].encode(), read_json(line[2:].encode()), place)
+        for place, line in enumerate(lines)
+    ]
+    case = Case(Options())
+    case.records.append(Record("01 bare", entries, b"", b"", "closed stdin", 0))
+    return case
+
+
+PROMPT = '> {"id": 1, "method": "session/prompt", "params": {"sessionId": "s", "prompt": []}}'
+CANCEL = '> {"method": "session/cancel", "params": {"sessionId": "s"}}'
+QUESTION = '< {"id": "q", "method": "session/request_permission", "params": {"sessionId": "s"}}'
+ENDED = '< {"id": 1, "result": {"stopReason": "end_turn"}}'
+
+
+def test_a_turn_reaches_to_the_next_word_to_its_session() -> None:
+    case = recorded(PROMPT, ENDED, '< {"method": "session/update"}', PROMPT.replace('"id": 1', '"id": 2'))
+    first, second = turns_in(case)
+    assert (first.is_whole, first.end, second.answered) == (True, 3, None)
+
+
+def test_a_turn_that_was_cancelled_is_not_whole() -> None:
+    (turn,) = turns_in(recorded(PROMPT, CANCEL, ENDED))
+    assert turn.is_cancelled
+    assert not turn.is_whole
+
+
+def test_a_cancellation_that_is_not_heeded_is_noticed() -> None:
+    assert not heeds_cancel(recorded(PROMPT, CANCEL, ENDED), "another session")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (PROMPT, ENDED),
+        (PROMPT, CANCEL, ENDED.replace("end_turn", "cancelled")),
+        (PROMPT, QUESTION, CANCEL, ENDED),
+        (PROMPT, CANCEL.replace('"s"', '"t"'), ENDED),
+    ],
+)
+def test_what_is_no_cancellation_at_work_says_nothing_about_cancellation(lines: tuple[str, ...]) -> None:
+    assert heeds_cancel(recorded(*lines), "another session")
+
+
+def test_what_was_offered_is_in_the_handshake() -> None:
+    case = recorded('> {"id": 1, "method": "initialize", "params": {"clientCapabilities": {"terminal": true}}}')
+    assert offered(case.records[0]) == {"terminal": True}
