@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from accord.check.entry import Entry, Record, is_answer, is_update, messages_in
+from accord.check.entry import Entry, Record, is_update, messages_in
 from accord.check.options import Options
 from accord.check.talk import StepFailed
 
@@ -37,6 +37,8 @@ class Played:
     end: int
     notes: dict[str, Any] = field(default_factory=dict)
     failure: StepFailed | None = None
+    _answers: dict[str, list[tuple[Entry, dict[str, Any]]]] = field(default_factory=dict, repr=False)
+    _sorted: int = field(default=0, repr=False)
 
     def __getitem__(self, note: str) -> Any:
         return self.notes[note]
@@ -49,7 +51,12 @@ class Played:
 
     def answers(self, id_: Any) -> list[tuple[Entry, dict[str, Any]]]:
         """Every answer to a request, with its line."""
-        return [(entry, each) for entry, each in messages_in(self.entries) if is_answer(each, id_)]
+        # Records grow while they are played, and are asked for answers hundreds of times.
+        for entry, each in messages_in(self.entries[self._sorted :]):
+            if "method" not in each and "id" in each:
+                self._answers.setdefault(_key(each["id"]), []).append((entry, each))
+        self._sorted = len(self.entries)
+        return list(self._answers.get(_key(id_), ()))
 
     def answer(self, id_: Any) -> dict[str, Any]:
         """The answer to a request."""
@@ -180,6 +187,11 @@ class Case:
     def advertises(self, gate: str) -> bool:
         """Whether an agent says that it has something; an empty object is a yes, an empty list is none."""
         return reached(self.advertised, gate)
+
+
+def _key(id_: Any) -> str:
+    """An id with its type: 1 is not "1", and not True."""
+    return f"{type(id_).__name__} {id_!r}"
 
 
 def reached(said: Any, gate: str) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from accord.check.agent import check_agent, wanted_rules
+from accord.check.client import check_client
 from accord.check.link import Program
 from accord.check.options import Options
 from accord.check.outcome import Outcome, Report
@@ -16,8 +17,14 @@ from accord.check.report.document import shown
 __all__ = ["conformance"]
 
 
-def conformance(program: Program, options: Options | None = None, *, advisory: bool = False) -> Callable[..., None]:
-    """A test function for pytest, with a case for each rule of the edition; the agent is run once, for all of them.
+def conformance(
+    program: Program,
+    options: Options | None = None,
+    *,
+    side: Literal["agent", "client"] = "agent",
+    advisory: bool = False,
+) -> Callable[..., None]:
+    """A test function for pytest, with a case for each rule of the edition; the program is judged once for all.
 
         test_conformance = conformance([sys.executable, "my_agent.py"], Options(edition="v1"))
 
@@ -27,11 +34,12 @@ def conformance(program: Program, options: Options | None = None, *, advisory: b
     import pytest  # noqa: PLC0415 - only a test suite has it
 
     chosen = options or Options()
-    rules = [rule.id for rule in wanted_rules(chosen, "agent")]
+    rules = [rule.id for rule in wanted_rules(chosen, side)]
 
     @functools.cache
     def judged() -> Report:
-        return asyncio.run(check_agent(program, chosen))
+        judge = check_agent if side == "agent" else check_client
+        return asyncio.run(judge(program, chosen))
 
     @pytest.mark.parametrize("rule", rules)
     def test(rule: str) -> None:

@@ -116,8 +116,8 @@ def an_unknown_action_is_survived(case: Case) -> None:
     played = case.step("v2_strange_answer")
     asked = [entry for entry, _ in played.calls(_ELICITATION) if entry.place >= played["since"]]
     needed(asked, "the agent asked no question")
+    if "error" in played.answer(played["prompt"]):
+        raise Unseen("the prompt was refused")
     if played["idle"] is None:
         case.step("v2_finished_things")
         raise Violation("the turn did not come to its end", asked[0])
-    if "error" in played.answer(played["prompt"]):
-        raise Unseen("the prompt was refused")

@@ -20,6 +20,7 @@ __all__ = [
     "hold_on",
     "is_alive",
     "settle",
+    "settle_cancelled",
     "wait_for_question",
 ]
 
@@ -71,14 +72,24 @@ async def settle(talk: Talk, session: str, since: int) -> Entry | None:
     return await hold_on(talk, lambda entry: is_state(entry.message, session, "idle"), since)
 
 
-async def wait_for_question(talk: Talk, method: str, session: str, since: int) -> Entry | None:
-    """Wait until the agent asks for something in a turn; None if the turn ended without that."""
-    found = await hold_on(
-        talk,
-        lambda entry: is_request(entry.message, method) or is_state(entry.message, session, "idle"),
-        since,
-    )
-    return None if found is None or is_update(found.message) else found
+async def settle_cancelled(talk: Talk, session: str, since: int) -> Entry | None:
+    """Cancel what a session does and wait until it is idle; where it was idle before, nothing more comes."""
+    states = [entry for entry in talk.wire.entries[since:] if is_update(entry.message, session, "state_update")]
+    cancelled = talk.notify("session/cancel", {"sessionId": session})
+    if states and is_state(states[-1].message, session, "idle"):
+        await is_alive(talk)
+        return states[-1]
+    return await settle(talk, session, cancelled)
+
+
+async def wait_for_question(talk: Talk, method: str, session: str, since: int, prompt: Any) -> Entry | None:
+    """Wait until the agent asks for something in a turn; None if the turn ended, or never began, without that."""
+
+    def is_over(message: Any) -> bool:
+        return is_state(message, session, "idle") or (is_answer(message, prompt) and "error" in message)
+
+    found = await hold_on(talk, lambda entry: is_request(entry.message, method) or is_over(entry.message), since)
+    return None if found is None or is_over(found.message) else found
 
 
 def first_option(question: Any) -> Any:

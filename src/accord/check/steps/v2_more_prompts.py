@@ -16,6 +16,7 @@ from accord.check.steps.v2_more_asking import (
     hold_on,
     is_alive,
     settle,
+    settle_cancelled,
     wait_for_question,
 )
 from accord.check.steps.v2_more_sessions import SESSION
@@ -107,9 +108,8 @@ async def v2_prompt_taken_back(talk: Talk) -> Notes:
     await is_alive(talk)
     talk.notify("$/cancel_request", {"requestId": behind})
     await is_alive(talk)
-    cancelled = talk.notify("session/cancel", {"sessionId": session})
+    idle = await settle_cancelled(talk, session, since)
     await heard(talk, behind, working)
-    idle = await settle(talk, session, cancelled)
     return {"session": session, "working": working, "behind": behind, "answered_by": answered_by, "idle": idle}
 
 
@@ -128,7 +128,8 @@ async def v2_prompts_and_cancel(talk: Talk) -> Notes:
         message = entry.message
         return is_state(message, session, "idle") and message["params"]["update"].get("stopReason") != "cancelled"
 
-    await hold_on(talk, has_ended, cancelled)
+    if any("result" in answer for answer in await _answered(talk, after)):
+        await hold_on(talk, has_ended, cancelled)
     return {"session": session, "before": before, "after": after, "cancelled": cancelled}
 
 
@@ -139,7 +140,7 @@ async def v2_cancelled_question(talk: Talk) -> Notes:
     since = talk.now
     with talk.replying(session__request_permission=lambda _: None):
         prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
-        asked = await wait_for_question(talk, "session/request_permission", session, since)
+        asked = await wait_for_question(talk, "session/request_permission", session, since, prompt)
         if asked is None:
             await heard(talk, prompt)
             return {"session": session}
@@ -159,7 +160,7 @@ async def v2_same_ids(talk: Talk) -> Notes:
     since = talk.now
     with talk.replying(session__request_permission=lambda _: None):
         prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
-        asked = await wait_for_question(talk, "session/request_permission", session, since)
+        asked = await wait_for_question(talk, "session/request_permission", session, since, prompt)
         if asked is None:
             await heard(talk, prompt)
             return {"session": session}
@@ -231,8 +232,7 @@ async def v2_stopped_alone(talk: Talk) -> Notes:
             ids = await ask_all(talk, **{field: (method, {"sessionId": session, field: can})})
             await hold_on(talk, lambda entry: _has_ended(entry, session, can), place, talk.options.timeout_seconds)  # noqa: B023
             notes |= {**ids, f"{field} id": can}
-    cancelled = talk.notify("session/cancel", {"sessionId": session})
-    await settle(talk, session, cancelled)
+    await settle_cancelled(talk, session, since)
     return notes
 
 

@@ -31,8 +31,8 @@ async def v2_strange_answer(talk: Talk) -> Notes:
     since = talk.now
     with talk.replying(elicitation__create=lambda _: {"action": "_accord.check/later"}):
         prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
-        await heard(talk, prompt)
-        idle = await settle(talk, session, since)
+        answer = await talk.answer(prompt, "ACP-PROMPT-201")
+        idle = await settle(talk, session, since) if "result" in answer else None
     return {"session": session, "since": since, "prompt": prompt, "idle": idle}
 
 
@@ -43,7 +43,7 @@ async def v2_cancelled_form(talk: Talk) -> Notes:
     since = talk.now
     with talk.replying(elicitation__create=lambda _: None):
         prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
-        asked = await wait_for_question(talk, "elicitation/create", session, since)
+        asked = await wait_for_question(talk, "elicitation/create", session, since, prompt)
         if asked is None:
             await heard(talk, prompt)
             return {"session": session}

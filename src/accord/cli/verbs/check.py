@@ -68,7 +68,12 @@ def _parser() -> Parser:
 def _add_how(parser: Parser) -> None:
     how = parser.add_argument_group("how")
     how.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for its process")
-    how.add_argument("--dir", metavar="PATH", default="", help="where it works; a new folder unless given")
+    how.add_argument(
+        "--dir",
+        metavar="PATH",
+        default="",
+        help="where it works; unless given an agent has a new folder, a client is started here",
+    )
     how.add_argument("--auth-method", metavar="ID", default="", help="log in by this method first")
     how.add_argument("--allow-logout", action="store_true", help="judge the logout too; you may have to log in again")
     how.add_argument("--prompt", metavar="TEXT", default=Options.prompt, help="what is said in an ordinary turn")
