@@ -1,0 +1,72 @@
+"""The page about the judge: its test file passes for a plain agent, and its lines are lines that the command takes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from accord.check.rules import RULES
+
+PAGE = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text(encoding="utf-8")
+AGENT = """
+import accord
+
+agent = accord.Agent("mine", version="1.0")
+
+
+@agent.prompt
+async def reply(turn: accord.Turn) -> None:
+    await turn.say(turn.text.upper())
+
+
+agent.run()
+"""
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTEST_ADDOPTS"}}
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**kept, "XDG_STATE_HOME": str(folder / "state")},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def test_its_test_file_has_a_test_for_each_rule_and_none_fails(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```python\n# test_conformance.py\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "test_conformance.py").write_text(block, encoding="utf-8")
+    (tmp_path / "my_agent.py").write_text(AGENT, encoding="utf-8")
+    finished = run(tmp_path, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "--rootdir", ".", ".")
+    assert finished.returncode == 0, finished.stdout[-3000:]
+    passed, skipped = (int(re.findall(rf"(\d+) {word}", finished.stdout)[-1]) for word in ("passed", "skipped"))
+    rules = [rule for rule in RULES if rule.edition in {"v1", "v2"} and rule.side != "client"]
+    assert passed + skipped == len(rules)
+    assert passed > 150
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        line
+        for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+        for line in block.splitlines()
+        if "check" in line
+    ],
+)
+def test_its_lines_name_options_that_there_are(line: str, tmp_path: Path) -> None:
+    words = shlex.split(line.partition("#")[0])[1:]
+    # With `--rules` nobody is judged; a wrong option is refused all the same.
+    place = words.index("--") if "--" in words else len(words)
+    finished = run(tmp_path, "-m", "accord", *words[:place], "--rules", *words[place:])
+    assert finished.returncode == 0, finished.stderr
+    assert "ACCORD-" in finished.stdout
