@@ -87,7 +87,7 @@ STRICTER: dict[tuple[EditionName, str], set[str]] = {
     ("v2", "ACP-BATCH-207"): {"ACCORD-WIRE-201"},
     ("v2", "ACP-EXT-203"): {"ACP-JSONRPC-003"},
     ("v2", "ACP-INFO-BATCH-202"): {"ACCORD-WIRE-202"},
-    ("v2", "ACP-INFO-CANCEL-202"): {"ACCORD-CANCEL-204"},
+    ("v2", "ACP-INFO-CANCEL-202"): {"ACCORD-CANCEL-204", "ACCORD-ELICIT-205"},
     ("v2", "ACP-INFO-UNKNOWNSESSION-001"): {"ACCORD-CLOSE-203", "ACCORD-UNKNOWN-201"},
 }
 

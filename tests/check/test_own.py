@@ -21,8 +21,13 @@ AGENTS: dict[str, tuple[list[str], dict[str, str], str]] = {
     ),
     "accord agent": ([PYTHON, "-m", "accord", "agent", "--model", "offline"], {}, "run sleep 30"),
 }
-EXAMPLES = sorted(path for path in (ROOT / "examples/agents").glob("*.py") if path.name != "mcp_server.py")
+EXAMPLES = [
+    *sorted(path for path in (ROOT / "examples/agents").glob("*.py") if path.name != "mcp_server.py"),
+    ROOT / "examples/engine_agent.py",
+]
 METHODS = {"login.py": "guest"}
+# The bare engine has no MCP client, and v1 wants one of everybody: advisory, and what the example says of itself.
+OWED: dict[tuple[str, EditionName], list[str]] = {("engine_agent.py", "v1"): ["ACCORD-MCP-002"]}
 
 
 async def judged(
@@ -62,7 +67,8 @@ async def test_an_agent_of_ours_conforms(name: str, edition: EditionName, tmp_pa
 async def test_an_example_conforms(path: Path, edition: EditionName, tmp_path: Path) -> None:
     argv = [PYTHON, str(path)]
     report = await judged(argv, edition, tmp_path, {}, Options.cancel_prompt, METHODS.get(path.name, ""))
-    assert wrong(report) == []
+    owed = OWED.get((path.name, edition), [])
+    assert [finding for finding in wrong(report) if finding.split(":")[0] not in owed] == []
     assert report.conformant
 
 

@@ -1,4 +1,4 @@
-"""Our own rules for agents in the v2 draft of June: those of v1 that it keeps, and what it alone demands."""
+"""Our own rules for agents in the v2 draft of June: those of v1 that it keeps, and what it alone demands"""
 
 from __future__ import annotations
 
@@ -55,38 +55,38 @@ _OWN = (
         "mandatory",
         (
             "INIT-001",
-            "Both sides say what they can do in `capabilities`, and who they are in `clientInfo` and `agentInfo`.",
+            "Both sides say what they can do in `capabilities`, and who they are in `clientInfo` and `agentInfo`",
             "schema/v2-june#/$defs/InitializeResponse",
         ),
-        ("AUTH-001", "Every way to log in has a type, an id and a name.", "schema/v2-june#/$defs/AuthMethod"),
+        ("AUTH-001", "Every way to log in has a type, an id and a name", "schema/v2-june#/$defs/AuthMethod"),
     ),
     *_rows(
         "capability",
         (
             "PLAN-001",
-            "A plan has an `id` and a type.",
+            "A plan has an `id` and a type",
             "schema/v2-june#/$defs/PlanItems",
             _S,
         ),
         (
             "PERM-001",
-            "A question for permission is about a tool call and has options with an id, a name and a kind.",
+            "A question for permission is about a tool call and has options with an id, a name and a kind",
             "schema/v2-june#/$defs/RequestPermissionRequest",
             _S,
         ),
         (
             "CONFIG-001",
-            "Options have an `id`, a name and a type, and groups of choices are named by `group`.",
+            "Options have an `id`, a name and a type, and groups of choices are named by `group`",
             "schema/v2-june#/$defs/SessionConfigOption",
             _OPTIONS,
         ),
-        ("MESSAGE-001", "An id belongs to one message: the user's, the agent's or a thought.", _CHUNK, _S),
-        ("MESSAGE-003", "Two prompts have two ids in a replay.", "protocol/v2/session-setup", f"{_S}.load"),
+        ("MESSAGE-001", "An id belongs to one message: the user's, the agent's or a thought", _CHUNK, _S),
+        ("MESSAGE-003", "Two prompts have two ids in a replay", "protocol/v2/session-setup", f"{_S}.load"),
     ),
     *_rows(
         "advisory",
-        ("MESSAGE-002", "Chunks do not come back to a message after another one has begun.", _CHUNK, _S),
-        ("TOOL-001", "The first that is told of a tool call has its title.", "protocol/v2/tool-calls", _S),
+        ("MESSAGE-002", "Chunks do not come back to a message after another one has begun", _CHUNK, _S),
+        ("TOOL-001", "The first that is told of a tool call has its title", "protocol/v2/tool-calls", _S),
     ),
 )
 
@@ -95,6 +95,6 @@ RULES: tuple[Rule, ...] = (
     *_OWN,
 )
 CAUSES: tuple[Cause, ...] = (
-    Cause("v2_june", "ACCORD-JUNE-INIT-001", "The handshake has keys of another edition.", ("ACP-SCHEMA-002",)),
-    Cause("v2_june", "ACCORD-JUNE-PLAN-001", "Plans have no id, so they do not fit the schema.", ("ACP-PROMPT-002",)),
+    Cause("v2_june", "ACCORD-JUNE-INIT-001", "The handshake has keys of another edition", ("ACP-SCHEMA-002",)),
+    Cause("v2_june", "ACCORD-JUNE-PLAN-001", "Plans have no id, so they do not fit the schema", ("ACP-PROMPT-002",)),
 )

@@ -308,13 +308,13 @@ def _falls(root: str, says: str, *also: str) -> Cause:
 CAUSES: tuple[Cause, ...] = (
     _falls(
         "INIT-001",
-        "The handshake fails, so nothing else can be asked.",
+        "The handshake fails, so nothing else can be asked",
         "INIT-201 INIT-202 INIT-203 INIT-204 INIT-205 INIT-206 INIT-207 INIT-208 INIT-209 INIT-210 INIT-211",
         "WIRE-202 WIRE-204 WIRE-205 WIRE-206 WIRE-207 WIRE-208 WIRE-209 WIRE-210 WIRE-211 WIRE-214 WIRE-217",
     ),
     _falls(
         "SESSION-001",
-        "No session can be opened, so nothing that needs one works.",
+        "No session can be opened, so nothing that needs one works",
         "CANCEL-201 CANCEL-202 CANCEL-203 CANCEL-204 CANCEL-205 CANCEL-206 CANCEL-207 CANCEL-208",
         "CANCEL-209 CANCEL-210 CANCEL-211 CANCEL-212 CANCEL-213 CLOSE-201 CLOSE-202 CLOSE-203 CLOSE-204",
         "ELICIT-204 ELICIT-205 EXIT-201 EXIT-202 PERM-201 MESSAGE-201 STATE-205 TERM-203 TOOL-207 WIRE-216",
@@ -325,9 +325,9 @@ CAUSES: tuple[Cause, ...] = (
     ),
     _falls(
         "STATE-202",
-        "Turns never become idle, so nothing that comes behind the end of one can be done.",
+        "Turns never become idle, so nothing that comes behind the end of one can be done",
         "CANCEL-208 CANCEL-209 CANCEL-210 CANCEL-211 EXIT-201 EXIT-202 PERM-201",
         "RESUME-201 RESUME-202 RESUME-203 RESUME-204 RESUME-205 RESUME-206 RESUME-207 RESUME-208",
     ),
-    _falls("PATCH-203", "All messages have one id, whoever wrote them and when.", "MESSAGE-201"),
+    _falls("PATCH-203", "All messages have one id, whoever wrote them and when", "MESSAGE-201"),
 )
