@@ -1,4 +1,4 @@
-"""Our own rules for agents in the v2 draft of June: those of v1 that it keeps, and what it alone demands"""
+"""Our own rules for agents in the v2 draft of June: those of v1 that it keeps, and what it alone demands."""
 
 from __future__ import annotations
 
