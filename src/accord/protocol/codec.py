@@ -47,7 +47,6 @@ def _read_untagged(kind: Choice, value: Any) -> Any:
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)
-_encode = _ENCODER.encode
 _append = _ENCODER.encode_into
 _encode_lines = _ENCODER.encode_lines
 _LARGE_BYTES = 64 * 1024
@@ -82,7 +81,7 @@ def encode_into(value: Any, text: bytearray) -> None:
     """
     start = len(text)
     try:
-        _ENCODER.encode_into(value, text, -1)
+        _append(value, text, -1)
         # msgspec writes NaN and the infinities as null without a word. Looking for that word in a large text costs more
         # than looking at the few values it is mostly made of.
         suspect = len(text) - start > _LARGE_BYTES or text.rfind(b"null", start) >= 0
@@ -100,25 +99,16 @@ def encode_into(value: Any, text: bytearray) -> None:
             raise LocalProtocolError("NaN and infinity cannot be written as JSON", expected="a finite number")
 
 
-def encode_between(head: bytes, value: Any, tail: bytes) -> bytes | bytearray:
-    """The JSON text of a value between two others; the quickest way for small ones.
+def encode_between(head: bytes, value: Any, tail: bytes) -> bytearray:
+    """The JSON text of a value between two others. It can grow on: a copy of a large text costs more than encoding it.
 
     Raises:
         LocalProtocolError: JSON has no words for it.
     """
-    try:
-        body = _encode(value)
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        body = b"null"  # to be looked at again
-    if len(body) > _LARGE_BYTES and not _holds_no_number(value):
-        return b"".join((head, body, tail))
-    # `rfind`, because it is the fastest way to look for a few bytes.
-    if len(body) > _LARGE_BYTES or body.rfind(b"null") >= 0:
-        text = bytearray(head)
-        encode_into(value, text)
-        text += tail
-        return text
-    return head + body + tail
+    text = bytearray(head)
+    encode_into(value, text)
+    text += tail
+    return text
 
 
 def append_line(lines: bytearray, head: bytes, value: Any, tail: bytes) -> bool:

@@ -20,6 +20,9 @@ __all__ = ["READ_BYTES", "PolledSink", "PolledSource"]
 # More is not faster: the buffer of a larger read comes from the system each time.
 READ_BYTES = 64 * 1024
 
+# A writer that is woken for every piece of a large text loses more time than the piece takes.
+_GREEDY_BYTES = 1024 * 1024
+
 # Two frames that come closer to each other than this are a burst. To see the turns of the loop themselves would cost
 # one of them for every frame that comes alone.
 _BURST_SECONDS = 50e-6
@@ -43,6 +46,8 @@ class PolledSource:
         self._was_blocking = os.get_blocking(descriptor)
         os.set_blocking(descriptor, False)
         self.wanted = False
+        self.greedy = False
+        """Whether all that stands in the pipe is read at once: in the middle of a large text nobody waits for less."""
         self._watched = False
         self._ended = False
         self._closed = False
@@ -82,24 +87,31 @@ class PolledSource:
             self._unwatch()
 
     def _read(self) -> None:
+        budget_bytes = _GREEDY_BYTES
+        while self._read_piece() and self.greedy and self.wanted and budget_bytes > 0:
+            budget_bytes -= READ_BYTES
+
+    def _read_piece(self) -> bool:
+        """Whether a whole piece came, so that more may be there."""
         limit_bytes = self._remaining_bytes
         try:
             data = os.read(self._descriptor, READ_BYTES if limit_bytes is None else min(READ_BYTES, limit_bytes))
         except BlockingIOError:
-            return
+            return False
         except OSError as error:
             self._ended = True
             self._unwatch()
             self._fail(error)
-            return
+            return False
         if not data:
             self._end()
-            return
+            return False
         self._deliver(data)
         if limit_bytes is not None:
             self._remaining_bytes = limit_bytes - len(data)
             if self._remaining_bytes <= 0:
                 self._end()
+        return len(data) == READ_BYTES and not self._ended
 
     def _end(self) -> None:
         # What was delivered last may have closed us.

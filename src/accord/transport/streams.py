@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord.errors import ConnectionLost, FrameError
 from accord.transport.descriptors import can_poll, enlarge_pipe
-from accord.transport.polled import PolledSink, PolledSource
+from accord.transport.polled import READ_BYTES, PolledSink, PolledSource
 from accord.transport.turnstile import SLICE_BYTES, Turnstile
 from accord.wire import DEFAULT_MAX_BYTES, frame_headers, frame_line, reader_for
 
@@ -281,6 +281,7 @@ class StreamTransport:
         if self._closed:
             return
         texts = self._reader.feed(data) if data else self._reader.finish()
+        self._source.greedy = self._reader.pending_bytes > READ_BYTES
         if not data or self._reader.fault is not None:
             self._ended = True
         if self._take is not None and not self._texts:

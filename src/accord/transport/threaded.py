@@ -66,6 +66,8 @@ class ThreadedSource:
         self._deliver = deliver
         self._fail = fail
         self.wanted = False
+        self.greedy = False
+        """Means nothing here: a thread reads all that there is anyway."""
         self._asked = False
         self._ended = False
         self._orders: SimpleQueue[Literal["read", "stop"]] = SimpleQueue()
