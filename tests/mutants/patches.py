@@ -313,6 +313,14 @@ MUTANTS = (
     # --- processes are ours
     Mutant(
         "processes",
+        "the watchdog looks twice and leaves",
+        "transport/watchdog.py",
+        "SWEEP_SECONDS, _BIRTH_SECONDS)",
+        "SWEEP_SECONDS)",
+        "tests/transport/test_watchdog.py::test_a_process_that_is_born_while_its_host_dies_is_found",
+    ),
+    Mutant(
+        "processes",
         "a stubborn program is not killed",
         "transport/process.py",
         '        self._signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)',

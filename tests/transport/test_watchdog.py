@@ -206,3 +206,24 @@ async def test_only_processes_with_the_marker_are_found() -> None:
 
 def test_a_group_that_is_gone_is_no_error() -> None:
     assert not watchdog.signal_group(2**22 - 1, 0)
+
+
+def test_a_process_that_is_born_while_its_host_dies_is_found() -> None:
+    program = [sys.executable, "-I", "-S", watchdog.__file__]
+    with subprocess.Popen(program, stdin=subprocess.PIPE) as guard:
+        assert guard.stdin is not None
+        guard.stdin.write(b"+born-late 0\n")
+        guard.stdin.close()
+        # In its first looks there is nobody: the host died before its child had become another program.
+        with pytest.raises(subprocess.TimeoutExpired):
+            guard.wait(timeout=0.15)
+        late = subprocess.Popen(
+            [sys.executable, "-c", "import time; time.sleep(30)"], env={**os.environ, "ACCORD_LINEAGE": "born-late"}
+        )
+        assert late.wait(timeout=20) == -signal.SIGKILL
+
+
+def test_a_watchdog_with_nobody_to_answer_for_leaves_at_once() -> None:
+    program = [sys.executable, "-I", "-S", watchdog.__file__]
+    done = subprocess.run(program, input=b"+gone 0\n-gone\n", timeout=20, check=False)
+    assert done.returncode == 0

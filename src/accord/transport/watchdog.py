@@ -27,6 +27,10 @@ POLITE_SECONDS = 1.0
 SWEEP_SECONDS = 3.0
 _PAUSE_SECONDS = 0.01
 
+# A host may die in the moment in which it starts somebody, who gets the marker only when it becomes another program; on
+# a busy machine that takes a while.
+_BIRTH_SECONDS = 0.5
+
 # A process has no environment for the instant in which it becomes another program: one look could miss it.
 CLEAN_SCANS = 2
 
@@ -68,17 +72,19 @@ def kill_marked(marker: str) -> bool:
     return bool(found)
 
 
-def sweep(markers: list[str], seconds: float) -> None:
-    """Kill whoever has one of the markers until they are gone, for a bounded time."""
-    deadline = time.monotonic() + seconds
+def sweep(markers: list[str], seconds: float, quiet_seconds: float = 0.0) -> None:
+    """Kill whoever has one of the markers until they are gone and were for a while, for a bounded time."""
+    last_seen = time.monotonic()
+    deadline = last_seen + seconds
     clean = 0
-    while clean < CLEAN_SCANS and time.monotonic() < deadline:
+    while time.monotonic() < deadline and (clean < CLEAN_SCANS or time.monotonic() - last_seen < quiet_seconds):
         found = [kill_marked(marker) for marker in markers]
         if any(found):
-            clean = 0
-            time.sleep(_PAUSE_SECONDS)
+            clean, last_seen = 0, time.monotonic()
         else:
             clean += 1
+        if clean == 0 or quiet_seconds:
+            time.sleep(_PAUSE_SECONDS)
 
 
 def _environment(process: str) -> bytes:
@@ -108,7 +114,8 @@ def _end_all(left: dict[str, int]) -> None:
         time.sleep(_PAUSE_SECONDS)
     for group in groups:
         signal_group(group, signal.SIGKILL)
-    sweep(list(left), SWEEP_SECONDS)
+    if left:
+        sweep(list(left), SWEEP_SECONDS, _BIRTH_SECONDS)
 
 
 def _main() -> None:
