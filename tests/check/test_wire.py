@@ -102,6 +102,19 @@ async def test_what_is_said_while_it_ends_is_still_heard() -> None:
     assert [len(entry.raw) for entry in record.heard()] == [200_000]
 
 
+@pytest.mark.parametrize("end", [b"\n", b""], ids=["lines", "one line"])
+async def test_a_program_that_never_stops_talking_is_heard_so_far_and_not_further(
+    end: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.check.wire.MAX_BYTES", 1_000_000)
+    code = f"import os\nwhile True: os.write(1, b'x' * 10_000 + {end!r})"
+    wire = await Wire.open("x", program(code), {}, 30.0, {})
+    with pytest.raises(Gone):
+        await wire.answer(1)
+    record = await wire.shut(0.1)
+    assert sum(len(entry.raw) for entry in record.entries) + len(record.unended) <= 1_000_000
+
+
 async def test_a_command_that_is_not_there_is_said_so() -> None:
     with pytest.raises(ConnectFailed):
         await Wire.open("x", ["/no/such/program"], {}, 1.0, {})

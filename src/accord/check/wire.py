@@ -18,6 +18,9 @@ from accord.check.link import Link, Program, open_link
 __all__ = ["Gone", "Refusal", "Reply", "Silence", "Wire"]
 
 TERMINATE_SECONDS = 2.0
+LEAVING_SECONDS = 0.5
+MAX_BYTES = 128 * 1024 * 1024
+"""What is kept of one start of a program: who says more is taken for one that has ended."""
 
 
 class Refusal(NamedTuple):
@@ -51,6 +54,7 @@ class Wire:
         self._began = time.monotonic()
         self._changed = asyncio.Event()
         self._parts: list[bytes] = []
+        self._heard_bytes = 0
         self._next_id = 1
         self._asked: dict[str, int] = {}
         """Where each request was sent: its answer stands behind it."""
@@ -79,7 +83,8 @@ class Wire:
     # --- listening
 
     def _on_data(self, data: bytes) -> None:
-        if not data:
+        self._heard_bytes += len(data)
+        if not data or self._heard_bytes > MAX_BYTES:
             self.ended = True
         elif b"\n" not in data:
             self._parts.append(data)
@@ -188,7 +193,8 @@ class Wire:
         if link is None:
             raise RuntimeError("it was never started")
         ended_by = "itself"
-        if not await link.wait(0):
+        # Who has closed its stdout is on its way out, and is not pushed.
+        if not await link.wait(LEAVING_SECONDS if self.ended else 0):
             ended_by = "closed stdin"
             link.close_stdin()
             if not await link.wait(grace_seconds):
