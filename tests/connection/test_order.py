@@ -13,6 +13,8 @@ from accord.connection import Connection, Handlers
 from accord.protocol import v1
 from accord.protocol.edition import V1, Edition
 from accord.transport import StreamTransport
+from accord.transport.burst import SLICE_BYTES
+from accord.transport.descriptors import PIPE_BYTES
 from tests.connection.rig import EDITIONS, UPDATES, initialized, until
 
 CHUNK = (
@@ -402,3 +404,51 @@ async def test_some_of_a_stream_leave_at_once_where_nobody_has_to_wait_or_to_loo
         os.close(held)
     os.close(read_from)
     assert [json.loads(line)["params"]["update"]["content"]["text"] for line in heard] == list("abcdef")
+
+
+def chunk(text: str) -> v1.SessionNotification:
+    return v1.SessionNotification("s", v1.AgentMessageChunk(v1.TextContent(text)))
+
+
+async def test_an_update_does_not_overtake_one_that_waits_for_room() -> None:
+    read_from, write_to = os.pipe()
+    nothing, held = os.pipe()
+    transport = StreamTransport(nothing, write_to)
+    async with asyncio.timeout(20), Connection(transport, "agent") as connection:
+        connection._reception.edition = V1
+        for text in ("first", "x" * (PIPE_BYTES + 100_000), "second"):
+            await connection.notify(v1.SESSION_UPDATE, chunk(text))
+        assert transport.burst.lines is not None
+        large = asyncio.create_task(connection.notify(v1.SESSION_UPDATE, chunk("y" * 200_000)))
+        await asyncio.sleep(0)
+        small = asyncio.create_task(connection.notify(v1.SESSION_UPDATE, chunk("third")))
+        await asyncio.sleep(0)
+        assert not large.done()
+        heard = b""
+        while heard.count(b"\n") < 5:
+            heard += await asyncio.to_thread(os.read, read_from, 1 << 20)
+        await asyncio.gather(large, small)
+        os.close(held)
+    os.close(read_from)
+    texts = [json.loads(line)["params"]["update"]["content"]["text"] for line in heard.splitlines()]
+    assert [text[:6] for text in texts] == ["first", "xxxxxx", "second", "yyyyyy", "third"]
+
+
+async def test_an_agent_that_says_much_gives_the_loop_a_turn_now_and_then() -> None:
+    read_from, write_to = os.pipe()
+    nothing, held = os.pipe()
+    async with asyncio.timeout(20), Connection(StreamTransport(nothing, write_to), "agent") as connection:
+        connection._reception.edition = V1
+        turns = 0
+
+        def count() -> None:
+            nonlocal turns
+            turns += 1
+            asyncio.get_running_loop().call_soon(count)
+
+        count()
+        for _ in range(5 * SLICE_BYTES // 1000):
+            await connection.notify(v1.SESSION_UPDATE, chunk("x" * 1000))
+        assert turns >= 5
+        os.close(held)
+    os.close(read_from)

@@ -32,8 +32,17 @@ class Wire:
         self._write_to = write_to
 
     def say(self, *lines: str) -> None:
-        data = "".join(f"{line}\n" for line in lines).encode()
+        data = "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
         assert os.write(self._write_to, data) == len(data)
+
+    async def say_all(self, lines: list[str]) -> None:
+        """More than the pipe holds: waits while it is full."""
+        data = memoryview("".join(f"{line}\n" for line in lines).encode())
+        while data:
+            try:
+                data = data[os.write(self._write_to, data) :]
+            except BlockingIOError:
+                await asyncio.sleep(0)
 
 
 @asynccontextmanager
@@ -174,3 +183,62 @@ async def test_closing_ends_a_run_in_the_middle() -> None:
         wire.say(*updates("a", "1", "2", "3"))
         await reached.wait()
     assert heard == ["a0", "a1"]
+
+
+async def test_a_run_may_be_written_in_any_way_that_means_the_same() -> None:
+    heard: list[str] = []
+    other = {"params": json.loads(UPDATE % ("a", CHUNK % "2"))["params"], "method": "session/update", "jsonrpc": "2.0"}
+    async with wired(recorder(heard)) as wire:
+        wire.say(*updates("a", "0"))
+        wire.say(*updates("a", "1"), json.dumps(other), *updates("a", "ü"), *updates("a", "4"))
+        await until(heard, 5)
+        assert wire.connection.counts.malformed == 0
+    assert heard == ["a0", "a1", "a2", "aü", "a4"]
+
+
+async def test_what_is_no_update_within_a_run_is_told_apart_from_those_around_it() -> None:
+    heard: list[str] = []
+    good = UPDATE % ("a", CHUNK % "1")
+    doubtful = [
+        good[:-1] + ',"id":7}',
+        good[:-1] + ',"result":{}}',
+        good.replace('"2.0"', '"1.0"'),
+        good.replace("session/update", "session/updated"),
+        good + good,
+        good[:-1],
+        good + ",",
+    ]
+    async with wired(recorder(heard)) as wire:
+        wire.say(*updates("a", "0"))
+        await until(heard, 1)
+        for index, line in enumerate(doubtful):
+            wire.say(*updates("a", "before"), line, line, *updates("a", "after"))
+            await until(heard, 3 + 2 * index)
+        counts = wire.connection.counts
+        assert counts.malformed + counts.unknown_notifications >= 2 * (len(doubtful) - 1)
+    assert heard == ["a0", *["abefore", "aafter"] * len(doubtful)]
+
+
+async def test_bytes_that_are_no_text_spoil_their_own_line_alone() -> None:
+    heard: list[str] = []
+    async with wired(recorder(heard)) as wire:
+        wire.say(*updates("a", "0"))
+        await until(heard, 1)
+        extra = UPDATE[:-1] % ("a", CHUNK % "2") + ',"skipped":"\udcff"}'
+        wire.say(*updates("a", "1"), extra, *updates("a", "3"))
+        await until(heard, 3)
+        assert wire.connection.counts.malformed == 1
+    assert heard == ["a0", "a1", "a3"]
+
+
+async def test_updates_and_other_texts_in_turn_are_all_heard() -> None:
+    heard: list[str] = []
+    count = 20_000
+    async with wired(recorder(heard)) as wire:
+        wire.say(*updates("a", "0"))
+        await until(heard, 1)
+        lines = [each for number in range(count) for each in (*updates("a", str(number)), "stray")]
+        await wire.say_all(lines)
+        await until(heard, count + 1)
+        assert wire.connection.counts.malformed == count
+    assert heard[1:] == [f"a{number}" for number in range(count)]

@@ -235,14 +235,14 @@ def test_plain_json_is_parsed_as_the_slow_path_does() -> None:
 def test_a_value_is_written_behind_others_as_a_line() -> None:
     lines = bytearray(b"first\n")
     assert append_line(lines, b"<", v1.TextContent("a\nb"), b">\n")
-    assert append_line(lines, b"<", "x" * 100_000, b">\n")
-    assert lines == b"first\n<" + encode(v1.TextContent("a\nb")) + b'>\n<"' + b"x" * 100_000 + b'">\n'
+    assert append_line(lines, b"<", "c", b">\n")
+    assert lines == b"first\n<" + encode(v1.TextContent("a\nb")) + b'>\n<"c">\n'
 
 
 @pytest.mark.parametrize(
     "bad",
-    ["null", math.nan, object(), "\ud83d", msgspec.Raw(b"[1,\n2]"), ["x" * 100_000, math.inf]],
-    ids=["null", "nan", "object", "surrogate", "newline", "large and infinite"],
+    ["null", math.nan, object(), "\ud83d", msgspec.Raw(b"[1,\n2]"), "x" * 100_000],
+    ids=["null", "nan", "object", "surrogate", "newline", "large"],
 )
 def test_a_value_that_needs_a_closer_look_leaves_the_lines_as_they_were(bad: Any) -> None:
     lines = bytearray(b"first\n")

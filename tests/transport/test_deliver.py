@@ -16,6 +16,8 @@ from tests.transport.processes import until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from accord.wire.piece import Piece
+
 
 class Line:
     """A transport, and the raw end of the pipe that it reads."""
@@ -34,9 +36,9 @@ class Line:
             self.write_to = -1
 
 
-def each(take: Callable[[bytes], bool]) -> Callable[[Iterator[bytes]], bool]:
+def each(take: Callable[[bytes], bool]) -> Callable[[Piece], bool]:
     """A taker that looks at every text before it wants the next one."""
-    return lambda texts: all(take(text) for text in texts)
+    return lambda piece: all(take(text) for text in piece.left)
 
 
 @pytest.fixture(params=["polled", "threads"])

@@ -16,9 +16,9 @@ import pytest
 
 from accord.errors import ConnectionLost, FrameError, LocalProtocolError
 from accord.transport import StreamTransport, polled
+from accord.transport.burst import SLICE_BYTES, Burst
 from accord.transport.descriptors import PIPE_BYTES, enlarge_pipe
 from accord.transport.polled import READ_BYTES
-from accord.transport.turnstile import SLICE_BYTES
 from tests.transport.processes import until
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ async def test_who_waits_for_room_is_told_also_when_all_has_left_before_the_turn
     read_from, write_to = os.pipe()
     enlarge_pipe(write_to)
     told: list[int] = []
-    sink = polled.PolledSink(write_to, lambda: told.append(sink.buffered_bytes), _fail)
+    sink = polled.PolledSink(write_to, lambda: told.append(sink.buffered_bytes), _fail, Burst())
     sink.put(b"at once")
     sink.put(b"x" * 64 * 1024)
     assert sink.buffered_bytes == 0
@@ -471,31 +471,69 @@ async def test_several_texts_join_a_burst_or_none_of_them_does(
         assert not ends.transport.post_lines(b"6\n7")
 
 
-async def test_a_text_written_in_place_joins_a_burst_and_counts_for_the_buffer(
+async def test_a_line_written_in_place_leaves_with_its_burst_and_counts_for_the_buffer(
     opened: list[Ends], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(polled, "monotonic", lambda: 1.0)
     ends = Ends()
     opened.append(ends)
-
-    def append(lines: bytearray, head: bytes, value: bytes | None, tail: bytes) -> bool:
-        if value is not None:
-            lines += head + value + tail
-        return value is not None
-
+    burst = ends.transport.burst
     async with asyncio.timeout(10):
-        assert not ends.transport.post_by(append, b"<", b"early", b">\n")
+        assert burst.lines is None, "nothing is about to leave"
         await ends.transport.send(b"1")
         await ends.transport.send(b"2")
-        assert ends.transport.post_by(append, b"<", b"3", b">\n")
-        assert not ends.transport.post_by(append, b"<", None, b">\n")
-        assert ends.transport.post_by(append, b"<", b"x" * SLICE_BYTES, b">\n")
-        assert not ends.transport.post_by(append, b"<", b"no room", b">\n")
+        assert burst.lines is not None
+        assert bytes(burst.lines) == b"2\n"
+        burst.lines += b"<3>\n"
+        burst.lines += b"x" * SLICE_BYTES + b"\n"
+        turn = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(turn.set_result, None)
         await ends.transport.send(b"4")
+        assert turn.done(), "a slice was said without a turn of the loop"
+        assert burst.lines is None
         heard = b""
         while heard.count(b"\n") < 5:
             heard += ends.hear()
             await asyncio.sleep(0)
-        assert heard == b"1\n2\n<3>\n<" + b"x" * SLICE_BYTES + b">\n4\n"
-        await ends.transport.close()
-        assert not ends.transport.post_by(append, b"<", b"late", b">\n")
+        assert heard == b"1\n2\n<3>\n" + b"x" * SLICE_BYTES + b"\n4\n"
+
+
+async def test_nobody_writes_in_place_after_close_or_past_those_who_wait(
+    opened: list[Ends], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(polled, "monotonic", lambda: 1.0)
+    ends = Ends()
+    opened.append(ends)
+    burst = ends.transport.burst
+    async with asyncio.timeout(10):
+        await ends.transport.send(b"x" * (PIPE_BYTES + 100_000))
+        waiting = asyncio.create_task(ends.transport.send(b"x" * 200_000))
+        await asyncio.sleep(0)
+        assert burst.waiting
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        assert not burst.waiting
+        await ends.transport.send(b"1")
+        assert bytes(burst.lines or b"") == b"1\n"
+        closing = asyncio.create_task(ends.transport.close())
+        await asyncio.sleep(0)
+        assert burst.lines is None
+        heard = b""
+        while piece := await asyncio.to_thread(ends.hear):
+            heard += piece
+        await closing
+        assert heard == b"x" * (PIPE_BYTES + 100_000) + b"\n1\n", "what was said before still leaves"
+
+
+@pytest.mark.parametrize("framing", ["headers", "auto"])
+async def test_in_other_framings_nobody_writes_in_place(
+    opened: list[Ends], monkeypatch: pytest.MonkeyPatch, framing: str
+) -> None:
+    monkeypatch.setattr(polled, "monotonic", lambda: 1.0)
+    ends = Ends(framing=framing)
+    opened.append(ends)
+    await ends.transport.send(b"1")
+    await ends.transport.send(b"2")
+    assert ends.transport.burst.lines is None
+    assert not ends.transport.post(b"3")
+    await ends.transport.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
@@ -37,7 +37,9 @@ from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
+from accord.transport.burst import SLICE_BYTES
 from accord.transport.interface import DeliveringTransport, Transport
+from accord.wire.piece import Piece
 
 __all__ = ["Connection"]
 
@@ -83,7 +85,7 @@ class Connection:
         peer: Peer[Call, Inbound] = Peer()
         self._outbox = Outbox(transport)
         self._send = transport.send
-        self._post_by = self._outbox.post_by_at_once
+        self._burst = self._outbox.burst
         self._post_lines = self._outbox.post_lines_at_once
         self._streamed: Method | None = None
         """The notification that was said last, while nothing has to be checked or shown before it is said again."""
@@ -263,8 +265,15 @@ class Connection:
         if method is not self._streamed:
             await self._notify_with_care(method, params)
             return
-        if not self._post_by(append_line, method.head, params, _LINE_TAIL):
-            await self._send(encode_between(method.head, params, TAIL))
+        burst = self._burst
+        lines = burst.lines
+        if (
+            lines is None
+            or burst.waiting
+            or len(lines) >= SLICE_BYTES
+            or not append_line(lines, method.head, params, _LINE_TAIL)
+        ):
+            await self._outbox.send(encode_between(method.head, params, TAIL))
 
     def notify_at_once(self, method: NotificationMethod[P], many: Sequence[P]) -> bool:
         """Send some of a stream of notifications if nobody has to wait or to look at them.
@@ -359,13 +368,13 @@ class Connection:
                 self._calls.fail_inside()
         return ConnectionLost("the peer closed the connection", clean=True)
 
-    async def _deliver(self, take: Callable[[Iterator[bytes]], bool]) -> bool:
+    async def _deliver(self, take: Callable[[Piece], bool]) -> bool:
         """What a transport that cannot deliver by itself is spared."""
         while True:
             text = await self.transport.receive()
             if text is None:
                 return False
-            if not take(iter((text,))):
+            if not take(Piece([text])):
                 return True
 
     def _handler_failed(self, error: Exception) -> None:

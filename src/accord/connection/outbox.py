@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from accord.errors import TransportError
+from accord.transport.burst import Burst
 from accord.transport.interface import PostingTransport, Transport
 
 __all__ = ["Observer", "Outbox"]
@@ -23,7 +24,7 @@ class Outbox:
         self._send = transport.send
         self.post_at_once = transport.post if isinstance(transport, PostingTransport) else _cannot_post
         self.post_lines_at_once = transport.post_lines if isinstance(transport, PostingTransport) else _cannot_post
-        self.post_by_at_once = transport.post_by if isinstance(transport, PostingTransport) else _cannot_post
+        self.burst = transport.burst if isinstance(transport, PostingTransport) else Burst()
         self.observers: tuple[Observer, ...] = ()
         self._posts: set[asyncio.Task[None]] = set()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal
 
 from accord.connection.answers import Answers, Inbound
@@ -21,7 +21,6 @@ from accord.connection.outbox import Observer
 from accord.connection.shortcut import (
     HEAD,
     REFUSED,
-    is_utf8,
     typed_message,
     typed_result,
 )
@@ -43,6 +42,7 @@ from accord.protocol.codec import Codec, parse_json
 from accord.protocol.edition import Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.salvage import Misfit
+from accord.wire.piece import Piece, is_utf8
 
 __all__ = ["Counts", "Reception"]
 
@@ -117,15 +117,15 @@ class Reception:
 
     # --- texts
 
-    def take(self, texts: Iterator[bytes]) -> bool:
-        """Texts were read; False while there is no room for more, which leaves the rest in `texts`.
+    def take(self, piece: Piece) -> bool:
+        """Texts were read; False while there is no room for more, which leaves the rest of them untaken.
 
         Never waits, and raises what observers raise.
         """
         has_room = True
         # At least one, also when the budget is spent: a handler may wait for an answer that is among them.
         while has_room:
-            text = next(texts, None) if self._stream is None or self.observers else self._stream.take(texts)
+            text = next(piece.left, None) if self._stream is None or self.observers else self._stream.take(piece)
             if text is None:
                 return self._has_room()
             for observer in self.observers:

@@ -20,7 +20,6 @@ from accord.protocol.model import Int64
 __all__ = [
     "HEAD",
     "REFUSED",
-    "is_utf8",
     "typed_message",
     "typed_result",
 ]
@@ -31,22 +30,12 @@ HEAD = re.compile(
 """The id of a result or the method of a request, whose keys come in the order in which nearly everybody writes them."""
 
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the fast decode raises."""
+"""What the fast decode raises. It does not look at the bytes of strings that it skips: whether they are UTF-8 has to be
+asked before."""
 
 # A key of this type may only be absent: whatever stands there, the fast decode refuses the text.
 _ABSENT = Literal["nothing is this"] | UnsetType
 _VERSION = Literal["2.0"]
-
-
-def is_utf8(text: bytes) -> bool:
-    """Whether a text may take a shortcut: the fast decode does not look at the bytes of strings that it skips."""
-    if text.isascii():
-        return True
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 @functools.cache

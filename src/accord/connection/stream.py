@@ -12,8 +12,9 @@ from typing import Any, Protocol
 from accord.connection.backlog import OVERHEAD_BYTES, Backlog
 from accord.connection.handlers import Handler
 from accord.connection.lane import Lanes
-from accord.connection.shortcut import REFUSED, is_utf8, typed_message
+from accord.connection.shortcut import REFUSED, typed_message
 from accord.protocol.method import NotificationMethod
+from accord.wire.piece import Piece, is_utf8
 
 __all__ = ["STREAMED", "CalledStream", "LanedStream", "Stream", "head_of"]
 
@@ -25,8 +26,8 @@ _HEAD_BYTES = 128
 class Stream(Protocol):
     """A notification whose texts all began with the same bytes so far."""
 
-    def take(self, texts: Iterator[bytes], /) -> bytes | None:
-        """Take texts that belong to the stream while there is room; gives the first one that does not belong."""
+    def take(self, piece: Piece, /) -> bytes | None:
+        """Take texts that belong to the stream while there is room, and the first one that does not: it is given."""
         ...
 
 
@@ -53,8 +54,31 @@ class LanedStream:
         self._lanes = lanes
         self._backlog = backlog
 
-    def take(self, texts: Iterator[bytes]) -> bytes | None:
+    def take(self, piece: Piece) -> bytes | None:
         """See `Stream.take`."""
+        cost = piece.size_bytes + OVERHEAD_BYTES * len(piece.texts)
+        if self._backlog.bytes + cost <= self._backlog.max_bytes and piece.is_utf8:
+            return self._take_all(piece)
+        return self._take_one_by_one(piece.left)
+
+    def _take_all(self, piece: Piece) -> bytes | None:
+        """There is room for the whole piece: what is done for each text costs no more than its decoding."""
+        texts, start = piece.texts, piece.taken
+        if start == len(texts) or not texts[start].startswith(self._head):
+            return next(piece.left, None)
+        stranger: bytes | None = None
+        messages: list[Any] = []
+        try:
+            messages.extend(map(self._decode, piece.left))
+        except REFUSED:
+            stranger = texts[start + len(messages)]
+        for session, run in _runs([message.params for message in messages]):
+            end = start + len(run)
+            self._queue(session, run, sum(map(len, texts[start:end])) + OVERHEAD_BYTES * len(run))
+            start = end
+        return stranger
+
+    def _take_one_by_one(self, texts: Iterator[bytes]) -> bytes | None:
         head, decode = self._head, self._decode
         session: str | None = None
         run: list[Any] = []
@@ -89,6 +113,18 @@ class LanedStream:
             self._lanes.add(session, item)
 
 
+def _runs(updates: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """What each session says before another does."""
+    if not updates:
+        return
+    start, session = 0, updates[0].session_id
+    for index, update in enumerate(updates):
+        if update.session_id != session:
+            yield session, updates[start:index]
+            start, session = index, update.session_id
+    yield session, updates[start:]
+
+
 class CalledStream:
     """For anything else: `handle` is called with each update the moment it is read, and says if there is room."""
 
@@ -97,10 +133,10 @@ class CalledStream:
         self._decode = typed_message(method).decode
         self._handle = handle
 
-    def take(self, texts: Iterator[bytes]) -> bytes | None:
+    def take(self, piece: Piece) -> bytes | None:
         """See `Stream.take`."""
         head, decode, handle = self._head, self._decode, self._handle
-        for text in texts:
+        for text in piece.left:
             if not text.startswith(head) or not (text.isascii() or is_utf8(text)):
                 return text
             try:

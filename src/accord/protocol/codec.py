@@ -47,6 +47,7 @@ def _read_untagged(kind: Choice, value: Any) -> Any:
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)
+_encode = _ENCODER.encode
 _append = _ENCODER.encode_into
 _encode_lines = _ENCODER.encode_lines
 _LARGE_BYTES = 64 * 1024
@@ -112,23 +113,19 @@ def encode_between(head: bytes, value: Any, tail: bytes) -> bytearray:
 
 
 def append_line(lines: bytearray, head: bytes, value: Any, tail: bytes) -> bool:
-    """Append the JSON text of a value between two others, in place; False, and nothing, if it needs a closer look.
+    """Append the JSON text of a small value between two others; False, and nothing, if it needs a closer look.
 
     `tail` ends the line.
     """
-    start = len(lines)
-    lines += head
     try:
-        _append(value, lines, -1)
+        text = _encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError):
-        doubtful = True
-    else:
-        large = len(lines) - start > _LARGE_BYTES
-        doubtful = _holds_no_number(value) if large else lines.rfind(b"null", start) >= 0
-    # What others wrote and we pass on may hold a newline.
-    if doubtful or lines.find(_LF, start) >= 0:
-        del lines[start:]
         return False
+    # What others wrote and we pass on may hold a newline. `rpartition` is the fastest way to look for a word.
+    if len(text) > _LARGE_BYTES or text.rpartition(b"null")[1] or _LF in text:
+        return False
+    lines += head
+    lines += text
     lines += tail
     return True
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+from accord.transport.burst import Burst
+from accord.wire.piece import Piece
 
 __all__ = ["DeliveringTransport", "PostingTransport", "Transport"]
 
@@ -55,10 +58,10 @@ class Transport(Protocol):
 class DeliveringTransport(Transport, Protocol):
     """A transport that can also hand texts over in the instant they are read, without a turn of the loop in between."""
 
-    async def deliver(self, take: Callable[[Iterator[bytes]], bool]) -> bool:
-        """Call `take` with the texts of each piece that was read, until it returns False; then return True.
+    async def deliver(self, take: Callable[[Piece], bool]) -> bool:
+        """Call `take` with each piece that was read, until it returns False; then return True.
 
-        It takes them one by one. What it leaves stays for the next `deliver` or `receive`. Returns False when the
+        What it leaves stays for the next `deliver` or `receive`. Returns False when the
         stream has ended and after `close`. What `take` raises is raised here.
 
         Raises:
@@ -83,11 +86,7 @@ class PostingTransport(Transport, Protocol):
         """`post` for several texts, with a newline between each two: all of them, or none and False."""
         ...
 
-    def post_by(
-        self, append: Callable[[bytearray, bytes, Any, bytes], bool], head: bytes, value: Any, tail: bytes
-    ) -> bool:
-        """`post` for one text that `append(lines, head, value, tail)` puts behind others, its newline included.
-
-        It is called if nobody has to wait. If it returns False, or was not called, nothing was sent.
-        """
+    @property
+    def burst(self) -> Burst:
+        """What is about to leave, for whoever writes texts in place; the same one as long as the transport lives."""
         ...

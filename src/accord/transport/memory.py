@@ -6,7 +6,8 @@ from asyncio import Future, get_running_loop, sleep
 from collections import deque
 
 from accord.errors import ConnectionLost
-from accord.transport.turnstile import SLICE_BYTES, Turnstile
+from accord.transport.burst import SLICE_BYTES
+from accord.transport.turnstile import Turnstile
 
 __all__ = ["MemoryTransport", "memory_pair"]
 

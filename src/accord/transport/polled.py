@@ -9,11 +9,13 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from accord.transport.burst import SLICE_BYTES
 from accord.transport.descriptors import unread_bytes
-from accord.transport.turnstile import SLICE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from accord.transport.burst import Burst
 
 __all__ = ["READ_BYTES", "PolledSink", "PolledSource"]
 
@@ -131,11 +133,13 @@ class PolledSource:
 class PolledSink:
     """Writes at once what it can; owns the descriptor.
 
-    A frame leaves at once, except in a burst: the further frames of that turn of the loop leave together at its end.
-    `buffered_bytes` is what the system did not take yet; `on_room` is called when it took some of it.
+    A frame leaves at once, except in a burst: the further frames of that turn of the loop leave together at its end,
+    and `burst` is open for more. `on_room` is called when the system took some of what was buffered.
     """
 
-    def __init__(self, descriptor: int, on_room: Callable[[], None], fail: Callable[[OSError], None]) -> None:
+    def __init__(
+        self, descriptor: int, on_room: Callable[[], None], fail: Callable[[OSError], None], burst: Burst
+    ) -> None:
         self._loop = get_running_loop()
         self._descriptor = descriptor
         self._on_room = on_room
@@ -144,13 +148,20 @@ class PolledSink:
         os.set_blocking(descriptor, False)
         self._chunks: deque[bytes | bytearray] = deque()
         self._offset = 0  # what has left of the first chunk
-        self.buffered_bytes = 0
-        self.tail: bytearray | None = None
-        """What leaves last, while it may still grow; whoever lets it grow counts that in `buffered_bytes`."""
+        self._burst = burst
+        """Its lines are the last chunk."""
+        self._settled_bytes = 0
+        """All chunks but those lines, less what has left."""
         self._in_turn = False
         self._wrote_at = 0.0
         self._watched = False
         self._closed = False
+
+    @property
+    def buffered_bytes(self) -> int:
+        """What the system did not take yet."""
+        lines = self._burst.lines
+        return self._settled_bytes if lines is None else self._settled_bytes + len(lines)
 
     def put(self, frame: bytes | bytearray) -> None:
         """Take one frame; it will leave whole and behind all others."""
@@ -171,7 +182,7 @@ class PolledSink:
         if written < len(frame):
             self._chunks.append(frame)
             self._offset = written
-            self.buffered_bytes = len(frame) - written
+            self._settled_bytes = len(frame) - written
             self._watch()
 
     def flush(self) -> None:
@@ -184,18 +195,23 @@ class PolledSink:
                 written = self._write(rest)
             if self._closed:
                 return
-            self.buffered_bytes -= written
+            self._settled_bytes -= written
             budget_bytes -= written
             if written < size_bytes:
                 self._offset += written
                 break
-            if self._chunks.popleft() is self.tail:
-                self.tail = None
+            if self._chunks.popleft() is self._burst.lines:
+                self.end_burst()
             self._offset = 0
         if self._chunks:
             self._watch()
         else:
             self._unwatch()
+
+    def end_burst(self) -> None:
+        """Let nobody add to what is about to leave."""
+        self._settled_bytes = self.buffered_bytes
+        self._burst.lines = None
 
     def close(self) -> None:
         """Give the descriptor back as it was, and close it. What it did not take is lost."""
@@ -204,25 +220,27 @@ class PolledSink:
         self._closed = True
         self._unwatch()
         self._chunks.clear()
-        self.tail = None
-        self.buffered_bytes = 0
+        self._burst.lines = None
+        self._settled_bytes = 0
         with contextlib.suppress(OSError):
             os.set_blocking(self._descriptor, self._was_blocking)
         os.close(self._descriptor)
 
     def _append(self, frame: bytes | bytearray) -> None:
-        size_bytes = len(frame)
-        self.buffered_bytes += size_bytes
-        tail = self.tail
-        if size_bytes >= SLICE_BYTES:
+        lines = self._burst.lines
+        # Past a slice only what leaves in this instant: a burst that has to wait would be closed to others.
+        limit_bytes = SLICE_BYTES if self._watched else 2 * SLICE_BYTES
+        if lines is not None and len(lines) + len(frame) <= limit_bytes:
+            lines += frame
+            return
+        self.end_burst()
+        if len(frame) >= SLICE_BYTES:
             # Large enough to go alone: joining it with others would only copy it.
             self._chunks.append(frame)
-            self.tail = None
-        elif tail is not None and len(tail) < 2 * SLICE_BYTES:
-            tail += frame
+            self._settled_bytes += len(frame)
         else:
-            self.tail = bytearray(frame)
-            self._chunks.append(self.tail)
+            self._burst.lines = bytearray(frame)
+            self._chunks.append(self._burst.lines)
 
     def _write(self, data: bytes | bytearray | memoryview) -> int:
         try:

@@ -8,13 +8,15 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import ConnectionLost, FrameError
+from accord.transport.burst import SLICE_BYTES, Burst
 from accord.transport.descriptors import can_poll, enlarge_pipe
 from accord.transport.polled import READ_BYTES, PolledSink, PolledSource
-from accord.transport.turnstile import SLICE_BYTES, Turnstile
+from accord.transport.turnstile import Turnstile
 from accord.wire import DEFAULT_MAX_BYTES, frame_headers, frame_line, reader_for
+from accord.wire.piece import Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from accord.transport.threaded import ThreadedSink, ThreadedSource
     from accord.wire import Framing
@@ -53,7 +55,7 @@ class StreamTransport:
         self._reader = reader_for(framing, max_bytes)
         self._texts: deque[bytes] = deque()
         self._receiver: asyncio.Future[bool] | None = None
-        self._take: Callable[[Iterator[bytes]], bool] | None = None
+        self._take: Callable[[Piece], bool] | None = None
         self._ended = False
         self._input_error: OSError | None = None
         self._output_error: OSError | None = None
@@ -70,8 +72,10 @@ class StreamTransport:
         # In this order, and closed in the other: both may be one socket, whose blocking mode is restored by
         # the first.
         self._source = open_source(read_from, self._feed, self._on_input_error, force_threads=force_threads)
-        self._sink = _open_sink(write_to, self._on_room, self._on_output_error, force_threads=force_threads)
-        self._bursts = self._sink if framing == "lines" and isinstance(self._sink, PolledSink) else None
+        burst = Burst(self._waiting)
+        self._sink = _open_sink(write_to, self._on_room, self._on_output_error, burst, force_threads=force_threads)
+        # In other framings nobody else can add to what leaves.
+        self.burst = burst if framing == "lines" else Burst()
 
     async def send(self, text: bytes | bytearray) -> None:
         """See `Transport.send`.
@@ -89,8 +93,9 @@ class StreamTransport:
             self._favoured, self._favour_bytes = asyncio.current_task(self._loop), _FAVOUR_BYTES
         else:
             passed = True
+            # What others have put there in place counts as well: the loop is due a turn when it is a slice.
+            self._unyielded_bytes = max(self._unyielded_bytes, len(self.burst.lines or ())) + len(frame)
             self._sink.put(frame)
-            self._unyielded_bytes += len(frame)
         if not passed or self._output_error is not None:
             raise await self._loss()
         if self._unyielded_bytes >= SLICE_BYTES:
@@ -99,55 +104,25 @@ class StreamTransport:
 
     def post(self, text: bytes | bytearray) -> bool:
         """See `PostingTransport.post`: lines of a burst are appended to what leaves at the end of this turn."""
-        sink = self._bursts
-        if sink is None or sink.tail is None or self._closed or _LF in text:
+        lines = self.burst.lines
+        if lines is None or _LF in text or (self._waiting and not self._may_go_on(len(text))):
             return False
-        if self._waiting and not self._may_go_on(len(text)):
-            return False
-        tail, size_bytes = sink.tail, len(text) + 1
-        if len(tail) + size_bytes >= SLICE_BYTES:
+        if len(lines) + len(text) >= SLICE_BYTES:
             self._unyielded_bytes = SLICE_BYTES  # so `send`, which has to take this one, gives the loop a turn
             return False
-        tail += text
-        tail += b"\n"
-        sink.buffered_bytes += size_bytes
+        lines += text
+        lines += b"\n"
         return True
 
     def post_lines(self, lines: bytes) -> bool:
         """See `PostingTransport.post_lines`."""
-        sink = self._bursts
-        if sink is None or sink.tail is None or self._closed:
+        before = self.burst.lines
+        if before is None or (self._waiting and not self._may_go_on(len(lines))):
             return False
-        if self._waiting and not self._may_go_on(len(lines)):
+        if len(before) + len(lines) >= SLICE_BYTES:
             return False
-        tail, size_bytes = sink.tail, len(lines) + 1
-        if len(tail) + size_bytes >= SLICE_BYTES:
-            return False
-        tail += lines
-        tail += b"\n"
-        sink.buffered_bytes += size_bytes
-        return True
-
-    def post_by(
-        self, append: Callable[[bytearray, bytes, Any, bytes], bool], head: bytes, value: Any, tail: bytes
-    ) -> bool:
-        """See `PostingTransport.post_by`."""
-        sink = self._bursts
-        if sink is None or sink.tail is None or self._closed:
-            return False
-        # By nothing at first: how much it is, is known when it has been written.
-        if self._waiting and not self._may_go_on(0):
-            return False
-        lines = sink.tail
-        before_bytes = len(lines)
-        if before_bytes >= SLICE_BYTES:
-            self._unyielded_bytes = SLICE_BYTES
-            return False
-        if not append(lines, head, value, tail):
-            return False
-        size_bytes = len(lines) - before_bytes
-        sink.buffered_bytes += size_bytes
-        self._favour_bytes -= size_bytes
+        before += lines
+        before += b"\n"
         return True
 
     def _may_go_on(self, size_bytes: int) -> bool:
@@ -186,7 +161,7 @@ class StreamTransport:
                 self._receiver = None
         return self._texts.popleft()
 
-    async def deliver(self, take: Callable[[Iterator[bytes]], bool]) -> bool:
+    async def deliver(self, take: Callable[[Piece], bool]) -> bool:
         """See `DeliveringTransport.deliver`.
 
         Raises:
@@ -197,7 +172,7 @@ class StreamTransport:
             raise RuntimeError("somebody else is receiving from this transport")
         while True:
             while self._texts:
-                if not take(_popped(self._texts)):
+                if not self._take_held(take):
                     return True
             if self._closed:
                 return False
@@ -240,6 +215,8 @@ class StreamTransport:
 
     def _begin_close(self) -> None:
         self._closed = True
+        if isinstance(self._sink, PolledSink):
+            self._sink.end_burst()
         self._texts.clear()
         self._turnstile.shut()
         self._wake_receiver()
@@ -292,15 +269,25 @@ class StreamTransport:
             self._source.wanted = False
             self._wake_receiver()
 
+    def _take_held(self, take: Callable[[Piece], bool]) -> bool:
+        """Give what was kept for later; what is not wanted yet stays in front of what comes meanwhile."""
+        piece = Piece(list(self._texts))
+        self._texts.clear()
+        try:
+            return take(piece)
+        finally:
+            if not self._closed:
+                self._texts.extendleft(reversed(list(piece.left)))
+
     def _hand_over(self, texts: list[bytes]) -> None:
         """Give texts to whoever takes them as they come; what they do not want yet stays."""
-        take, left = self._take or _refuse, iter(texts)
+        take, piece = self._take or _refuse, Piece(texts)
         try:
-            if not take(left):
-                self._stop_taking(None, list(left))
+            if not take(piece):
+                self._stop_taking(None, list(piece.left))
                 return
         except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
-            self._stop_taking(error, list(left))
+            self._stop_taking(error, list(piece.left))
             return
         if self._ended:
             self._source.wanted = False
@@ -329,15 +316,9 @@ class StreamTransport:
             self._receiver.set_result(False)
 
 
-def _refuse(_texts: Iterator[bytes]) -> bool:
+def _refuse(_: Piece) -> bool:
     """Takes nothing."""
     return False
-
-
-def _popped(texts: deque[bytes]) -> Iterator[bytes]:
-    """The texts, each of which is gone from the queue when it was taken."""
-    while texts:
-        yield texts.popleft()
 
 
 def open_source(
@@ -356,10 +337,10 @@ def open_source(
 
 
 def _open_sink(
-    descriptor: int, on_room: Callable[[], None], fail: Callable[[OSError], None], *, force_threads: bool
+    descriptor: int, on_room: Callable[[], None], fail: Callable[[OSError], None], burst: Burst, *, force_threads: bool
 ) -> PolledSink | ThreadedSink:
     if can_poll(descriptor) and not force_threads:
-        return PolledSink(descriptor, on_room, fail)
+        return PolledSink(descriptor, on_room, fail, burst)
     from accord.transport.threaded import ThreadedSink  # noqa: PLC0415
 
     return ThreadedSink(descriptor, on_room, fail)

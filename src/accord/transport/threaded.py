@@ -15,8 +15,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
+from accord.transport.burst import SLICE_BYTES
 from accord.transport.polled import READ_BYTES
-from accord.transport.turnstile import SLICE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

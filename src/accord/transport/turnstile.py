@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SLICE_BYTES", "Turnstile"]
-
-# A sender gives the loop a turn after this much, so that one that never has to wait still notices its
-# cancellation.
-SLICE_BYTES = 64 * 1024
+__all__ = ["Turnstile"]
 
 
 class Turnstile:
