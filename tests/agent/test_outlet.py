@@ -567,3 +567,39 @@ async def quick_turn(hand: Hand, session: str) -> Heard:
     while "stopReason" not in str([*own, answer]):
         own.append(await hand.hear())
     return Heard(own, answer)
+
+
+class BusyWire(Wire):
+    """One that is open at once after every few texts that had to wait, as a transport is behind a turn of the loop."""
+
+    def __init__(self, closed_for: int) -> None:
+        super().__init__()
+        self.closed_for = closed_for
+        self.left = closed_for
+        self.tries = 0
+
+    def notify_at_once(self, _method: Any, params: Any) -> bool:
+        self.tries += 1
+        if self.left:
+            return False
+        self.left = self.closed_for
+        self.sent += [each.update for each in params]
+        return True
+
+    async def notify(self, method: Any, params: Any) -> None:
+        self.left = max(self.left - 1, 0)
+        await super().notify(method, params)
+
+
+@pytest.mark.parametrize("closed_for", [0, 1, 2, 3, 1000])
+async def test_each_event_is_said_once_and_in_order_however_often_the_wire_is_closed(closed_for: int) -> None:
+    wire = BusyWire(closed_for)
+    outlet = outlet_on(wire)
+    for number in range(500):
+        await outlet.tell(chunk(str(number)), keep=number % 7 != 0)
+        await outlet.tell(chunk("hidden"), show=False)
+    await outlet.settle()
+    assert texts(wire) == [str(number) for number in range(500)]
+    # Texts are written down again each time: not for each of them.
+    assert wire.tries < 100
+    await outlet.close()

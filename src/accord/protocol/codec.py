@@ -136,7 +136,7 @@ def encode_lines_between(head: bytes, values: Sequence[Any], tail: bytes) -> byt
         lines = _encode_lines(values)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
-    if len(lines) > _LARGE_BYTES or lines.rfind(b"null") >= 0:
+    if len(lines) > _LARGE_BYTES or lines.rpartition(b"null")[1]:
         return None
     # JSON has no newline inside a text.
     return head + lines[:-1].replace(b"\n", tail + b"\n" + head) + tail

@@ -117,9 +117,9 @@ class StreamTransport:
     def post_lines(self, lines: bytes) -> bool:
         """See `PostingTransport.post_lines`."""
         before = self.burst.lines
-        if before is None or (self._waiting and not self._may_go_on(len(lines))):
+        if before is None or len(before) >= SLICE_BYTES or len(lines) >= SLICE_BYTES:
             return False
-        if len(before) + len(lines) >= SLICE_BYTES:
+        if self._waiting and not self._may_go_on(len(lines)):
             return False
         before += lines
         before += b"\n"

@@ -43,9 +43,11 @@ def chunk_in(speaker: Speaker, chunk: v1.ContentChunk) -> Event:
 class _Said:
     """A message as the client has it; `stale` after it was cleared, which v1 cannot tell."""
 
-    __slots__ = ("_passage", "keeps_id", "kind", "name", "pieces", "stale")
+    __slots__ = ("_passage", "id", "keeps_id", "kind", "name", "pieces", "speaker", "stale")
 
     def __init__(self, speaker: Speaker, message_id: str, name: str) -> None:
+        self.speaker = speaker
+        self.id = message_id
         self.kind = CHUNKS[speaker]
         self.name = name
         self.keeps_id = name == message_id
@@ -77,24 +79,27 @@ class Messages:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._said: dict[tuple[Speaker, str], _Said] = {}
+        self._newest: _Said | None = None
+        """The one that grows: nearly every chunk belongs to the message of the one before it."""
 
     def chunk(self, event: MessageChunk) -> list[v1.SessionUpdate]:
         """A block more."""
-        if event.id is None:
-            return [chunk_out(event.speaker, event.block, None, event.meta)]
-        said = self._said.get((event.speaker, event.id)) or self._message(event.speaker, event.id)
+        block, said = event.block, self._newest
+        if said is None or said.id != event.id or said.speaker != event.speaker:
+            if event.id is None:
+                return [chunk_out(event.speaker, block, None, event.meta)]
+            said = self._newest = self._message(event.speaker, event.id)
         if said.stale:
-            return self._anew(said, event.speaker, event.id, [event.block], event.meta)
-        block = event.block
+            return self._anew(said, event.speaker, said.id, [block], event.meta)
         if said.keeps_id and type(block) is Text and not (block.annotations or block.meta or event.meta):
             # Nearly all that is ever said is said so.
             pieces = said.pieces
             pieces.append(block.text)
             if len(pieces) > PIECES:
                 said.join()
-            return [said.kind(v1.TextContent(block.text), event.id)]
+            return [said.kind(v1.TextContent(block.text), said.id)]
         said.blocks.append(block)
-        meta = event.meta if said.name == event.id else keep(event.meta, MessageOriginal(event.id))
+        meta = event.meta if said.keeps_id else keep(event.meta, MessageOriginal(said.id))
         return [chunk_out(event.speaker, block, said.name, meta)]
 
     def whole(self, event: MessageChanged) -> list[v1.SessionUpdate]:
