@@ -267,13 +267,14 @@ class Connection:
             return
         burst = self._burst
         lines = burst.lines
-        if (
-            lines is None
-            or burst.waiting
-            or len(lines) >= SLICE_BYTES
-            or not append_line(lines, method.head, params, _LINE_TAIL)
-        ):
-            await self._outbox.send(encode_between(method.head, params, TAIL))
+        if lines is not None and (before_bytes := len(lines)) < SLICE_BYTES:
+            if not burst.waiting:
+                if append_line(lines, method.head, params, _LINE_TAIL):
+                    return
+            elif burst.goes_on() and append_line(lines, method.head, params, _LINE_TAIL):
+                burst.favour_bytes -= len(lines) - before_bytes
+                return
+        await self._outbox.send(encode_between(method.head, params, TAIL))
 
     def notify_at_once(self, method: NotificationMethod[P], many: Sequence[P]) -> bool:
         """Send some of a stream of notifications if nobody has to wait or to look at them.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from accord.errors import ConnectionLost, FrameError
-from accord.transport.burst import SLICE_BYTES, Burst
+from accord.transport.burst import FAVOUR_BYTES, SLICE_BYTES, Burst
 from accord.transport.descriptors import can_poll, enlarge_pipe
 from accord.transport.polled import READ_BYTES, PolledSink, PolledSource
 from accord.transport.turnstile import Turnstile
@@ -29,9 +29,6 @@ HIGH_WATER_BYTES = 256 * 1024
 FLUSH_SECONDS = 1.0
 
 _LF = 0x0A
-
-# How much a sender that had to wait may say before it has to wait again behind the others.
-_FAVOUR_BYTES = 16 * 1024
 
 
 class StreamTransport:
@@ -63,19 +60,19 @@ class StreamTransport:
         self._closed = False
         self._gone = asyncio.Event()
         self._flushed: asyncio.Future[None] | None = None
-        self._turnstile = Turnstile(self._fits, self._put, _FAVOUR_BYTES)
-        self._favoured: asyncio.Task[Any] | None = None
-        self._favour_bytes = 0
+        self._turnstile = Turnstile(self._fits, self._put, FAVOUR_BYTES)
         self._waiting = self._turnstile.waiting
+        self._burst = Burst(self._loop, self._waiting)
+        # In other framings nobody else can add to what leaves.
+        self.burst = self._burst if framing == "lines" else Burst()
         enlarge_pipe(read_from)
         enlarge_pipe(write_to)
         # In this order, and closed in the other: both may be one socket, whose blocking mode is restored by
         # the first.
         self._source = open_source(read_from, self._feed, self._on_input_error, force_threads=force_threads)
-        burst = Burst(self._waiting)
-        self._sink = _open_sink(write_to, self._on_room, self._on_output_error, burst, force_threads=force_threads)
-        # In other framings nobody else can add to what leaves.
-        self.burst = burst if framing == "lines" else Burst()
+        self._sink = _open_sink(
+            write_to, self._on_room, self._on_output_error, self._burst, force_threads=force_threads
+        )
 
     async def send(self, text: bytes | bytearray) -> None:
         """See `Transport.send`.
@@ -90,7 +87,7 @@ class StreamTransport:
         if (self._waiting and not self._may_go_on(len(frame))) or not self._fits(len(frame)):
             passed = await self._turnstile.wait(frame)
             self._unyielded_bytes = 0
-            self._favoured, self._favour_bytes = asyncio.current_task(self._loop), _FAVOUR_BYTES
+            self._burst.favour()
         else:
             passed = True
             # What others have put there in place counts as well: the loop is due a turn when it is a slice.
@@ -126,14 +123,10 @@ class StreamTransport:
         return True
 
     def _may_go_on(self, size_bytes: int) -> bool:
-        """Whether the sender is the one that has waited last, and has not said much since.
-
-        Otherwise many senders would have to wait once for each of their texts.
-        """
-        # With the loop: to find the running one is a system call, and this is asked for each text.
-        if self._favour_bytes < size_bytes or self._favoured is not asyncio.current_task(self._loop):
+        """Whether the sender may say so much, although others wait."""
+        if self._burst.favour_bytes < size_bytes or not self._burst.goes_on():
             return False
-        self._favour_bytes -= size_bytes
+        self._burst.favour_bytes -= size_bytes
         return True
 
     async def receive(self) -> bytes | None:
