@@ -350,7 +350,6 @@ class V2:
             stop_reason = await self.echo(session_id, said)
         except asyncio.CancelledError:
             stop_reason = "cancelled"
-            await asyncio.sleep(0)  # the engine takes an open question back as soon as others may run: before our idle
         await self.change(session_id, v2.StateUpdated("idle", stop_reason=stop_reason))
 
     async def echo(self, session_id: str, said: list[str]) -> v2.StopReason:

@@ -99,6 +99,22 @@ MUTANTS = (
     ),
     Mutant(
         "order",
+        "what nobody waits for is overtaken",
+        "connection/outbox.py",
+        "            return self._queue(text)\n",
+        "            return asyncio.get_running_loop().create_task(self._send_quietly(text))\n",
+        "tests/connection/test_outbox.py::test_a_call_is_withdrawn_before_anything_else_is_said",
+    ),
+    Mutant(
+        "order",
+        "a transport without a queue lets others pass",
+        "connection/outbox.py",
+        "            await asyncio.wait(self._posts)\n",
+        "            pass\n",
+        "tests/connection/test_outbox.py::test_a_call_is_withdrawn_before_anything_else_is_said",
+    ),
+    Mutant(
+        "order",
         "one runner for all lanes",
         "connection/lane.py",
         "                    self._hand_on_if_mine()\n",

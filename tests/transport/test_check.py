@@ -125,3 +125,24 @@ async def test_a_transport_without_pressure_is_found_out() -> None:
 
     with pytest.raises(TransportCheckFailed, match="nobody"):
         await check_transport(make_pair)
+
+
+class Forgetful(Faulty):
+    """One that takes a text for later and lets others pass."""
+
+    def queue(self, text: bytes | bytearray) -> asyncio.Future[bool] | None:
+        async def send() -> bool:
+            await asyncio.sleep(0)
+            await self.send(text)
+            return True
+
+        return asyncio.ensure_future(send())
+
+
+async def test_a_queue_that_is_overtaken_is_found_out() -> None:
+    async def make_pair() -> tuple[Transport, Transport]:
+        left, right = memory_pair()
+        return Forgetful(left, "none"), right
+
+    with pytest.raises(TransportCheckFailed, match="the order was another"):
+        await check_transport(make_pair)

@@ -130,9 +130,11 @@ class Answers:
 
     def _post(self, text: bytes) -> None:
         # Weighs on the budget until it has left: a peer that sends garbage and reads nothing is slowed down too.
-        weight = OPEN_REQUEST_BYTES + len(text)
-        self._backlog.add(weight)
-        self._outbox.post(text).add_done_callback(lambda _: self._backlog.free(weight))
+        room = self._outbox.post(text)
+        if room is not None:
+            weight = OPEN_REQUEST_BYTES + len(text)
+            self._backlog.add(weight)
+            room.add_done_callback(lambda _: self._backlog.free(weight))
 
     def tasks(self) -> list[asyncio.Task[None]]:
         """The handlers that run."""

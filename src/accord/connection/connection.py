@@ -401,8 +401,8 @@ class Connection:
             await asyncio.wait(tasks, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         await self._stop(None)
 
-    def _running(self) -> list[asyncio.Task[None]]:
-        return [*self._lanes.tasks(), *self._answers.tasks(), *self._outbox.tasks()]
+    def _running(self) -> list[asyncio.Future[Any]]:
+        return [*self._lanes.tasks(), *self._answers.tasks(), *self._outbox.waits()]
 
     async def _stop(self, caller: asyncio.Task[Any] | None) -> None:
         self._answers.lost = True

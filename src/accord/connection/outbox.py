@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from accord.errors import TransportError
 from accord.transport.burst import Burst
-from accord.transport.interface import PostingTransport, Transport
+from accord.transport.interface import PostingTransport, QueueingTransport, Transport
 
 __all__ = ["Observer", "Outbox"]
+
+log = logging.getLogger("accord.connection")
 
 Observer: TypeAlias = Callable[[Literal["in", "out"], bytes], None]
 """Sees every text as it is on the wire, without its frame. Must not block; what it raises is raised at the sender."""
@@ -26,7 +29,8 @@ class Outbox:
         self.post_lines_at_once = transport.post_lines if isinstance(transport, PostingTransport) else _cannot_post
         self.burst = transport.burst if isinstance(transport, PostingTransport) else Burst()
         self.observers: tuple[Observer, ...] = ()
-        self._posts: set[asyncio.Task[None]] = set()
+        self._queue = transport.queue if isinstance(transport, QueueingTransport) else None
+        self._posts: set[asyncio.Future[Any]] = set()
 
     def put(self, text: bytes | bytearray) -> bool:
         """Send one text if nobody has to wait or to look; otherwise False, and `send` has to do it."""
@@ -38,27 +42,46 @@ class Outbox:
         Raises:
             ConnectionLost: The link is gone.
         """
+        if self._queue is None and self._posts:
+            await asyncio.wait(self._posts)
         if self.observers:
-            seen = bytes(text)
-            for observer in self.observers:
-                observer("out", seen)
+            self._show(bytes(text))
         if not self.post_at_once(text):
             await self._send(text)
 
-    def post(self, text: bytes) -> asyncio.Task[None]:
-        """Send one text without waiting for it; if the link is gone, so is the text."""
-        task = asyncio.get_running_loop().create_task(self._send_quietly(text))
-        self._posts.add(task)
-        task.add_done_callback(self._posts.discard)
-        return task
+    def post(self, text: bytes) -> asyncio.Future[Any] | None:
+        """Send one text before all that are sent from now on, by somebody who cannot wait.
+
+        What is returned is done when there was room for it; None if there is nothing to wait for. If the link is gone,
+        so is the text.
+        """
+        try:
+            self._show(text)
+        except Exception:
+            log.exception("an observer failed")
+        room = self._take(text)
+        if room is not None:
+            self._posts.add(room)
+            room.add_done_callback(self._posts.discard)
+        return room
+
+    def waits(self) -> list[asyncio.Future[Any]]:
+        """What was posted and had no room yet."""
+        return list(self._posts)
+
+    def _show(self, text: bytes) -> None:
+        for observer in self.observers:
+            observer("out", text)
+
+    def _take(self, text: bytes) -> asyncio.Future[Any] | None:
+        if self._queue is not None:
+            return self._queue(text)
+        # A transport without a queue: whoever sends next waits until this has been sent.
+        return asyncio.get_running_loop().create_task(self._send_quietly(text))
 
     async def _send_quietly(self, text: bytes) -> None:
         with contextlib.suppress(TransportError):
-            await self.send(text)
-
-    def tasks(self) -> list[asyncio.Task[None]]:
-        """What was posted and has not left yet."""
-        return list(self._posts)
+            await self._send(text)
 
 
 def _cannot_post(*_: Any) -> bool:

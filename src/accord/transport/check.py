@@ -7,11 +7,10 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from accord.errors import ConnectionLost, TransportError
+from accord.transport.interface import QueueingTransport, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
-
-    from accord.transport.interface import Transport
 
     MakePair = Callable[[], Awaitable[tuple[Transport, Transport]]]
     Check = Callable[[Transport, Transport], Coroutine[None, None, None]]
@@ -128,6 +127,30 @@ async def _pressure(left: Transport, right: Transport) -> None:
     await flood.task
 
 
+async def _queue(left: Transport, right: Transport) -> None:
+    """A text that is queued leaves behind what was sent before it and before what is sent after it."""
+    if not isinstance(left, QueueingTransport):
+        return  # what it does not offer it need not keep
+    await left.send(b"1")
+    left.queue(b"2")
+    await left.send(b"3")
+    for expected in (b"1", b"2", b"3"):
+        _expect(await right.receive() == expected, "the order was another")
+    flood = _Flood(left)
+    await flood.stall()
+    left.queue(b"2")
+    behind = asyncio.create_task(left.send(b"3"))
+    await asyncio.sleep(0)
+    flood.task.cancel()
+    while (text := await right.receive()) == _FLOOD_TEXT:
+        pass
+    _expect(text == b"2", "it was lost, or overtaken, while nobody received")
+    _expect(await right.receive() == b"3", "the text behind it did not arrive")
+    await behind
+    await left.close()
+    left.queue(b"4")
+
+
 async def _cancelled_sender(left: Transport, right: Transport) -> None:
     """A sender that is cancelled while it waits leaves a whole text or none, and others go on."""
     flood = _Flood(left)
@@ -228,6 +251,7 @@ _CHECKS: tuple[Check, ...] = (
     _bytearrays,
     _concurrency,
     _pressure,
+    _queue,
     _cancelled_sender,
     _close_wakes_receiver,
     _close_wakes_senders,

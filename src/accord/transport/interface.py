@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from accord.transport.burst import Burst
 from accord.wire.piece import Piece
 
-__all__ = ["DeliveringTransport", "PostingTransport", "Transport"]
+__all__ = ["DeliveringTransport", "PostingTransport", "QueueingTransport", "Transport"]
 
 
 @runtime_checkable
@@ -67,6 +68,19 @@ class DeliveringTransport(Transport, Protocol):
         Raises:
             ConnectionLost: The link broke.
             FrameError: What the peer sends cannot be read any further.
+        """
+        ...
+
+
+@runtime_checkable
+class QueueingTransport(Transport, Protocol):
+    """A transport that can also take a text from somebody who cannot wait."""
+
+    def queue(self, text: bytes | bytearray) -> Future[bool] | None:
+        """Send one text behind all that were sent before it and before all that are sent after it, and return at once.
+
+        For few and small texts: a bound does not hold them. What is returned is done when there was room for the text,
+        False if there never will be; None if there is nothing to wait for, also because the link is gone.
         """
         ...
 

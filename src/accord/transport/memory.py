@@ -91,6 +91,16 @@ class MemoryTransport:
             self._unyielded_bytes = 0
             await sleep(0)
 
+    def queue(self, text: bytes | bytearray) -> Future[bool] | None:
+        """See `QueueingTransport.queue`."""
+        lane = self._outgoing
+        if lane.closed:
+            return None
+        if lane.turnstile or not lane.fits(len(text)):
+            return lane.turnstile.join(bytes(text))[1]
+        lane.put(text)
+        return None
+
     async def receive(self) -> bytes | None:
         """The next text; None once either end was closed and everything that may still be read was."""
         lane = self._incoming

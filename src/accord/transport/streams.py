@@ -83,8 +83,8 @@ class StreamTransport:
         """
         if self._closed or self._output_error is not None:
             raise await self._loss()
-        frame = frame_headers(text) if self._reader.framing == "headers" else frame_line(text)
-        if (self._waiting and not self._may_go_on(len(frame))) or not self._fits(len(frame)):
+        frame = self._frame(text)
+        if self._has_to_wait(len(frame)):
             passed = await self._turnstile.wait(frame)
             self._unyielded_bytes = 0
             self._burst.favour()
@@ -98,6 +98,18 @@ class StreamTransport:
         if self._unyielded_bytes >= SLICE_BYTES:
             self._unyielded_bytes = 0
             await asyncio.sleep(0)
+
+    def queue(self, text: bytes | bytearray) -> asyncio.Future[bool] | None:
+        """See `QueueingTransport.queue`."""
+        if self._closed or self._output_error is not None:
+            return None
+        frame = self._frame(text)
+        if self._has_to_wait(len(frame)):
+            # Nor may the sender itself say more before it.
+            self._burst.favour_bytes = 0
+            return self._turnstile.join(frame)[1]
+        self._sink.put(frame)
+        return None
 
     def post(self, text: bytes | bytearray) -> bool:
         """See `PostingTransport.post`: lines of a burst are appended to what leaves at the end of this turn."""
@@ -121,6 +133,12 @@ class StreamTransport:
         before += lines
         before += b"\n"
         return True
+
+    def _frame(self, text: bytes | bytearray) -> bytes | bytearray:
+        return frame_headers(text) if self._reader.framing == "headers" else frame_line(text)
+
+    def _has_to_wait(self, size_bytes: int) -> bool:
+        return (bool(self._waiting) and not self._may_go_on(size_bytes)) or not self._fits(size_bytes)
 
     def _may_go_on(self, size_bytes: int) -> bool:
         """Whether the sender may say so much, although others wait."""

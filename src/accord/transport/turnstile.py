@@ -35,8 +35,7 @@ class Turnstile:
 
     async def wait(self, text: bytes | bytearray) -> bool:
         """Wait until `text` was put in; False means that it never will be."""
-        ticket: tuple[bytes | bytearray, Future[bool]] = (text, get_running_loop().create_future())
-        self.waiting.append(ticket)
+        ticket = self.join(text)
         try:
             return await ticket[1]
         except CancelledError:
@@ -45,6 +44,12 @@ class Turnstile:
                 # Room that was too small for this text may do for the next.
                 self.advance()
             raise
+
+    def join(self, text: bytes | bytearray) -> tuple[bytes | bytearray, Future[bool]]:
+        """Put `text` at the end of the queue; the future says when it was put in, or False if it never will be."""
+        ticket: tuple[bytes | bytearray, Future[bool]] = (text, get_running_loop().create_future())
+        self.waiting.append(ticket)
+        return ticket
 
     def advance(self) -> None:
         """Let pass whoever fits now, with what each of them may say at once."""
