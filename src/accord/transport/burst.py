@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from asyncio import current_task
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Task
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
 __all__ = ["FAVOUR_BYTES", "SLICE_BYTES", "Burst"]
 
@@ -27,11 +25,11 @@ class Burst:
     looked at for each update of a stream.
     """
 
-    __slots__ = ("_favoured", "_loop", "favour_bytes", "lines", "waiting")
+    __slots__ = ("_favoured", "_who_runs", "favour_bytes", "lines", "waiting")
 
-    def __init__(self, loop: AbstractEventLoop | None = None, waiting: Collection[object] = ()) -> None:
-        self._loop = loop
-        self._favoured: Task[Any] | None = None
+    def __init__(self, waiting: Collection[object] = (), who_runs: Callable[[], object] = lambda: None) -> None:
+        self._who_runs = who_runs
+        self._favoured: object = None
         self.favour_bytes = 0
         """How much the favoured sender may still say; whoever appends as such takes it off."""
         self.lines: bytearray | None = None
@@ -43,9 +41,8 @@ class Burst:
 
         Otherwise many senders would have to wait once for each of their texts.
         """
-        self._favoured, self.favour_bytes = current_task(self._loop), FAVOUR_BYTES
+        self._favoured, self.favour_bytes = self._who_runs(), FAVOUR_BYTES
 
     def goes_on(self) -> bool:
         """Whether the sender that runs is the one that has waited last, and has not said much since."""
-        # With the loop: to find the running one is a system call, and this is asked for each text.
-        return self.favour_bytes > 0 and self._favoured is current_task(self._loop)
+        return self.favour_bytes > 0 and self._favoured is self._who_runs()

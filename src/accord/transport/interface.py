@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from asyncio import Future
-from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from accord.transport.burst import Burst
-from accord.wire.piece import Piece
+if TYPE_CHECKING:
+    from asyncio import Future
+    from collections.abc import Callable
+
+    from accord.transport.burst import Burst
+    from accord.wire.piece import Piece
 
 __all__ = ["DeliveringTransport", "PostingTransport", "QueueingTransport", "Transport"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import functools
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,8 @@ class StreamTransport:
         self._flushed: asyncio.Future[None] | None = None
         self._turnstile = Turnstile(self._fits, self._put, FAVOUR_BYTES)
         self._waiting = self._turnstile.waiting
-        self._burst = Burst(self._loop, self._waiting)
+        # With the loop: to find the running one is a system call, and this is asked for each text.
+        self._burst = Burst(self._waiting, functools.partial(asyncio.current_task, self._loop))
         # In other framings nobody else can add to what leaves.
         self.burst = self._burst if framing == "lines" else Burst()
         enlarge_pipe(read_from)
