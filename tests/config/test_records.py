@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from accord.config.records import Record, Records, _open_once
 from accord.errors import StoreError
+from tests.stores.meanwhile import meanwhile
 
 
 @pytest.fixture
@@ -192,3 +193,11 @@ def test_what_was_noted_outlives_a_kill(path: Path) -> None:
     with Records(path) as records:
         kept = {record.session_id for record in records.all()}
     assert {f"s{number}" for number in seen} <= kept
+
+
+def test_a_file_that_another_makes_during_the_first_look_is_not_taken_for_a_strangers(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    with meanwhile("PRAGMA user_version", lambda: Records(path).close()), Records(path) as records:
+        records.note("a", "s", "/w")
+    with Records(path) as records:
+        assert len(records.all()) == 1

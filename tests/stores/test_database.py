@@ -16,6 +16,7 @@ from accord.errors import StoreError
 from accord.stores.database import APPLICATION_ID, SCHEMA_VERSION, Database
 from accord.stores.refusal import of_sqlite, of_system
 from accord.stores.text import encode_event
+from tests.stores.meanwhile import meanwhile
 from tests.stores.sessions import record, words
 
 
@@ -292,3 +293,9 @@ def test_what_has_no_code_has_failed() -> None:
 def test_every_error_of_the_system_has_a_reason(number: int | None, reason: str) -> None:
     told = of_system(OSError(number, "in its words"), "/file")
     assert (told.reason, told.path) == (reason, "/file")
+
+
+def test_a_file_that_another_makes_during_the_first_look_is_not_taken_for_a_strangers(path: Path) -> None:
+    with meanwhile("SELECT count(*) FROM sqlite_master", lambda: Database.open(path, 5.0).close()):
+        Database.open(path, 5.0).close()
+    Database.open(path, 5.0).close()

@@ -178,7 +178,11 @@ def _open(place: Path, busy_seconds: float) -> sqlite3.Connection:
 def _open_once(place: Path, busy_seconds: float) -> sqlite3.Connection:
     connection = sqlite3.connect(place, timeout=busy_seconds, isolation_level=None)
     try:
-        if _version(connection, place) == 0:
+        # In one look: what another process writes meanwhile must not be seen by half.
+        connection.execute("BEGIN")
+        version = _version(connection, place)
+        connection.execute("COMMIT")
+        if version == 0:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             # Another process may have been quicker.

@@ -105,7 +105,10 @@ class Database:
         # Autocommit: transactions begin where this module says so.
         connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
         try:
+            # In one look: what another process writes meanwhile must not be seen by half.
+            connection.execute("BEGIN")
             _recognise(connection, str(path))
+            connection.execute("COMMIT")
             # Promised against the death of the process: what was written to the log is in the system's hands.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
