@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,54 @@ def run_one_terminal(hand: Hand) -> None:
         "terminal/kill": kill,
         "terminal/release": lambda _: {},
     }
+
+
+def _given(answer: Any, _: Any) -> Any:
+    return answer
+
+
+TERMINAL_ANSWERS: dict[str, Any] = {
+    "terminal/create": {"terminalId": "t1"},
+    "terminal/wait_for_exit": {"exitCode": 0},
+    "terminal/output": {"output": "3", "truncated": False, "exitStatus": {"exitCode": 0}},
+    "terminal/release": {},
+}
+
+
+@pytest.mark.parametrize("store", ["slow", "stuck"])
+async def test_a_terminal_is_shown_before_it_is_released_unless_that_takes_too_long(
+    monkeypatch: pytest.MonkeyPatch, store: str, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("accord.agent.session.RELEASE_PATIENCE_SECONDS", 0.3 if store == "stuck" else 20.0)
+    keeping = SlowStore()
+
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Count") as tool:
+
+            async def show(terminal: Any) -> None:
+                await turn.session.outlet.settle()
+                keeping.gate.clear()
+                await tool.show(terminal)
+
+            await turn.terminal.run(["wc", "-l"], on_start=show)
+
+    async with served(agent_of(reply, store=keeping), "v1", {"terminal": True}) as hand:
+        for method, answer in TERMINAL_ANSWERS.items():
+            hand.answers[method] = functools.partial(_given, answer)
+        prompt = await hand.prompt(await hand.new_session(str(tmp_path)))
+        await hand.asked("terminal/output")
+        if store == "slow":
+            # As long as the store is at it, nothing is said, and nothing given back.
+            await asyncio.sleep(0.1)
+            assert [each for each in await hand.drain() if each.get("method") == "terminal/release"] == []
+        else:
+            await hand.asked("terminal/release")
+        keeping.gate.set()
+        await hand.ended(prompt)
+        told = [
+            "shown" if "terminalId" in str(message["params"].get("update", "")) else message["method"]
+            for message in hand.heard
+            if "method" in message
+        ]
+        first = ("shown", "terminal/release") if store == "slow" else ("terminal/release", "shown")
+        assert told.index(first[0]) < told.index(first[1])

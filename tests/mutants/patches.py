@@ -475,6 +475,24 @@ MUTANTS = (
     # --- agents: turns
     Mutant(
         "turns",
+        "a terminal is given back before it was shown",
+        "agent/session.py",
+        "        elif isinstance(ask, ReleaseTerminal) and",
+        "        elif isinstance(ask, bytes) and",
+        "tests/agent/test_promises.py::test_a_terminal_is_shown_before_it_is_released_unless_that_takes_too_long",
+    ),
+    Mutant(
+        "kept",
+        "a new file is looked at in several looks",
+        "stores/database.py",
+        '            connection.execute("BEGIN")\n            _recognise(connection, str(path))\n'
+        '            connection.execute("COMMIT")\n',
+        "            _recognise(connection, str(path))\n",
+        "tests/stores/test_database.py::"
+        "test_a_file_that_another_makes_during_the_first_look_is_not_taken_for_a_strangers",
+    ),
+    Mutant(
+        "turns",
         "a cancelled turn ends with its handler's own reason",
         "session/turn.py",
         '        return self._end("cancelled") if self._at_work else self._illegal(event)',

@@ -25,7 +25,7 @@ from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.protocol.model import UNSET
 from accord.session.ability import ClientAbilities
-from accord.session.ask import McpServer, ReadFile, StartTerminal, WriteFile
+from accord.session.ask import McpServer, ReadFile, ReleaseTerminal, StartTerminal, WriteFile
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -43,6 +43,9 @@ from accord.workspace import Workspace
 __all__ = ["Session", "new_id"]
 
 log = logging.getLogger("accord.agent")
+
+# How long the release of a terminal waits until what was told of it has left.
+RELEASE_PATIENCE_SECONDS = 2.0
 
 T = TypeVar("T")
 
@@ -368,7 +371,7 @@ class Session:
 class _Behind:
     """Asks the client for files and commands behind all that was told before: it hears of a tool call before its work.
 
-    What ends something does not wait: a store that hangs must not keep a command alive.
+    What ends something does not wait, or not for long: a store that hangs must not keep a command alive.
     """
 
     def __init__(self, asker: Asker, session: Session) -> None:
@@ -380,6 +383,10 @@ class _Behind:
         return self._asker.abilities
 
     async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
+        outlet = self._session.outlet
         if isinstance(ask, ReadFile | WriteFile | StartTerminal):
-            await self._session.outlet.settle()
+            await outlet.settle()
+        elif isinstance(ask, ReleaseTerminal) and (settling := outlet.settling()) is not None:
+            # A client cannot show a terminal that it first hears of when it is gone.
+            await asyncio.wait([settling], timeout=RELEASE_PATIENCE_SECONDS)
         return await self._asker.ask(ask, timeout_seconds=timeout_seconds)
