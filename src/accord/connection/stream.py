@@ -41,92 +41,8 @@ def head_of(text: bytes, method: NotificationMethod[Any]) -> bytes | None:
     return None
 
 
-class LanedStream:
-    """For a handler that may suspend: what one session says in one piece goes into its lane as one thing."""
-
-    def __init__(
-        self, head: bytes, method: NotificationMethod[Any], handler: Handler, lanes: Lanes, backlog: Backlog
-    ) -> None:
-        self._head = head
-        self._decode = typed_message(method).decode
-        self._one = handler.call
-        self._many = lanes.one_by_one(handler.call)
-        self._lanes = lanes
-        self._backlog = backlog
-
-    def take(self, piece: Piece) -> bytes | None:
-        """See `Stream.take`."""
-        cost = piece.size_bytes + OVERHEAD_BYTES * len(piece.texts)
-        if self._backlog.bytes + cost <= self._backlog.max_bytes and piece.is_utf8:
-            return self._take_all(piece)
-        return self._take_one_by_one(piece.left)
-
-    def _take_all(self, piece: Piece) -> bytes | None:
-        """There is room for the whole piece: what is done for each text costs no more than its decoding."""
-        texts, start = piece.texts, piece.taken
-        if start == len(texts) or not texts[start].startswith(self._head):
-            return next(piece.left, None)
-        stranger: bytes | None = None
-        messages: list[Any] = []
-        try:
-            messages.extend(map(self._decode, piece.left))
-        except REFUSED:
-            stranger = texts[start + len(messages)]
-        for session, run in _runs([message.params for message in messages]):
-            end = start + len(run)
-            self._queue(session, run, sum(map(len, texts[start:end])) + OVERHEAD_BYTES * len(run))
-            start = end
-        return stranger
-
-    def _take_one_by_one(self, texts: Iterator[bytes]) -> bytes | None:
-        head, decode = self._head, self._decode
-        session: str | None = None
-        run: list[Any] = []
-        weight = 0
-        left_bytes = self._backlog.max_bytes - self._backlog.bytes
-        # All in one place: a call for each text would cost what this saves.
-        for text in texts:
-            if not text.startswith(head) or not (text.isascii() or is_utf8(text)):
-                break
-            try:
-                params = decode(text).params
-            except REFUSED:
-                break
-            if params.session_id != session:
-                self._queue(session, run, weight)
-                left_bytes -= weight
-                session, run, weight = params.session_id, [], 0
-            run.append(params)
-            weight += len(text) + OVERHEAD_BYTES
-            if weight > left_bytes:
-                self._queue(session, run, weight)
-                return None
-        else:
-            text = None
-        self._queue(session, run, weight)
-        return text
-
-    def _queue(self, session: str | None, run: list[Any], weight: int) -> None:
-        if run:
-            self._backlog.bytes += weight
-            item = (self._one, run[0], weight) if len(run) == 1 else (self._many, run, weight)
-            self._lanes.add(session, item)
-
-
-def _runs(updates: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """What each session says before another does."""
-    if not updates:
-        return
-    start, session = 0, updates[0].session_id
-    for index, update in enumerate(updates):
-        if update.session_id != session:
-            yield session, updates[start:index]
-            start, session = index, update.session_id
-    yield session, updates[start:]
-
-
 class CalledStream:
-    """For anything else: `handle` is called with each update the moment it is read, and says if there is room."""
+    """`handle` is called with each update the moment it is read, and says if there is room for more."""
 
     def __init__(self, head: bytes, method: NotificationMethod[Any], handle: Callable[[Any, int], bool]) -> None:
         self._head = head
@@ -146,3 +62,62 @@ class CalledStream:
             if not handle(params, len(text)):
                 break
         return None
+
+
+class LanedStream:
+    """For a handler that may suspend: what one session says in one piece goes into its lane as one thing."""
+
+    def __init__(
+        self, head: bytes, method: NotificationMethod[Any], handler: Handler, lanes: Lanes, backlog: Backlog
+    ) -> None:
+        self._head = head
+        self._decode = typed_message(method).decode
+        self._one_by_one = CalledStream(head, method, self._queue_one)
+        self._one = handler.call
+        self._many = lanes.one_by_one(handler.call)
+        self._lanes = lanes
+        self._backlog = backlog
+
+    def take(self, piece: Piece) -> bytes | None:
+        """See `Stream.take`."""
+        cost = piece.size_bytes + OVERHEAD_BYTES * len(piece.texts)
+        if self._backlog.bytes + cost <= self._backlog.max_bytes and piece.is_utf8:
+            return self._take_all(piece)
+        return self._one_by_one.take(piece)
+
+    def _take_all(self, piece: Piece) -> bytes | None:
+        """There is room for the whole piece: what is done for each text costs no more than its decoding."""
+        texts, start = piece.texts, piece.taken
+        if start == len(texts) or not texts[start].startswith(self._head):
+            return next(piece.left, None)
+        stranger: bytes | None = None
+        messages: list[Any] = []
+        try:
+            messages.extend(map(self._decode, piece.left))
+        except REFUSED:
+            stranger = texts[start + len(messages)]
+        for session, run in _runs([message.params for message in messages]):
+            end = start + len(run)
+            self._queue(session, run, sum(map(len, texts[start:end])) + OVERHEAD_BYTES * len(run))
+            start = end
+        return stranger
+
+    def _queue_one(self, params: Any, size: int) -> bool:
+        self._queue(params.session_id, [params], size + OVERHEAD_BYTES)
+        return not self._backlog.full
+
+    def _queue(self, session: str, run: list[Any], weight: int) -> None:
+        self._backlog.bytes += weight
+        self._lanes.add(session, (self._one, run[0], weight) if len(run) == 1 else (self._many, run, weight))
+
+
+def _runs(updates: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """What each session says before another does."""
+    if not updates:
+        return
+    start, session = 0, updates[0].session_id
+    for index, update in enumerate(updates):
+        if update.session_id != session:
+            yield session, updates[start:index]
+            start, session = index, update.session_id
+    yield session, updates[start:]
