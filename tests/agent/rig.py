@@ -209,6 +209,9 @@ class Hand(RawHand):
     async def drain(self) -> list[dict[str, Any]]:
         """All that is on its way now: a request that nobody serves comes back behind it."""
         start = len(self.heard)
+        # What was told leaves in the next turns of the loop, and a refusal in the same.
+        for _ in range(10):
+            await asyncio.sleep(0)
         await self.request("_drain")
         return self.heard[start:-1]
 
