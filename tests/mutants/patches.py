@@ -182,7 +182,7 @@ MUTANTS = (
         "bounded",
         "the reader never pauses",
         "connection/reception.py",
-        "        return backlog.bytes <= backlog.max_bytes and not self.ended\n",
+        "        return self._backlog.bytes <= self._backlog.max_bytes and not self.ended\n",
         "        return not self.ended\n",
         BOUNDED + "test_a_slow_handler_slows_the_sender_and_loses_nothing",
     ),
@@ -224,7 +224,7 @@ MUTANTS = (
         "wire/lines.py",
         "self._max_bytes = max_bytes",
         "self._max_bytes = max_bytes * 1_000_000",
-        "tests/wire/test_lines.py",
+        "tests/wire/test_lines.py::test_a_text_over_the_limit_is_a_fault_and_the_texts_before_it_are_read",
     ),
     # --- exactly one answer
     Mutant(
@@ -290,7 +290,7 @@ MUTANTS = (
         "connection/shortcut.py",
         '("method", Literal[method.name]),',
         '("method", str),',
-        "tests/connection/test_shortcut.py",
+        "tests/connection/test_shortcut.py::test_what_stands_behind_the_params_of_a_request_is_not_overlooked",
     ),
     Mutant(
         "no line kills",
@@ -339,7 +339,7 @@ MUTANTS = (
         "protocol/codec.py",
         "        return value.payload",
         "        return {}",
-        "tests/protocol",
+        "tests/protocol/test_codec.py::test_an_unknown_variant_is_written_as_it_came",
     ),
     Mutant(
         "nothing lost",
@@ -347,7 +347,7 @@ MUTANTS = (
         "protocol/codec.py",
         "        text += _encode_escaped(value)",
         "        text += b'null'",
-        "tests/protocol/test_codec.py",
+        "tests/protocol/test_codec.py::test_half_an_emoji_survives_escaped",
     ),
     Mutant(
         "nothing lost",
@@ -419,9 +419,9 @@ MUTANTS = (
         "bounded",
         "a transport reads on although nobody receives",
         "transport/streams.py",
-        "            self._source.wanted = False\n            self._wake_receiver()\n\n    def _hand_over",
-        "            self._wake_receiver()\n\n    def _hand_over",
-        "tests/transport/test_streams.py",
+        "        if self._ended or self._texts:\n            self._source.wanted = False\n",
+        "        if self._ended or self._texts:\n",
+        "tests/transport/test_streams.py::test_nothing_is_read_while_nobody_receives",
     ),
     Mutant(
         "one answer",
@@ -429,7 +429,7 @@ MUTANTS = (
         "transport/turnstile.py",
         "            if passed.done():\n                continue\n",
         "",
-        "tests/transport",
+        "tests/transport/test_turnstile.py::test_a_sender_cancelled_in_the_turn_in_which_room_is_made_sends_nothing",
     ),
     # --- agents: kept before it is said
     Mutant(

@@ -1,0 +1,21 @@
+"""The patches still fit: a mutant that cannot be made would be missed by nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.patches import MUTANTS, Mutant
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_text_to_patch_stands_once_and_the_test_is_there(mutant: Mutant) -> None:
+    source = (ROOT / "src" / "accord" / mutant.file).read_text()
+    assert source.count(mutant.before) == 1
+    assert mutant.before != mutant.after
+    file, _, name = mutant.test.partition("::")
+    assert name, "a test has a name"
+    assert f"def {name.partition('[')[0]}(" in (ROOT / file).read_text()
