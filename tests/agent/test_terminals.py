@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from accord.agent import session as session_module
 from accord.agent import terminal as terminal_module
 from accord.agent import terminal_client, terminal_local
 from accord.agent import terminals as terminals_module
@@ -995,3 +996,8 @@ async def test_an_asker_with_a_fault_still_releases(tree: Tree) -> None:
             await terminal.release()
         assert rig.client.kinds()[-1] is ReleaseTerminal
         assert not terminal.is_running
+
+
+def test_there_is_time_for_every_step_of_a_release_before_what_is_left_is_cancelled() -> None:
+    steps = 4 * terminal_client.STEP_SECONDS + session_module.RELEASE_PATIENCE_SECONDS
+    assert steps < terminals_module.CLOSE_SECONDS

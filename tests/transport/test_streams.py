@@ -22,7 +22,7 @@ from accord.transport.polled import READ_BYTES
 from tests.transport.processes import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -448,13 +448,22 @@ async def test_pipes_are_made_larger_and_never_smaller(opened: list[Ends]) -> No
 # --- several texts at once
 
 
-async def test_several_texts_join_a_burst_or_none_of_them_does(
-    opened: list[Ends], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # However slow the machine is, these follow each other at once.
+@pytest.fixture
+def bursting(opened: list[Ends], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ends]:
+    """Opens a transport on which, however slow the machine is, texts follow each other at once."""
     monkeypatch.setattr(polled, "monotonic", lambda: 1.0)
-    ends = Ends()
-    opened.append(ends)
+
+    def open_one(**options: Any) -> Ends:
+        opened.append(ends := Ends(**options))
+        return ends
+
+    return open_one
+
+
+async def test_several_texts_join_a_burst_or_none_of_them_does(
+    bursting: Callable[..., Ends],
+) -> None:
+    ends = bursting()
     async with asyncio.timeout(10):
         assert not ends.transport.post_lines(b"a\nb")
         await ends.transport.send(b"1")
@@ -472,11 +481,9 @@ async def test_several_texts_join_a_burst_or_none_of_them_does(
 
 
 async def test_a_line_written_in_place_leaves_with_its_burst_and_counts_for_the_buffer(
-    opened: list[Ends], monkeypatch: pytest.MonkeyPatch
+    bursting: Callable[..., Ends],
 ) -> None:
-    monkeypatch.setattr(polled, "monotonic", lambda: 1.0)
-    ends = Ends()
-    opened.append(ends)
+    ends = bursting()
     burst = ends.transport.burst
     async with asyncio.timeout(10):
         assert burst.lines is None, "nothing is about to leave"
@@ -499,11 +506,9 @@ async def test_a_line_written_in_place_leaves_with_its_burst_and_counts_for_the_
 
 
 async def test_nobody_writes_in_place_after_close_or_past_those_who_wait(
-    opened: list[Ends], monkeypatch: pytest.MonkeyPatch
+    bursting: Callable[..., Ends],
 ) -> None:
-    monkeypatch.setattr(polled, "monotonic", lambda: 1.0)
-    ends = Ends()
-    opened.append(ends)
+    ends = bursting()
     burst = ends.transport.burst
     async with asyncio.timeout(10):
         await ends.transport.send(b"x" * (PIPE_BYTES + 100_000))
@@ -526,12 +531,8 @@ async def test_nobody_writes_in_place_after_close_or_past_those_who_wait(
 
 
 @pytest.mark.parametrize("framing", ["headers", "auto"])
-async def test_in_other_framings_nobody_writes_in_place(
-    opened: list[Ends], monkeypatch: pytest.MonkeyPatch, framing: str
-) -> None:
-    monkeypatch.setattr(polled, "monotonic", lambda: 1.0)
-    ends = Ends(framing=framing)
-    opened.append(ends)
+async def test_in_other_framings_nobody_writes_in_place(bursting: Callable[..., Ends], framing: str) -> None:
+    ends = bursting(framing=framing)
     await ends.transport.send(b"1")
     await ends.transport.send(b"2")
     assert ends.transport.burst.lines is None

@@ -28,7 +28,8 @@ OnStart: TypeAlias = Callable[[Terminal], Awaitable[None] | None]
 
 # How long a start that is cancelled waits for the client to say what there is to release; it is released in any case.
 START_SECONDS = 1.0
-CLOSE_SECONDS = RELEASE_SECONDS + 1.0
+# More than a release may take with all its steps: what is cancelled before would not be given back.
+CLOSE_SECONDS = RELEASE_SECONDS + 3.0
 # How long what does not end by itself may take to end when it is cancelled.
 SWEEP_SECONDS = 1.0
 

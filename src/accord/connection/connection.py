@@ -84,7 +84,6 @@ class Connection:
         self._grace_seconds = grace_seconds
         peer: Peer[Call, Inbound] = Peer()
         self._outbox = Outbox(transport)
-        self._send = transport.send
         self._burst = self._outbox.burst
         self._post_lines = self._outbox.post_lines_at_once
         self._streamed: Method | None = None

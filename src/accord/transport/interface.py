@@ -64,8 +64,8 @@ class DeliveringTransport(Transport, Protocol):
     async def deliver(self, take: Callable[[Piece], bool]) -> bool:
         """Call `take` with each piece that was read, until it returns False; then return True.
 
-        What it leaves stays for the next `deliver` or `receive`. Returns False when the
-        stream has ended and after `close`. What `take` raises is raised here.
+        What it leaves stays for the next `deliver` or `receive`. Returns False when the stream has ended and after
+        `close`. What `take` raises is raised here.
 
         Raises:
             ConnectionLost: The link broke.
