@@ -538,3 +538,19 @@ async def test_in_other_framings_nobody_writes_in_place(bursting: Callable[..., 
     assert ends.transport.burst.lines is None
     assert not ends.transport.post(b"3")
     await ends.transport.close()
+
+
+async def test_a_favoured_sender_says_nothing_more_before_what_it_queued(bursting: Callable[..., Ends]) -> None:
+    ends = bursting()
+    transport = ends.transport
+    async with asyncio.timeout(10):
+        await transport.send(b"x" * (PIPE_BYTES + 100_000))
+        await transport.send(b"1")
+        other = asyncio.create_task(transport.send(b"y" * 200_000))
+        await asyncio.sleep(0)
+        transport.burst.favour()
+        assert transport.post(b"2"), "who has waited may say a little more"
+        assert transport.queue(b"z" * 100_000) is not None, "not so much"
+        assert not transport.post(b"3")
+        other.cancel()
+        await asyncio.wait([other])
