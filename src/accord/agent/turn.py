@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shlex
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
@@ -277,10 +278,12 @@ class Turn:
         title: str | None = None,
         description: str | None = None,
         command: Sequence[str] | None = None,
+        directory: str | None = None,
         meta: Meta | None = None,
     ) -> Permission:
         """Ask the user for permission: for a tool call, for a command that the agent will run, or for anything.
 
+        `directory` is where the command runs, the session's unless given.
         Once the turn is cancelled every open question counts as not approved.
         """
         self._check()
@@ -295,7 +298,8 @@ class Turn:
             title = title or subject
         if command is not None:
             tool_id = subject.id if isinstance(subject, Tool) else None
-            about, tool = CommandSubject(shlex.join(command), self.session.cwd, tool_id), None
+            place = _absolute(directory, self.session.cwd)
+            about, tool = CommandSubject(shlex.join(command), place, tool_id), None
         ask = AskPermission(
             self.session.id, list(options), title, description, tool, about, meta={**self.trace, **(meta or {})} or None
         )
@@ -418,3 +422,8 @@ def _annotated(block: Block, annotations: Annotations) -> Block:
     if isinstance(block, Unknown):
         return block
     return msgspec.structs.replace(block, annotations=annotations)
+
+
+def _absolute(directory: str | None, start: str) -> str:
+    """The directory by its text, as the session's paths are."""
+    return os.path.normpath(os.path.join(start, directory or ""))  # noqa: PTH118 - what is behind `..` stays unknown

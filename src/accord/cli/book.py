@@ -57,9 +57,10 @@ class Book:
         *,
         name: str | None = None,
         title: str | None = None,
+        key: str | None = None,
     ) -> None:
-        """A session was used just now."""
-        self._do(lambda records: records.note(agent, session_id, cwd, name=name, title=title), None)
+        """A session was used just now; `key` is ours for it, to which remembered answers are bound."""
+        self._do(lambda records: records.note(agent, session_id, cwd, name=name, title=title, key=key), None)
 
     def last(self, agent: str | None = None) -> Record | None:
         """The one that was used last in this directory."""

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -16,19 +17,21 @@ from accord.cli.complaint import complain, silence
 from accord.cli.fault import phase
 from accord.cli.interrupt import Interrupts
 from accord.cli.login import naming_ways, ways_at_terminal
-from accord.cli.output.interface import Ending, Opening, Output
-from accord.cli.permission import Permissions
+from accord.cli.output.interface import ConsentCounts, Ending, Opening, Output
+from accord.cli.permission import policy_of
 from accord.cli.question import Questions
 from accord.cli.ruling import rules_of
 from accord.cli.show.line import duration
+from accord.cli.show.safe import safe_line
 from accord.cli.show.screen import Progress, stdout_screen
 from accord.cli.status import Failure, Status
 from accord.cli.talk import Talk, talking
 from accord.cli.target import Target, approve
 from accord.cli.terminal import Terminal, somebody_is_there
 from accord.cli.wish import Wish
-from accord.client import ClientSession, PromptTurn
-from accord.config import Places, Record
+from accord.client import ClientSession, PromptTurn, Verdict
+from accord.config import Record
+from accord.session.agent_ask import ReadFile, StartTerminal, WriteFile
 from accord.session.entry import Message
 from accord.session.event import Event
 
@@ -39,6 +42,7 @@ TICK_SECONDS = 0.1
 LOOP_TURNS = 5
 # Nobody needs a line of progress for what is over at once.
 PATIENCE_SECONDS = 0.3
+_DONE: dict[type[Any], str] = {ReadFile: "files_read", WriteFile: "files_written", StartTerminal: "commands_run"}
 
 
 def output_of(form: Form, progress: Progress) -> Output:
@@ -124,6 +128,7 @@ class Conversation:
         self._terminal = Terminal(self._progress) if somebody_is_there() else None
         self._interrupts = Interrupts(self._progress.erase)
         self._begun = time.monotonic()
+        self._done = dict.fromkeys(_DONE.values(), 0)
         questions = None
         if self._terminal is not None:
             self._terminal.before, self._terminal.after = self._feed.hold, self._feed.release
@@ -160,12 +165,14 @@ class Conversation:
     async def _run(self, content: Sequence[str | Path]) -> int:
         yes = None if self._questions is None else self._questions.yes
         target = await approve(self._target, trust=self._wish.trust, yes=yes)
-        permissions = Permissions(
+        policy = policy_of(
+            target,
             self._rules,
             ask=None if self._questions is None else self._questions.permission,
-            policy=target.entry.permission_policy,
-            folder=Places.here().state / "always",
-            on_verdict=self._output.judged,
+            environment=self._wish.env,
+            say=lambda line: sys.stderr.write(f"accord: {safe_line(line)}\n"),
+            on_verdict=self._judged,
+            on_unasked=self._output.completed_unasked,
         )
         elicit = None if self._questions is None else self._questions.elicit
         log_in = None if self._questions is None else ways_at_terminal(self._questions, target.typed)
@@ -173,7 +180,7 @@ class Conversation:
             async with (
                 self._ticking(),
                 talking(
-                    target, self._wish, permission=permissions, elicit=elicit, observers=[self._feed.observe],
+                    target, self._wish, permission=policy, elicit=elicit, observers=[self._feed.observe],
                     on_respawn=lambda reason: self._output.respawned(str(reason)), log_in=log_in,
                 ) as talk,
             ):  # fmt: skip
@@ -183,11 +190,17 @@ class Conversation:
                 try:
                     ending = await self._turn(talk, session, content)
                 finally:
-                    book.note(target.key, session.id, session.cwd, title=session.title)
-                ending = Ending(
-                    ending.stop_reason, ending.seconds, ending.answer, ending.usage, permissions.denied_unasked
+                    book.note(target.key, session.id, session.cwd, title=session.title, key=session.key)
+                consent = ConsentCounts(
+                    policy.denied_unasked, policy.refused_requests, policy.completed_unasked, **self._done
                 )
-                return self._end(ending)
+                return self._end(replace(ending, consent=consent))
+
+    def _judged(self, verdict: Verdict) -> None:
+        request = verdict.question.request
+        if request is not None and verdict.is_allowed:
+            self._done[_DONE[type(request)]] += 1
+        self._output.judged(verdict)
 
     async def _turn(self, talk: Talk, session: ClientSession, content: Sequence[str | Path]) -> Ending:
         begun, place = time.monotonic(), len(session.transcript.timeline)
@@ -281,14 +294,20 @@ class Conversation:
 
 def _shortcoming(ending: Ending) -> Failure | None:
     """What is wrong with a turn that came to its end."""
-    if ending.denied_unasked:
-        return Failure(
-            Status.DENIED,
-            "prompt",
+    consent = ending.consent
+    if consent.denied_unasked:
+        return _denied(
             "the agent was denied something, because nobody could be asked",
-            advice="Allow it with --allow or --rules, or run it at a terminal",
-            cause="denied",
+            "Allow it with --allow or --rules, or run it at a terminal",
         )
+    if consent.refused_requests:
+        return _denied("a rule refused a file or a command that the agent wanted from this client")
+    if consent.completed_unasked:
+        return _denied("the agent did something that a rule denies, without asking")
     if ending.stop_reason == "refusal":
         return Failure(Status.FAILED, "prompt", "the agent refused to go on", cause="refusal")
     return None
+
+
+def _denied(message: str, advice: str = "") -> Failure:
+    return Failure(Status.DENIED, "prompt", message, advice=advice, cause="denied")

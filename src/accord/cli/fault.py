@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.cli.status import Failure, Status
-from accord.client.policy import RulesFileError
+from accord.client import RulesFileError
 from accord.config.errors import ConfigError, DownloadError, FleetFailed, RegistryError, UnknownAgent, UntrustedFile
 from accord.errors import (
     AccordError,

@@ -160,7 +160,8 @@ class Talk:
         else:
             session = await self.reopen(record, servers=servers, roots=roots)
             opened = Opened(session, resumed=True, name=record.name)
-        book.note(self.target.key, opened.session.id, opened.session.cwd, name=opened.name, title=opened.session.title)
+        session = opened.session
+        book.note(self.target.key, session.id, session.cwd, name=opened.name, title=session.title, key=session.key)
         await self.settle(opened.session)
         return opened
 
@@ -175,7 +176,9 @@ class Talk:
         opening = self.agent.load_session if replay else self.agent.resume_session
         with phase("session", self.target.typed):
             try:
-                return await self._open(lambda: opening(record.session_id, record.cwd, roots=roots, servers=servers))
+                return await self._open(
+                    lambda: opening(record.session_id, record.cwd, roots=roots, servers=servers, key=record.key)
+                )
             except (AuthRequired, RequestCancelled, TransportError, DeadlineExceeded):
                 raise
             except AccordError as error:

@@ -5,12 +5,14 @@ from accord.client.blocking import BlockingSession, Reply
 from accord.client.blocking import open_session as open  # noqa: A004 - as a file is opened: to be closed again
 from accord.client.connect import connect
 from accord.client.deadline import Deadlines
-from accord.client.policy import Policy, RulesFileError, load_rules
-from accord.client.question import FormQuestion, PermissionQuestion, UrlQuestion
+from accord.client.policy import AnswerStore, Policy, Verdict
+from accord.client.question import FormQuestion, PermissionQuestion, UrlQuestion, WiderAnswer
+from accord.client.rules_file import RulesFileError, load_rules
 from accord.client.session import ClientSession
 from accord.client.turn import PromptTurn
 
 __all__ = [
+    "AnswerStore",
     "BlockingSession",
     "ClientSession",
     "Deadlines",
@@ -22,6 +24,8 @@ __all__ = [
     "Reply",
     "RulesFileError",
     "UrlQuestion",
+    "Verdict",
+    "WiderAnswer",
     "connect",
     "load_rules",
     "open",

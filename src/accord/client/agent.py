@@ -218,13 +218,16 @@ class RemoteAgent:
         *,
         roots: Sequence[str | os.PathLike[str]] = (),
         servers: Sequence[McpServer] = (),
+        key: str | None = None,
     ) -> ClientSession:
         """A session from before; its transcript has the whole conversation.
+
+        `key` is the session's `key` from when it was made here: answers that were remembered for it hold on.
 
         Raises:
             LocalProtocolError: The agent cannot.
         """
-        return await self._reopen(session_id, cwd, roots, servers, replay=True)
+        return await self._reopen(session_id, cwd, roots, servers, key, replay=True)
 
     async def resume_session(
         self,
@@ -233,9 +236,10 @@ class RemoteAgent:
         *,
         roots: Sequence[str | os.PathLike[str]] = (),
         servers: Sequence[McpServer] = (),
+        key: str | None = None,
     ) -> ClientSession:
         """A session from before, without its conversation being told again."""
-        return await self._reopen(session_id, cwd, roots, servers, replay=False)
+        return await self._reopen(session_id, cwd, roots, servers, key, replay=False)
 
     async def fork_session(self, session: ClientSession) -> ClientSession:
         """A new session that begins as a copy of another, where the agent has that (it is unstable)."""
@@ -268,12 +272,13 @@ class RemoteAgent:
         cwd: str | os.PathLike[str],
         roots: Sequence[str | os.PathLike[str]],
         servers: Sequence[McpServer],
+        key: str | None,
         *,
         replay: bool,
     ) -> ClientSession:
         place, extra = _absolute(cwd), [_absolute(root) for root in roots]
         await self._be_there()
-        session = self._make(session_id, place, extra, servers)
+        session = self._make(session_id, place, extra, servers, key)
         try:
             session.opened(await self._reopen_as_able(session, replay=replay))
         except BaseException:
@@ -290,8 +295,11 @@ class RemoteAgent:
         can_load = self.abilities.load
         return await reopen(ask, self._gated, self._inbox.deaf, can_resume=self._can_resume, can_load=can_load)
 
-    def _make(self, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any]) -> ClientSession:
+    def _make(
+        self, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any], key: str | None = None
+    ) -> ClientSession:
         session = ClientSession(self, session_id, cwd, roots, servers, self._deadlines)
+        session.key = key or session.key
         self._inbox.add(session)
         self._attended[session_id] = self._linked()
         return session

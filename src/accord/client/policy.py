@@ -1,45 +1,80 @@
-"""Who answers permission questions: rules first, then what the user chose before, then the user.
+"""Who answers permission questions and judges what this client does for an agent: rules, remembered answers, the user.
 
-A `Policy` is a callback for `accord.connect(permission=...)`.
+A `Policy` is a callback for `accord.connect(permission=...)`. It also judges every request of the agent that touches
+this machine: files that are written or read, terminals. `accord.session.rules` has the decision itself.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import contextlib
 import os
-import re
-import shlex
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
-from accord.client.question import PermissionAnswer, PermissionCallback, PermissionQuestion, called
-from accord.errors import AccordError
+from accord.client.consent import SessionConsent
+from accord.client.question import (
+    PermissionAnswer,
+    PermissionCallback,
+    PermissionQuestion,
+    WiderAnswer,
+    called,
+    chosen_option,
+)
+from accord.client.rules_file import load_rules
+from accord.client.session import ClientSession
+from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
-from accord.session.rules import Effect, Rule, RuleError, Subject, decide, parse_rule
-from accord.session.tool import Diff
+from accord.session.remembered import RememberedAnswer
+from accord.session.rules import Decision, Effect, Rule, Subject, judge, parse_rule
+from accord.workspace.subject import SubjectResolver
 
-__all__ = ["Policy", "RulesFileError", "load_rules", "subject_of"]
+__all__ = ["AnswerStore", "Policy", "Verdict"]
+
+READING_KINDS = frozenset({"read", "search", "think"})
+Describe: TypeAlias = Callable[[PermissionQuestion], AbstractAsyncContextManager[PermissionQuestion]]
+DecidedBy: TypeAlias = Literal["rule", "remembered", "question", "default", "user", "nobody"]
 
 
-_PLAIN = re.compile(r"[\w@%+=:,./-]+( [\w@%+=:,./-]+)*")
+@dataclass(frozen=True)
+class Verdict:
+    """How one question, or one request of the agent, was decided.
+
+    `by` is who decided: a `rule`, a `remembered` answer, an earlier `question` that was allowed, the `default` (a read
+    inside the session's directories), the `user`, or `nobody`, where nobody could be asked. `option` is the answer.
+    """
+
+    question: PermissionQuestion
+    is_allowed: bool
+    by: DecidedBy
+    rule: Rule | None = None
+    option: PermissionOption | None = None
 
 
-class RulesFileError(AccordError):
-    """A rules file that cannot be used; says where and what was expected. Nothing of it holds."""
+class AnswerStore(Protocol):
+    """Where answers that hold on are kept beyond the process."""
 
-    def __init__(self, message: str, *, path: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.path = path
-        self.line = line
+    def load(self, session: ClientSession) -> list[RememberedAnswer]:
+        """The answers that hold in a session."""
+
+    def add(self, session: ClientSession, answer: RememberedAnswer) -> None:
+        """Keep one more."""
 
 
 class Policy:
     """Answers by rules; asks `ask` where they say so, and denies where nobody can be asked.
 
     `rules` are texts (`"allow read"`, `"deny execute:rm *"`) or `Rule`s; a `file` of such lines comes before them. What
-    the user allows or rejects "always" becomes a rule for the session, or in the file with `remember="file"`.
+    the user answers with "always" is remembered for exactly that, in this session (`remember="session"`), never, or in
+    an `AnswerStore`. It speaks only where no rule allows or denies.
+
+    Where a rule allows, the agent gets the least of its options that does; with `prefer_lasting` the one that holds on.
+
+    `on_verdict` hears how each question and each request was decided, `on_unasked` of each call that a rule denies
+    and that the agent completed without having been allowed to.
     """
 
     def __init__(
@@ -49,158 +84,145 @@ class Policy:
         ask: PermissionCallback | None = None,
         file: str | os.PathLike[str] | None = None,
         default: Effect = "ask",
-        remember: Literal["session", "file", "never"] = "session",
-        on_decision: Callable[[PermissionQuestion, Effect, Rule | None], Any] | None = None,
+        remember: Literal["session", "never"] | AnswerStore = "session",
+        prefer_lasting: bool = False,
+        on_verdict: Callable[[Verdict], Any] | None = None,
+        on_unasked: Callable[[ToolCall, Rule], Any] | None = None,
     ) -> None:
-        self._path = None if file is None else Path(file)
-        self._rules = [rule if isinstance(rule, Rule) else parse_rule(rule) for rule in rules]
-        self._from_file = [] if self._path is None or not self._path.exists() else load_rules(self._path)
+        own = [rule if isinstance(rule, Rule) else parse_rule(rule) for rule in rules]
+        self.rules: tuple[Rule, ...] = (*([] if file is None else load_rules(file)), *own)
+        """The rules, in order."""
         self._ask = ask
         self._default: Effect = default
         self._remember = remember
-        self._on_decision = on_decision
-        self._chosen: dict[str, list[Rule]] = {}
+        self._prefer_lasting = prefer_lasting
+        self._on_verdict = on_verdict
+        self._on_unasked = on_unasked
+        self._consents: WeakKeyDictionary[ClientSession, SessionConsent] = WeakKeyDictionary()
         self.denied_unasked = 0
-        """How many questions were denied because nobody could be asked."""
-        self._writing = asyncio.Lock()
+        """How many questions and requests were denied because nobody could be asked."""
+        self.refused_requests = 0
+        """How many requests for a file or a terminal a rule refused."""
+        self.completed_unasked = 0
+        """How many calls that a rule denies the agent completed without having been allowed to."""
 
-    @property
-    def rules(self) -> list[Rule]:
-        """The rules that hold for every session, in order."""
-        return [*self._from_file, *self._rules]
+    def consent(self, session: ClientSession) -> SessionConsent:
+        """What was said and allowed in a session."""
+        found = self._consents.get(session)
+        if found is None:
+            answers = [] if isinstance(self._remember, str) else self._remember.load(session)
+            resolver = SubjectResolver(session.roots[0], session.roots[1:])
+            found = SessionConsent(session, resolver, list(answers), self._completed)
+            self._consents[session] = found
+        return found
+
+    # --- questions
 
     async def __call__(self, question: PermissionQuestion) -> PermissionAnswer:
-        """The answer to one question."""
-        subject = subject_of(question)
-        chosen = self._chosen.get(question.session.id, [])
-        effect, rule = decide([*chosen, *self.rules], subject, self._default)
-        if self._on_decision is not None:
-            self._on_decision(question, effect, rule)
-        if effect == "allow":
-            return question.allow()
-        if effect == "deny":
-            return question.reject()
-        if self._ask is None:
-            self.denied_unasked += 1
-            return question.reject()
-        answer: PermissionAnswer = await called(self._ask, question)
-        await self._note(question, subject, answer)
+        """The answer to one question of the agent."""
+        consent = self.consent(question.session)
+        subject, decision = await asyncio.to_thread(self._decide, consent, question)
+        effect = decision.effect
+        if effect == "allow" and question.session.running_turn is None and set(subject.kinds) - READING_KINDS:
+            # Outside a turn the user expects nothing to be done.
+            effect = "ask"
+        answer: PermissionAnswer
+        if effect == "ask":
+            answer, by = await self._asked(consent, question, subject)
+        else:
+            answer = self._allowing(question) if effect == "allow" else question.reject()
+            by = "remembered" if decision.answer is not None else "rule"
+        option = chosen_option(question, answer)
+        is_allowed = option is not None and option.consent == "allow"
+        if is_allowed:
+            consent.grant(question, subject)
+        self._tell(Verdict(question, is_allowed, by, decision.rule if by == "rule" else None, option))
         return answer
 
-    async def _note(self, question: PermissionQuestion, subject: Subject, answer: PermissionAnswer) -> None:
-        option = answer if isinstance(answer, PermissionOption) else _offered(question, answer)
-        if option is None or self._remember == "never" or not option.kind.endswith("_always"):
+    def _allowing(self, question: PermissionQuestion) -> PermissionOption | None:
+        lasting = question.option("allow_always") if self._prefer_lasting else None
+        return lasting or question.allow()
+
+    def _decide(self, consent: SessionConsent, question: PermissionQuestion) -> tuple[Subject, Decision]:
+        subject = consent.subject_of(question) if question.subject is None else question.subject
+        return subject, judge(consent.rules(self.rules), subject, tuple(consent.answers), self._default)
+
+    async def _asked(
+        self, consent: SessionConsent, question: PermissionQuestion, subject: Subject
+    ) -> tuple[PermissionAnswer, DecidedBy]:
+        if self._ask is None:
+            self.denied_unasked += 1
+            return question.reject(), "nobody"
+        answer: PermissionAnswer = await called(self._ask, replace(question, subject=subject))
+        self._note(consent, question, subject, answer)
+        return answer, "user"
+
+    def _note(
+        self, consent: SessionConsent, question: PermissionQuestion, subject: Subject, answer: PermissionAnswer
+    ) -> None:
+        """Remember what was answered with "always": exactly what was shown, unless the user chose more."""
+        option = chosen_option(question, answer)
+        if option is None or option.consent == "unknown" or not option.is_lasting or self._remember == "never":
             return
-        rule = rule_for(subject, "allow" if option.kind.startswith("allow") else "deny")
-        if self._remember == "file" and self._path is not None and _is_one_line(rule):
-            async with self._writing:
-                await asyncio.to_thread(_append, self._path, rule)
-            self._from_file.append(rule)
+        effect: Literal["allow", "deny"] = "allow" if option.consent == "allow" else "deny"
+        if isinstance(answer, WiderAnswer):
+            remembered = answer.remembered
+        elif subject.targets is None:
+            # The agent did not say what it is about, so there is nothing that could hold on.
+            return
         else:
-            self._chosen.setdefault(question.session.id, []).insert(0, rule)
+            remembered = RememberedAnswer(effect, "exact", subject.targets)
+        consent.answers.insert(0, remembered)
+        if not isinstance(self._remember, str):
+            self._remember.add(consent.session, remembered)
 
+    # --- requests that touch this machine
 
-def rule_for(subject: Subject, effect: Effect) -> Rule:
-    """The rule that "always" means: this very command, or every call of the kind."""
-    if subject.kind == "execute" and subject.command is not None:
-        # Words that a pattern would read otherwise are remembered as they are, and never written down.
-        return Rule(effect, "execute", subject.command, exact=not _PLAIN.fullmatch(subject.command))
-    return Rule(effect, subject.kind)
+    async def permits(
+        self, question: PermissionQuestion, subject: Subject, describe: Describe = contextlib.nullcontext
+    ) -> bool:
+        """Whether this client may do what the agent requests: `question` says what, with options of our own.
 
+        `describe` adds what only somebody who is asked needs to see.
+        """
+        consent = self.consent(question.session)
+        decision = await asyncio.to_thread(self._judge_request, consent, subject)
+        is_reading = set(subject.kinds) <= READING_KINDS
+        in_turn = question.session.running_turn is not None
+        by: DecidedBy
+        rule = decision.rule if decision.effect == "deny" else None
+        if decision.effect == "deny":
+            by, is_allowed = ("rule" if decision.rule is not None else "remembered"), False
+            self.refused_requests += decision.rule is not None
+        elif decision.effect == "allow" and (in_turn or is_reading):
+            by = "rule" if decision.rule is not None else "remembered" if decision.answer is not None else "default"
+            rule, is_allowed = decision.rule, True
+        elif consent.is_granted(subject):
+            by, is_allowed = "question", True
+        elif is_reading and decision.rule is None:
+            by, is_allowed = "default", True
+        else:
+            async with describe(question) as described:
+                answer, by = await self._asked(consent, described, subject)
+            option = chosen_option(question, answer)
+            is_allowed = option is not None and option.consent == "allow"
+        self._tell(Verdict(question, is_allowed, by, rule))
+        return is_allowed
 
-def _offered(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionOption | None:
-    if isinstance(answer, bool):
-        return question.allow() if answer else question.reject()
-    return next((option for option in question.options if option.id == answer), None)
+    def _judge_request(self, consent: SessionConsent, subject: Subject) -> Decision:
+        return judge(consent.rules(self.rules), subject, tuple(consent.answers), self._default)
 
+    # --- what was done all the same
 
-def subject_of(question: PermissionQuestion) -> Subject:
-    """What the rules are asked: kind, files and command, from all that the agent said about it."""
-    tool, roots = question.tool, tuple(question.session.roots)
-    if question.command is not None:
-        return Subject("execute", (), question.command.command, roots)
-    if tool is None:
-        return Subject(roots=roots)
-    paths = dict.fromkeys(location.path for location in tool.locations)
-    for item in tool.content:
-        if isinstance(item, Diff):
-            for change in item.changes:
-                paths.update(dict.fromkeys(path for path in (change.path, change.old_path) if path))
-    return Subject(
-        tool.kind, tuple(os.path.normpath(path) for path in paths), _command(tool.raw_input, tool.title), roots
-    )
+    def _completed(self, consent: SessionConsent, call: ToolCall) -> None:
+        if not any(rule.effect == "deny" for rule in self.rules):
+            return
+        decision = judge(consent.rules(self.rules), consent.subject_of_call(call))
+        if decision.effect == "deny" and decision.rule is not None:
+            self.completed_unasked += 1
+            if self._on_unasked is not None:
+                self._on_unasked(call, decision.rule)
 
-
-def _command(raw_input: Any, title: str | None) -> str | None:
-    """The command of a tool call: agents put it under different names, some only into the title."""
-    if isinstance(raw_input, dict):
-        for key in ("command", "cmd", "script"):
-            value = raw_input.get(key)
-            if isinstance(value, str):
-                return value
-            if isinstance(value, list) and all(isinstance(word, str) for word in value):
-                return shlex.join(value)
-    return title
-
-
-def load_rules(path: str | os.PathLike[str]) -> list[Rule]:
-    """The rules of a file: one a line (`#` begins a remark), or a JSON list of such lines.
-
-    Raises:
-        RulesFileError: It cannot be read or understood.
-    """
-    place = Path(path)
-    try:
-        text = place.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RulesFileError(f"the rules file {place} cannot be read: {error}", path=str(place)) from error
-    if text.lstrip().startswith("["):
-        return _from_json(text, place)
-    rules = []
-    for number, line in enumerate(text.splitlines(), 1):
-        rule = line.partition("#")[0].strip()
-        if rule:
-            rules.append(_parsed(rule, place, number))
-    return rules
-
-
-def _from_json(text: str, place: Path) -> list[Rule]:
-    try:
-        lines = json.loads(text)
-    except ValueError as error:
-        raise RulesFileError(f"the rules file {place} is no JSON: {error}", path=str(place)) from error
-    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        raise RulesFileError(f"the rules file {place} must be a list of texts", path=str(place))
-    return [_parsed(line, place, None) for line in lines]
-
-
-def _parsed(text: str, place: Path, line: int | None) -> Rule:
-    try:
-        return parse_rule(text)
-    except RuleError as error:
-        where = f"{place}" if line is None else f"{place}, line {line}"
-        raise RulesFileError(f"{where}: {error}", path=str(place), line=line) from error
-
-
-def _is_one_line(rule: Rule) -> bool:
-    """Whether a line of a file means this very rule: what an agent calls its command must not write other rules."""
-    text = str(rule)
-    if len(text.splitlines()) != 1 or "#" in text:
-        return False
-    try:
-        return parse_rule(text) == rule
-    except RuleError:
-        return False
-
-
-def _append(path: Path, rule: Rule) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before: Sequence[str] = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    if "".join(before).lstrip().startswith("["):
-        lines = [*json.loads("\n".join(before)), str(rule)]
-        content = json.dumps(lines, indent=2) + "\n"
-    else:
-        content = "\n".join([*before, str(rule)]) + "\n"
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_text(content, encoding="utf-8")
-    temporary.replace(path)
+    def _tell(self, verdict: Verdict) -> None:
+        if self._on_verdict is not None:
+            self._on_verdict(verdict)

@@ -5,13 +5,26 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from accord.client.session import ClientSession
-from accord.session.agent_ask import AskPermission, CommandSubject, Elicited, ElicitForm, ElicitUrl, PermissionGiven
+from accord.session.agent_ask import (
+    AskPermission,
+    CommandSubject,
+    Elicited,
+    ElicitForm,
+    ElicitUrl,
+    PermissionGiven,
+    ReadFile,
+    StartTerminal,
+    WriteFile,
+)
+from accord.session.claims import CallClaims
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
+from accord.session.remembered import RememberedAnswer
+from accord.session.rules import Subject
 
 __all__ = [
     "DISMISSED",
@@ -21,13 +34,27 @@ __all__ = [
     "PermissionCallback",
     "PermissionQuestion",
     "UrlQuestion",
+    "WiderAnswer",
     "called",
+    "chosen_option",
 ]
+
+MachineAsk: TypeAlias = ReadFile | WriteFile | StartTerminal
+# A question that names no call is shown with the calls that run; nobody reads more of them than this.
+MAX_OPEN_CALLS = 20
 
 
 @dataclass(frozen=True)
 class PermissionQuestion:
-    """May the agent do this? `tool` is the tool call as the transcript has it, with what the question said about it."""
+    """May the agent do this? Frozen when it was asked: later reports of the call change nothing in it.
+
+    `tool` is the call as it stood then, with what the question said about it. `title` and `description` are the
+    agent's own words, and no fact. `claims` are all paths and commands that were ever said of the call.
+
+    `request` is what the agent wants from this client without having asked: a file to be written or read, a terminal.
+    Then `tool` and `command` describe that, and the options are our own. `open_calls` are the tool calls that run,
+    where the question names none.
+    """
 
     session: ClientSession
     title: str
@@ -36,12 +63,21 @@ class PermissionQuestion:
     command: CommandSubject | None = None
     description: str | None = None
     meta: dict[str, Any] = field(default_factory=dict)
+    claims: CallClaims | None = None
+    request: MachineAsk | None = None
+    open_calls: Sequence[ToolCall] = ()
+    other: dict[str, Any] | None = None
+    subject: Subject | None = None
+    """What it is about, resolved; a `Policy` fills it in before it asks."""
 
     def option(self, *kinds: str) -> PermissionOption | None:
-        """The first option of one of these kinds, the first kind first: `question.option("allow_once")`."""
+        """The first option of one of these kinds, the first kind first: `question.option("allow_once")`.
+
+        An option that cannot be given is none: its name contradicts its kind, or another one has its id too.
+        """
         for kind in kinds:
             for option in self.options:
-                if option.kind == kind:
+                if option.kind == kind and option.can_be_given(self.options):
                     return option
         return None
 
@@ -52,6 +88,15 @@ class PermissionQuestion:
     def reject(self) -> PermissionOption | None:
         """The least that rejects it; None where the agent offers no such answer, and dismissing must do."""
         return self.option("reject_once", "reject_always")
+
+    @property
+    def call_id(self) -> str | None:
+        """The id of the tool call that it is about."""
+        if self.request is not None:
+            return None
+        if self.tool is not None:
+            return self.tool.id
+        return None if self.command is None else self.command.tool_id
 
 
 @dataclass(frozen=True)
@@ -75,19 +120,42 @@ class UrlQuestion:
     meta: dict[str, Any] = field(default_factory=dict)
 
 
-PermissionAnswer: TypeAlias = PermissionOption | str | bool | None
+@dataclass(frozen=True)
+class WiderAnswer:
+    """An option together with what is to be remembered of it: more than what was shown, as the user chose it."""
+
+    option: PermissionOption
+    remembered: RememberedAnswer
+
+
+PermissionAnswer: TypeAlias = PermissionOption | WiderAnswer | str | bool | None
 """An option or its id; True and False for the least that allows or rejects; None to dismiss the question."""
 PermissionCallback: TypeAlias = Callable[[PermissionQuestion], PermissionAnswer | Awaitable[PermissionAnswer]]
 ElicitAnswer: TypeAlias = dict[str, Any] | bool | Literal["cancel"] | None
 ElicitCallback: TypeAlias = Callable[[FormQuestion | UrlQuestion], ElicitAnswer | Awaitable[ElicitAnswer]]
 
 
-def permission_given(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionGiven:
-    """What a callback's answer says; an id that was not offered, and what cannot be said, is a dismissal."""
+def chosen_option(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionOption | None:
+    """The option that a callback's answer means; None for a dismissal.
+
+    An id that was not offered or that two options share, and an option whose name refuses what its kind allows, are
+    dismissals: no answer that can be read as a refusal is sent as a permission.
+    """
     if isinstance(answer, bool):
-        answer = question.allow() if answer else question.reject()
-    chosen = answer.id if isinstance(answer, PermissionOption) else answer
-    return PermissionGiven(next((option.id for option in question.options if option.id == chosen), None))
+        return question.allow() if answer else question.reject()
+    if answer is None or answer is DISMISSED:
+        return None
+    if isinstance(answer, WiderAnswer):
+        answer = answer.option
+    wanted = answer.id if isinstance(answer, PermissionOption) else answer
+    found = [option for option in question.options if option.id == wanted]
+    return found[0] if len(found) == 1 and found[0].can_be_given(question.options) else None
+
+
+def permission_given(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionGiven:
+    """What a callback's answer says on the wire."""
+    option = chosen_option(question, answer)
+    return PermissionGiven(None if option is None else option.id)
 
 
 def elicited(answer: ElicitAnswer) -> Elicited:
@@ -101,8 +169,13 @@ def elicited(answer: ElicitAnswer) -> Elicited:
     return Elicited("cancel" if answer == "cancel" else "decline")
 
 
-def permission_question(session: ClientSession, ask: AskPermission) -> PermissionQuestion:
-    """The question; what it says about a tool call becomes part of the conversation first (v2 rule A72)."""
+def permission_question(
+    session: ClientSession, ask: AskPermission, claims: Callable[[str], CallClaims | None] = lambda _: None
+) -> PermissionQuestion:
+    """The question; what it says about a tool call becomes part of the conversation first (v2 rule A72).
+
+    `claims` gives all that was said of a call so far, by its id.
+    """
     tool: ToolCall | None = None
     if ask.tool is not None:
         session.happen(ask.tool)
@@ -110,9 +183,24 @@ def permission_question(session: ClientSession, ask: AskPermission) -> Permissio
     elif ask.command is not None and ask.command.tool_id is not None:
         tool = session.transcript.tool_calls.get(ask.command.tool_id)
     title = ask.title or (tool.title if tool is not None else None) or (ask.command.command if ask.command else None)
+    unfinished = [call for call in session.transcript.tool_calls.values() if not call.finished] if tool is None else []
     return PermissionQuestion(
-        session, title or "Permission required", ask.options, tool, ask.command, ask.description, ask.meta or {}
+        session,
+        title or "Permission required",
+        tuple(ask.options),
+        None if tool is None else frozen(tool),
+        ask.command,
+        ask.description,
+        ask.meta or {},
+        None if tool is None else claims(tool.id),
+        open_calls=tuple(frozen(call) for call in unfinished[-MAX_OPEN_CALLS:]),
+        other=ask.other,
     )
+
+
+def frozen(call: ToolCall) -> ToolCall:
+    """A copy that later reports do not change: they replace a call's fields, and append to its content alone."""
+    return replace(call, content=list(call.content), locations=list(call.locations))
 
 
 def elicit_question(session: ClientSession | None, ask: ElicitForm | ElicitUrl) -> FormQuestion | UrlQuestion:

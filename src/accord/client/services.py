@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from accord.client.machine_requests import MachineRequests
+from accord.client.policy import Policy
 from accord.client.question import (
     ElicitCallback,
     OpenQuestions,
@@ -51,7 +53,8 @@ class Offer:
 
     `files` is True for the disk inside the session's roots, or a function that gives the `Workspace` of a session
     (with hooks for unsaved buffers). `missing_file` is what reading a file that is not there answers: an empty text,
-    which some agents need to create it, or an error.
+    which some agents need to create it, or an error. A `permission` that is a `Policy` also judges the requests for
+    files and terminals; with any other callback, and with none, they are served inside the session's directories.
     """
 
     files: bool | WorkspaceFactory = True
@@ -88,6 +91,11 @@ class Services:
         self._terminals = ClientTerminals(self._place, session.happen, pty=offer.pty)
         self._questions = OpenQuestions()
         session.on_cancel = self._questions.cancel
+        policy = offer.permission if isinstance(offer.permission, Policy) else None
+        self._requests = MachineRequests(session, policy, self._questions, self._place)
+        self._consent = None if policy is None else policy.consent(session)
+        if self._consent is not None:
+            session.listen(self._consent.hear)
 
     async def serve(self, ask: Any) -> Any:
         """The answer to what the agent asks.
@@ -115,19 +123,22 @@ class Services:
 
     async def _read_file(self, ask: ReadFile) -> FileRead:
         self._need(self._offer.files, "fs/read_text_file")
-        return FileRead(await self._place().read_text(ask.path, ask.line, ask.limit))
+        allowed = await self._requests.check(ask)
+        return FileRead(await self._place().read_text(ask.path, ask.line, ask.limit, expected=allowed))
 
     async def _write_file(self, ask: WriteFile) -> Done:
         self._need(self._offer.files, "fs/write_text_file")
-        await self._place().write_text(ask.path, ask.content)
+        allowed = await self._requests.check(ask)
+        await self._place().write_text(ask.path, ask.content, expected=allowed)
         return Done()
 
     async def _start_terminal(self, ask: StartTerminal) -> Any:
         self._need(self._offer.terminals, "terminal/create")
-        return await self._terminals.start(ask)
+        return await self._terminals.start(ask, await self._requests.check(ask))
 
     async def _permission(self, ask: AskPermission) -> PermissionGiven:
-        question = permission_question(self._session, ask)
+        claims = (lambda _: None) if self._consent is None else self._consent.claims
+        question = permission_question(self._session, ask, claims)
         if self._offer.permission is None or not question.options or self._session.is_cancelling:
             return PermissionGiven(None)
         with self._session.asked():

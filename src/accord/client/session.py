@@ -75,6 +75,8 @@ class ClientSession:
         self, line: Line, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any], deadlines: Deadlines
     ) -> None:
         self.id = session_id
+        self.key = secrets.token_hex(16)
+        """A random name of ours. Agents choose session ids and may use one again; nothing of theirs chooses this."""
         self.cwd = cwd
         self.roots = (cwd, *roots)
         self.servers = list(servers)
@@ -92,6 +94,8 @@ class ClientSession:
         self._idle: dict[PromptTurn, StateChanged] = {}
         self._inserted: set[PromptTurn] = set()
         self._cancelled: PromptTurn | None = None
+        self._stopped: set[PromptTurn] = set()
+        """The turns that were running or waiting when the user stopped the session's work."""
         self._echo = ""
         self._listeners: list[Callable[[Event], Any]] = []
         self.on_cancel: Callable[[], None] = lambda: None
@@ -107,6 +111,16 @@ class ClientSession:
         Never where states tell the end: there only the agent knows which question belongs to the cancelled work.
         """
         return self._cancelled is not None and self._cancelled in self._turns
+
+    @property
+    def has_turn(self) -> bool:
+        """Whether a prompt was sent whose turn is not over, also one that was cancelled."""
+        return any(not turn.is_over for turn in self._turns)
+
+    @property
+    def running_turn(self) -> PromptTurn | None:
+        """The turn that the agent works on. None before a prompt, during a load, after a cancel and after the end."""
+        return next((turn for turn in self._turns if not turn.is_over and turn not in self._stopped), None)
 
     # --- prompts
 
@@ -211,6 +225,7 @@ class ClientSession:
             turn.end("cancelled")
         if self._turns and self._line.dialect.rule == "end":
             self._cancelled = self._turns[0]
+        self._stopped = set(self._turns)
         self.on_cancel()
         await self._line.cancel(Cancel(self.id))
         self.transcript.mark_cancelled()

@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import shlex
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TypeAlias
 
 from accord.errors import ResourceNotFound
@@ -54,8 +55,8 @@ class ClientTerminals:
         """The ids of those that run."""
         return [id_ for id_, command in self._commands.items() if command.exit is None]
 
-    async def start(self, ask: StartTerminal) -> TerminalStarted:
-        """Run a command; answers at once."""
+    async def start(self, ask: StartTerminal, expected: Path | None = None) -> TerminalStarted:
+        """Run a command; answers at once. `expected` is the real path of the directory that was allowed."""
         terminal_id = f"terminal-{secrets.token_hex(8)}"
         workspace = self._workspace()
         cwd = ask.cwd or str(workspace.roots[0])
@@ -64,6 +65,7 @@ class ClientTerminals:
             [ask.command, *ask.args],
             cwd=cwd,
             within=workspace,
+            expected=expected,
             env=dict(ask.env),
             output_byte_limit=_at_most(MAX_OUTPUT_BYTES, ask.output_byte_limit),
             pty=self._pty,

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from accord.coder.model import Message, Reply, ToolResult, ToolResults, UserMessage, estimated_tokens
+from accord.session.remembered import RememberedAnswer
 
 __all__ = ["Memory", "remembered"]
 
@@ -21,10 +22,11 @@ SHORT_RESULT = 400
 
 
 class Memory(msgspec.Struct, omit_defaults=True):
-    """The messages, what the user allowed for the whole session, and what it took so far."""
+    """The messages, what the user allowed, and what it took so far."""
 
     messages: list[UserMessage | Reply | ToolResults] = []
-    allowed: list[str] = []
+    answers: list[RememberedAnswer] = []
+    """What the user allowed for the whole session. Earlier versions kept `allowed`, which is not taken over."""
     counted_tokens: int = 0
     """What a provider counted, for the first `counted` messages with all that was sent beside them."""
     counted: int = 0

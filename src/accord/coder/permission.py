@@ -1,28 +1,32 @@
 """Whether a tool call may go on: by the rules, by what the user allowed before, or by asking.
 
-The first rule that matches counts, and what a rule denies is never asked. Reading is allowed unless a rule or the
-session's own setting says otherwise; everything else is asked.
+The decision is that of `accord.session.rules`, over the same resolved subject that clients judge. Reading is allowed
+unless a rule or the session's own setting says otherwise; everything else is asked.
 """
 
 from __future__ import annotations
 
-import shlex
+import asyncio
 from collections.abc import Sequence
 
 from accord.agent import Tool, Turn
 from accord.coder.memory import Memory
 from accord.coder.settings import AUTO_APPROVE_READS
+from accord.session.claims import CallClaims, CommandClaim, PathClaim
 from accord.session.option import PermissionOption
-from accord.session.rules import Effect, Rule, Subject, decide
+from accord.session.remembered import InputTarget, RememberedAnswer
+from accord.session.rules import Access, Effect, Rule, Subject, judge
+from accord.workspace.subject import SubjectResolver, resolve_rules
 
 __all__ = ["Gate", "NotAllowed"]
 
 READING = frozenset({"read", "search"})
 OPTIONS = (
     PermissionOption("allow", "Allow once", "allow_once"),
-    PermissionOption("allow-always", "Always allow in this session", "allow_always"),
+    PermissionOption("allow-always", "Always allow exactly this in this session", "allow_always"),
     PermissionOption("reject", "Reject", "reject_once"),
 )
+ALWAYS_THIS_TOOL = "allow-tool"
 
 
 class NotAllowed(Exception):
@@ -40,36 +44,60 @@ class Gate:
         self._turn = turn
         self._rules = rules
         self._memory = memory
+        self._resolver = SubjectResolver(turn.session.roots[0], turn.session.roots[1:])
 
-    async def permit(self, call: Tool, *, command: Sequence[str] | None = None, key: str | None = None) -> None:
+    async def permit(
+        self,
+        call: Tool,
+        *,
+        command: Sequence[str] | None = None,
+        directory: str | None = None,
+        tool: str | None = None,
+    ) -> None:
         """Return if the call, which shows what it is about to do, may go on.
 
-        `key` is what "always" is about: the kind of the call unless given, and this very command for commands.
+        `tool` names a tool of a server: one that the user may also allow with whatever input.
 
         Raises:
             NotAllowed: It may not.
         """
-        line = None if command is None else shlex.join(command)
-        paths = tuple(location.path for location in call.locations)
-        effect, rule = decide(
-            self._rules, Subject(call.kind, paths, line, self._turn.session.roots), self._default(call.kind)
-        )
-        # The words themselves, not a rule made of them: a star among them would stand for other words.
-        key = key or (call.kind if line is None else f"{call.kind} {line}")
-        if effect == "deny":
-            raise NotAllowed(f"A rule forbids it: {rule}", by_rule=True)
-        if effect == "allow" or key in self._memory.allowed:
+        subject = await asyncio.to_thread(self._subject, call, command, directory, tool)
+        rules = await asyncio.to_thread(resolve_rules, self._rules, self._resolver.roots)
+        decision = judge(rules, subject, self._memory.answers, self._default(call.kind))
+        if decision.effect == "deny":
+            raise NotAllowed(f"A rule forbids it: {decision.rule}", by_rule=True)
+        if decision.effect == "allow":
             await call.update(status="in_progress")
             return
-        permission = await self._turn.ask(call, options=OPTIONS, command=command)
+        permission = await self._turn.ask(call, options=_options(tool), command=command, directory=directory)
         if not permission:
             raise NotAllowed("The user did not allow it")
-        if permission.always:
-            self._memory.allowed.append(key)
+        if permission.option_id == ALWAYS_THIS_TOOL and tool is not None:
+            self._memory.answers.append(RememberedAnswer("allow", targets=(InputTarget(call.kind, tool),)))
+        elif permission.always and subject.targets is not None:
+            self._memory.answers.append(RememberedAnswer("allow", targets=subject.targets))
 
     def may_read(self, path: str) -> bool:
         """Whether a file may be looked at among others: what must not be read is not found either."""
-        return decide(self._rules, Subject("read", (path,), None, self._turn.session.roots), "allow")[0] != "deny"
+        subject = self._resolver.of_call(CallClaims("read", (PathClaim("read", path),)))
+        rules = resolve_rules(self._rules, self._resolver.roots)
+        return judge(rules, subject, default="allow").effect != "deny"
+
+    def _subject(self, call: Tool, command: Sequence[str] | None, directory: str | None, tool: str | None) -> Subject:
+        if tool is not None:
+            target = InputTarget(call.kind, tool)
+            return Subject((Access(call.kind, target=target),), self._resolver.roots)
+        paths = tuple(PathClaim(call.kind, location.path) for location in call.locations)
+        claim = None if command is None else CommandClaim(tuple(command), None, directory)
+        return self._resolver.of_call(CallClaims(call.kind, paths), claim)
 
     def _default(self, kind: str) -> Effect:
         return "allow" if kind in READING and self._turn.option(AUTO_APPROVE_READS) else "ask"
+
+
+def _options(tool: str | None) -> Sequence[PermissionOption]:
+    if tool is None:
+        return OPTIONS
+    once, _, reject = OPTIONS
+    name = f"Always allow {tool} in this session, whatever its input"
+    return (once, PermissionOption(ALWAYS_THIS_TOOL, name, "allow_always"), reject)

@@ -1,39 +1,31 @@
-"""Knows the three permission policies of a config: `auto-approve`, `prompt` and `deny`, and which option each takes."""
+"""The three permission policies of a config, as rules that come after all others: `auto-approve`, `prompt`, `deny`."""
 
 from __future__ import annotations
 
-from accord.client.question import PermissionAnswer, PermissionCallback, PermissionQuestion, called
+from typing import Any
+
+from accord.client.policy import Policy
+from accord.client.question import PermissionCallback
 from accord.config.acp_json import PermissionPolicy
+from accord.session.rules import Rule
 
-__all__ = ["permission_for"]
+__all__ = ["permission_for", "rules_for"]
+
+_RULES: dict[PermissionPolicy | None, tuple[Rule, ...]] = {
+    "auto-approve": (Rule("allow", "all"),),
+    "deny": (Rule("deny", "all"),),
+}
 
 
-def permission_for(policy: PermissionPolicy | None, ask: PermissionCallback | None = None) -> PermissionCallback:
-    """The callback for `accord.connect(permission=...)`.
+def rules_for(policy: PermissionPolicy | None) -> tuple[Rule, ...]:
+    """What a policy says where no other rule does; nothing for `prompt`, which asks."""
+    return _RULES.get(policy, ())
 
-    `auto-approve` takes the first option that allows always, else one that allows once, else the first of all; `deny`
-    the first that rejects once, else one that rejects always, else it dismisses the question. `prompt`, which is meant
-    where no policy is named, asks `ask`; nobody to ask, or no answer, is a `deny`.
+
+def permission_for(policy: PermissionPolicy | None, ask: PermissionCallback | None = None, **options: Any) -> Policy:
+    """The policy for `accord.connect(permission=...)`; `options` are further ones of `Policy`.
+
+    `auto-approve` allows everything, with an option that holds on where the agent offers one; `deny` denies it.
+    `prompt`, which is meant where no policy is named, asks `ask`; where that is None the answer is no.
     """
-    if policy == "auto-approve":
-        return _approve
-    if policy == "deny" or ask is None:
-        return _deny
-    return _Prompt(ask)
-
-
-def _approve(question: PermissionQuestion) -> PermissionAnswer:
-    return question.option("allow_always", "allow_once") or next(iter(question.options), None)
-
-
-def _deny(question: PermissionQuestion) -> PermissionAnswer:
-    return question.option("reject_once", "reject_always")
-
-
-class _Prompt:
-    def __init__(self, ask: PermissionCallback) -> None:
-        self._ask = ask
-
-    async def __call__(self, question: PermissionQuestion) -> PermissionAnswer:
-        answer: PermissionAnswer = await called(self._ask, question)
-        return _deny(question) if answer is None else answer
+    return Policy(rules_for(policy), ask=ask, prefer_lasting=policy == "auto-approve", **options)

@@ -9,7 +9,7 @@ import re
 
 from accord.session.tool import FileChange
 
-__all__ = ["operation_of", "read_patch", "write_patch"]
+__all__ = ["operation_of", "patch_paths", "read_patch", "write_patch"]
 
 NOWHERE = "/dev/null"
 NO_NEWLINE = "\\ No newline at end of file\n"
@@ -121,11 +121,16 @@ def _quoted(path: str) -> str:
 
 def _bare(path: str) -> str:
     """A path as it is, from a `---` or `+++` line: unquoted, and without the prefix that some agents leave in."""
+    path = _unquoted(path)
+    return path[1:] if re.match(r"[ab]/", path) else path
+
+
+def _unquoted(path: str) -> str:
     path = path.rstrip("\t\r")
     if len(path) > 1 and path[0] == path[-1] == '"':
         data = re.sub(rb"\\([0-7]{3}|.)", _unescaped, path[1:-1].encode("utf-8", "surrogatepass"))
         path = data.decode("utf-8", "replace")
-    return path[1:] if re.match(r"[ab]/", path) else path
+    return path
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
@@ -150,6 +155,36 @@ def read_patch(text: str) -> dict[str, tuple[str | None, str | None]]:
             path = before if after == NOWHERE else after
             found[path] = (None if before == NOWHERE else old, None if after == NOWHERE else new)
     return found
+
+
+_HEADER = re.compile(r"^(?:---|\+\+\+|rename from|rename to|copy from|copy to) (.*)$", re.MULTILINE)
+
+
+def patch_paths(text: str) -> list[str] | None:
+    """Every path that a patch names, `/dev/null` left out; None where a section does not say which files it changes.
+
+    A removed line that looks like a header is taken for one: a path too many is asked about, a missing one is not.
+    """
+    sections = re.split(r"^diff --git ", text, flags=re.MULTILINE)
+    if len(sections) == 1 and not _HEADER.search(text):
+        return None
+    found: dict[str, None] = {}
+    for number, section in enumerate(sections):
+        named = [path for match in _HEADER.findall(section) for path in _meanings(match)]
+        if not named and number:
+            # A change of mode, an empty file or a binary one has its paths in the first line alone.
+            words = section.partition("\n")[0].split(" ")
+            if len(words) != 2:  # noqa: PLR2004 - the old path and the new one
+                return None
+            named = [path for word in words for path in _meanings(word)]
+        found.update(dict.fromkeys(path for path in named if path != NOWHERE))
+    return list(found)
+
+
+def _meanings(header: str) -> list[str]:
+    """What a path in a header can mean: with a prefix of Git's before it, the path behind it, relative or absolute."""
+    path = _bare(header)
+    return [path, path[1:]] if path.startswith("/") and _unquoted(header) != path else [path]
 
 
 def _read_hunks(hunks: list[str]) -> tuple[str, str]:

@@ -1,11 +1,14 @@
 """What a user can choose: config options, modes, slash commands, and the answers to a permission question."""
 
+import re
+import unicodedata
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from accord.protocol.model import Unknown
 from accord.session.content import Part
 
-__all__ = ["Choice", "Command", "ConfigOption", "Group", "PermissionOption", "Select", "Toggle"]
+__all__ = ["Choice", "Command", "ConfigOption", "Consent", "Group", "PermissionOption", "Select", "Toggle", "means_no"]
 
 
 class Choice(Part):
@@ -70,6 +73,37 @@ class Command(Part):
     payload: dict[str, Any] | None = None
 
 
+Consent: TypeAlias = Literal["allow", "reject", "unknown"]
+
+_NO = frozenset(
+    {"no", "n", "nope", "nah", "nein", "non", "never", "not", "dont", "donot", "cancel", "abort", "dismiss"}
+)
+_NO |= {
+    "reject",
+    "rejected",
+    "deny",
+    "denied",
+    "decline",
+    "declined",
+    "refuse",
+    "refused",
+    "disallow",
+    "forbid",
+    "block",
+}
+_NOT_TO_BE_ASKED = frozenset({"never", "not", "dont", "donot"})
+_WORDS = re.compile(r"[^\W\d_]+")
+
+
+def means_no(text: str) -> bool:
+    """Whether a text begins with a word that everybody reads as a refusal; "don't ask again" is none."""
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("\u2019", "")
+    words = _WORDS.findall(folded[:200].replace("do not", "donot"))
+    if not words or words[0] not in _NO:
+        return False
+    return not (words[0] in _NOT_TO_BE_ASKED and "ask" in words[1:3])
+
+
 class PermissionOption(Part):
     """One answer to a permission question; `kind` is a hint, what counts is the id."""
 
@@ -77,3 +111,22 @@ class PermissionOption(Part):
     name: str
     kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"] | str
     meta: dict[str, Any] | None = None
+
+    @property
+    def consent(self) -> Consent:
+        """What it says to the agent. A kind that allows under a name that refuses is neither."""
+        if self.kind in {"reject_once", "reject_always"}:
+            return "reject"
+        if self.kind in {"allow_once", "allow_always"} and not means_no(self.name):
+            return "allow"
+        return "unknown"
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether it is meant to hold on."""
+        return self.kind in {"allow_always", "reject_always"}
+
+    def can_be_given(self, options: Sequence["PermissionOption"]) -> bool:
+        """Whether its id can be sent: no other option shares it, and no refusal is sent as anything else."""
+        is_alone = sum(option.id == self.id for option in options) == 1
+        return is_alone and (self.kind in {"reject_once", "reject_always"} or not means_no(self.name))

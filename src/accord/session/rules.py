@@ -1,32 +1,50 @@
-"""Permission rules: what may be done without asking, what must be asked, what is refused; the first match wins.
+"""Permission rules and the one decision over them: may this be done without asking, must it be asked, is it refused?
 
 A rule is written `effect kind:pattern`. The kind is that of the tool call (`read`, `edit`, `execute`, ...) or `all`.
 The pattern is a path glob for kinds that touch files, and a command pattern for `execute`: `edit:src/**`,
-`execute:git *`.
+`execute:git *`. Path globs are matched against the path relative to the session's directories, and against the whole
+path if the pattern is absolute. A command pattern is matched word by word: `*` at the end stands for any further
+words, inside a word for any characters in it.
 
-Path globs are matched against the path relative to the session's roots, and against the whole path if the pattern is
-absolute: `*` and `?` stay inside one name, `**` spans folders. A command pattern is matched word by word against the
-command's words: `*` at the end stands for any further words, inside a word for any characters in it. A rule with a
-pattern matches only if there is something to match, and a call that touches several files only if all of them match.
+What is judged is a `Subject`: the accesses that a call makes, resolved by `accord.workspace.subject`. The order:
+
+1. Explicit rules (of the line, a file, a `Policy`, the config), in their order; the first that matches counts.
+2. Where that is `ask`, or nothing matched: what the user answered with "always" (`accord.session.remembered`).
+3. Where that is silent too: the default, which is to ask.
+
+One access that is denied denies the call, and a call is allowed only if each of its accesses is. An access whose path
+or command is not known, or not understood, matches every pattern that refuses or asks, and none that allows.
 """
 
-import re
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import PurePath
-from shlex import split
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["Effect", "Rule", "RuleError", "Subject", "decide", "parse_rule"]
+from accord.session.pattern import matches_path, matches_word
+from accord.session.remembered import RememberedAnswer, Target
+from accord.session.shell_line import SimpleCommand, program_names
+
+__all__ = [
+    "Access",
+    "Decision",
+    "Effect",
+    "Glob",
+    "Rule",
+    "RuleError",
+    "Subject",
+    "judge",
+    "parse_rule",
+    "wider_answers",
+]
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
 EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
 KINDS = frozenset(
     {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other", "all"}
 )
-# A line that a shell would take apart: its first word says nothing about the rest.
-_SHELL = re.compile(r"[;&|<>`\n]|\$\(")
+MAX_PATTERN_CHARACTERS = 4096
 
 
 class RuleError(ValueError):
@@ -34,26 +52,89 @@ class RuleError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Glob:
+    """A path pattern below a folder whose links are resolved; no character of the folder is a wildcard."""
+
+    folder: str
+    pattern: str
+
+    def matches(self, path: str) -> bool:
+        """Whether a whole path is one of those that it means."""
+        if not self.pattern:
+            return path == self.folder
+        before = self.folder.rstrip("/") + "/"
+        return path.startswith(before) and matches_path(self.pattern, path[len(before) :])
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule; `pattern` None matches every call of the kind, an `exact` one the very command and nothing else."""
+    """One rule; `pattern` None matches every access of the kind.
+
+    `globs` are where the pattern leads once links are followed; `accord.workspace.subject` fills them in.
+    """
 
     effect: Effect
     kind: str = "all"
     pattern: str | None = None
-    exact: bool = False
+    globs: tuple[Glob, ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.effect} {self.kind}" if self.pattern is None else f"{self.effect} {self.kind}:{self.pattern}"
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """What a rule is asked about: a tool call's kind, the files it touches, the command it runs; and the roots."""
+class Access:
+    """One thing that a call does: touches a path, runs a simple command, or does something that is not known.
 
-    kind: str = "other"
-    paths: tuple[str, ...] = ()
-    command: str | None = None
+    `path` is absolute with its links resolved; `spelled` the same without following them. `is_understood` is False
+    for a command of which more may run than could be read. A `transparent` one is a shell around others that are
+    judged themselves, and needs no permission of its own. `mentioned` are paths that the call names beside its
+    command. `target` is what a remembered answer would name.
+    """
+
+    kind: str
+    path: str | None = None
+    spelled: str | None = None
+    command: SimpleCommand | None = None
+    is_understood: bool = True
+    transparent: bool = False
+    mentioned: tuple[str, ...] = ()
+    target: Target | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is anything that a pattern can be held against."""
+        return self.path is not None or (self.command is not None and self.is_understood)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is judged: all accesses of one call, and the session's directories with their links resolved."""
+
+    accesses: tuple[Access, ...]
     roots: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its accesses, each once."""
+        return tuple(dict.fromkeys(access.kind for access in self.accesses))
+
+    @property
+    def targets(self) -> tuple[Target, ...] | None:
+        """What exactly it is about; None where that is not known for each access."""
+        found = [access.target for access in self.accesses if not access.transparent]
+        known = tuple(dict.fromkeys(target for target in found if target is not None))
+        return None if not known or any(target is None for target in found) else known
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What holds for a subject, and why: the rule or the remembered answer; both None for the default."""
+
+    effect: Effect
+    rule: Rule | None = None
+    answer: RememberedAnswer | None = None
+    access: Access | None = None
 
 
 def parse_rule(text: str, effect: Effect | None = None) -> Rule:
@@ -62,6 +143,8 @@ def parse_rule(text: str, effect: Effect | None = None) -> Rule:
     Raises:
         RuleError: It is none.
     """
+    if not text.isprintable():
+        raise RuleError(f"{text!r}: a rule is one line without control characters")
     rest = text.strip()
     if effect is None:
         word, _, rest = rest.partition(" ")
@@ -74,85 +157,119 @@ def parse_rule(text: str, effect: Effect | None = None) -> Rule:
         raise RuleError(f"{text!r}: {kind!r} is no kind of tool call; one of {', '.join(sorted(KINDS))}")
     if colon and not pattern:
         raise RuleError(f"{text!r}: a pattern must follow the colon")
+    if len(pattern) > MAX_PATTERN_CHARACTERS:
+        raise RuleError(f"a pattern has at most {MAX_PATTERN_CHARACTERS} characters")
     return Rule(effect, kind, pattern if colon else None)
 
 
-def decide(rules: Iterable[Rule], subject: Subject, default: Effect = "ask") -> tuple[Effect, Rule | None]:
-    """What the first rule that matches says, and which it was."""
-    for rule in rules:
-        if _matches(rule, subject):
-            return rule.effect, rule
-    return default, None
+def wider_answers(subject: Subject, effect: Literal["allow", "deny"] = "allow") -> tuple[RememberedAnswer, ...]:
+    """What "always" could mean beyond exactly this, from the narrowest on; for a user to choose from."""
+    accesses = [access for access in subject.accesses if not access.transparent]
+    kinds = {access.kind for access in accesses}
+    if len(kinds) != 1 or not accesses:
+        return ()
+    (kind,) = kinds
+    if kind == "execute":
+        known = all(access.command is not None and access.is_understood for access in accesses)
+        programs = {
+            access.command.words[0] for access in accesses if access.command is not None and access.command.words
+        }
+        return (RememberedAnswer(effect, "program", program=programs.pop()),) if known and len(programs) == 1 else ()
+    every = RememberedAnswer(effect, "kind", kind=kind)
+    folders = {access.path.rpartition("/")[0] for access in accesses if access.path is not None}
+    if len(folders) != 1 or any(access.path is None for access in accesses) or "" in folders:
+        return (every,)
+    return RememberedAnswer(effect, "folder", kind=kind, folder=folders.pop()), every
 
 
-def _matches(rule: Rule, subject: Subject) -> bool:
-    if rule.kind not in ("all", subject.kind):
+def judge(
+    rules: Iterable[Rule],
+    subject: Subject,
+    answers: Sequence[RememberedAnswer] = (),
+    default: Effect = "ask",
+) -> Decision:
+    """What holds for a subject: the strictest of what holds for each of its accesses."""
+    rules = tuple(rules)
+    decisions = [
+        decision
+        for access in subject.accesses
+        if (decision := _judge_access(rules, access, subject, answers, default)) is not None
+    ]
+    for effect in ("deny", "ask"):
+        for decision in decisions:
+            if decision.effect == effect:
+                return decision
+    return decisions[0] if decisions else Decision(default)
+
+
+def _judge_access(
+    rules: Sequence[Rule], access: Access, subject: Subject, answers: Sequence[RememberedAnswer], default: Effect
+) -> Decision | None:
+    found = next((rule for rule in rules if _matches(rule, access, subject.roots)), None)
+    if found is not None and found.effect != "ask":
+        return Decision(found.effect, found, None, access)
+    if found is None and access.transparent:
+        return None
+    for answer in answers:
+        if _is_covered(answer, access):
+            return Decision(answer.effect, None, answer, access)
+    return Decision(default if found is None else "ask", found, None, access)
+
+
+def _is_covered(answer: RememberedAnswer, access: Access) -> bool:
+    program = None
+    if access.command is not None and access.is_understood and 0 not in access.command.uncertain:
+        program = access.command.words[0] if access.command.words else None
+    return answer.covers(access.target, access.kind, access.path, program)
+
+
+def _matches(rule: Rule, access: Access, roots: Sequence[str]) -> bool:
+    if rule.kind not in ("all", access.kind):
         return False
     if rule.pattern is None:
         return True
-    if rule.exact:
-        return subject.command == rule.pattern
-    if subject.command is not None and subject.kind == "execute":
-        return _matches_command(rule.pattern, subject.command, careful=rule.effect == "allow")
-    if not subject.paths:
-        return False
-    # What allows must allow all of it; what forbids need only meet one.
-    quantifier = all if rule.effect == "allow" else any
-    pattern = rule.pattern
-    return quantifier(_matches_path(pattern, path, subject.roots) for path in subject.paths)
+    careful = rule.effect == "allow"
+    if not access.is_known:
+        return not careful
+    if access.command is not None:
+        if _command_matches(rule.pattern, access.command, careful=careful):
+            return True
+        # A pattern for every kind may mean a path that the call names beside its command.
+        return not careful and rule.kind == "all" and any(_path_matches(rule, path, roots) for path in access.mentioned)
+    candidates = [access.path] if careful else [access.path, access.spelled]
+    return any(_path_matches(rule, path, roots) for path in candidates if path is not None)
 
 
-def _matches_command(pattern: str, command: str, *, careful: bool) -> bool:
-    if careful and _SHELL.search(command):
-        return False
-    try:
-        words = split(command)
-    except ValueError:
-        words = command.split()
+def _command_matches(pattern: str, command: SimpleCommand, *, careful: bool) -> bool:
+    """Whether a simple command matches; a careful look wants certainty, any other a possibility."""
     wanted = pattern.split()
-    if wanted and wanted[-1] == "*":
+    is_open = bool(wanted) and wanted[-1] == "*"
+    if is_open:
         wanted = wanted[:-1]
-        if len(words) < len(wanted):
+    certain = min(command.uncertain, default=len(command.words))
+    if careful:
+        # What an uncertain word becomes is one of the further words that a star stands for, or it is not allowed.
+        if certain < len(command.words) and (not is_open or certain < len(wanted)):
             return False
-        words = words[: len(wanted)]
-    return len(words) == len(wanted) and all(
-        _word(each).fullmatch(word) is not None for each, word in zip(wanted, words, strict=True)
-    )
+        programs: tuple[str, ...] = command.words[:1]
+    else:
+        programs = program_names(command)
+    words = command.words[:certain]
+    if careful or certain == len(command.words):
+        if len(words) < len(wanted) or (not is_open and len(command.words) != len(wanted)):
+            return False
+    elif not words:
+        return True
+    first, rest = (wanted[0], wanted[1:]) if wanted else ("*", [])
+    if not any(matches_word(first, program) for program in programs):
+        return False
+    return all(matches_word(each, word) for each, word in zip(rest, words[1:], strict=False))
 
 
-def _matches_path(pattern: str, path: str, roots: Sequence[str]) -> bool:
-    glob = _glob(pattern)
-    if PurePath(pattern).is_absolute():
-        return glob.fullmatch(path) is not None
-    return any(
-        glob.fullmatch(PurePath(path).relative_to(root).as_posix()) is not None
-        for root in roots
-        if PurePath(path).is_relative_to(root)
-    )
-
-
-@lru_cache(maxsize=256)
-def _word(pattern: str) -> re.Pattern[str]:
-    return re.compile(
-        "".join(".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", pattern)), re.DOTALL
-    )
-
-
-@lru_cache(maxsize=256)
-def _glob(pattern: str) -> re.Pattern[str]:
-    """A path glob as an expression; a folder's name with a slash at its end means all below it."""
-    if pattern.endswith("/"):
-        pattern += "**"
-    out, place = "", 0
-    while place < len(pattern):
-        if pattern.startswith("**/", place):
-            out, place = out + "(?:[^/]+/)*", place + 3
-        elif pattern.startswith("**", place):
-            out, place = out + ".*", place + 2
-        elif pattern[place] == "*":
-            out, place = out + "[^/]*", place + 1
-        elif pattern[place] == "?":
-            out, place = out + "[^/]", place + 1
-        else:
-            out, place = out + re.escape(pattern[place]), place + 1
-    return re.compile(out, re.DOTALL)
+def _path_matches(rule: Rule, path: str, roots: Sequence[str]) -> bool:
+    pattern = rule.pattern or ""
+    if any(glob.matches(path) for glob in rule.globs):
+        return True
+    if pattern.startswith("/"):
+        return matches_path(pattern, path)
+    return any(Glob(root, pattern).matches(path) for root in roots)

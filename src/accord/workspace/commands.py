@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
     from types import TracebackType
 
     from accord.transport.process import ChildProcess
@@ -46,11 +47,12 @@ class Outcome(NamedTuple):
     timed_out: bool
 
 
-async def start_command(
+async def start_command(  # noqa: PLR0913 - each is one thing that a caller decides
     argv: Sequence[str],
     *,
     cwd: str | os.PathLike[str] | None = None,
     within: Workspace | None = None,
+    expected: Path | None = None,
     env: Mapping[str, str | None] | None = None,
     output_byte_limit: int | None = None,
     pty: bool | TerminalSize = False,
@@ -59,11 +61,11 @@ async def start_command(
 ) -> Command:
     """Start a program; it runs until it ends, or until it is killed or released. No shell is involved.
 
-    Its directory must lie inside the roots of `within` where that is given, and is their first where `cwd` is not.
-    `env` changes our own environment for it; None unsets a variable. It has no input, and its stdout and stderr are
-    one stream; with `pty` they are a terminal. Of the stream the last `output_byte_limit` bytes are kept (16 MiB where
-    None), and `on_output` gets every piece as it comes. `grace_seconds` is how long it may take to end when asked
-    politely.
+    Its directory must lie inside the roots of `within` where that is given, and is their first where `cwd` is not;
+    `expected` is the real path of the directory that was agreed on. `env` changes our own environment for it; None
+    unsets a variable. It has no input, and its stdout and stderr are one stream; with `pty` they are a terminal. Of the
+    stream the last `output_byte_limit` bytes are kept (16 MiB where None), and `on_output` gets every piece as it
+    comes. `grace_seconds` is how long it may take to end when asked politely.
 
     Raises:
         StartFailed: There is no such program or directory, or it may not be run.
@@ -77,7 +79,7 @@ async def start_command(
     if within is None:
         directory = nullcontext(None if cwd is None else parse_path(cwd))
     else:
-        directory = within.open_directory(within.roots[0] if cwd is None else cwd)
+        directory = within.open_directory(within.roots[0] if cwd is None else cwd, expected=expected)
     with directory as entrance:
         process, descriptor = launch(argv, entrance, env or {}, size)
     return Command(process, descriptor, tail, on_output, is_terminal=size is not None, grace_seconds=grace_seconds)

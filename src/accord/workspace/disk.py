@@ -20,6 +20,7 @@ from accord.workspace.errors import (
     NotADirectory,
     NotAFile,
     NotText,
+    PathChanged,
     PathOutsideRoots,
     workspace_error,
 )
@@ -108,12 +109,37 @@ class Disk:
         with _translated(text), self._roots.locate(text) as place:
             return place.path
 
-    def read_text(self, path: str | os.PathLike[str], line: int | None = None, limit: int | None = None) -> str:
-        """The text from line `line` (from 1; 0 is the start too) on, `limit` lines of it; its line ends are kept.
-
-        Beyond the end there is nothing: an empty text, not an error.
+    def real_path(self, path: str | os.PathLike[str]) -> Path:
+        """Where the path leads, with every link followed; the file and directories before it may be missing.
 
         Raises:
+            WorkspaceError: It leads out of the roots.
+        """
+        text = parse_path(path)
+        with _translated(text):
+            try:
+                with self._roots.locate(text) as place:
+                    return place.real
+            except FileNotFoundError:
+                real = os.path.realpath(text)
+        if not self._roots.contains(real):
+            raise PathOutsideRoots("the path is outside the roots", path=text)
+        return Path(real)
+
+    def read_text(
+        self,
+        path: str | os.PathLike[str],
+        line: int | None = None,
+        limit: int | None = None,
+        *,
+        expected: Path | None = None,
+    ) -> str:
+        """The text from line `line` (from 1; 0 is the start too) on, `limit` lines of it; its line ends are kept.
+
+        Beyond the end there is nothing: an empty text, not an error. `expected` is the real path that was agreed on.
+
+        Raises:
+            PathChanged: It leads elsewhere by now; nothing was read.
             WorkspaceError: See the classes in `accord.workspace.errors`.
             ValueError: A negative `line` or `limit`.
         """
@@ -121,7 +147,7 @@ class Disk:
         selection = Selection(line, limit)
         with _translated(text):
             try:
-                descriptor = self._try(text, lambda place: _open_file(place, text, os.O_RDONLY))
+                descriptor = self._try(text, lambda place: _open_file(place, text, os.O_RDONLY), expected)
             except FileNotFoundError:
                 if self._missing == "empty":
                     return ""
@@ -133,13 +159,14 @@ class Disk:
         except UnicodeDecodeError as error:
             raise NotText("this is no UTF-8 text, it may be a binary file", path=text) from error
 
-    def write_text(self, path: str | os.PathLike[str], content: str) -> None:
+    def write_text(self, path: str | os.PathLike[str], content: str, *, expected: Path | None = None) -> None:
         """Replace the file's text, or create the file; whoever reads meanwhile sees the old text or the new one.
 
         A link is kept and its target written, if that is inside. A file that may not be written is not replaced,
-        though the system would allow it.
+        though the system would allow it. `expected` is the real path that was agreed on.
 
         Raises:
+            PathChanged: It leads elsewhere by now; nothing was written.
             WorkspaceError: See the classes in `accord.workspace.errors`; the file is as it was.
         """
         text = _parse_file_path(path)
@@ -148,20 +175,27 @@ class Disk:
         except UnicodeEncodeError as error:
             raise NotText("the text holds half a character", path=text) from error
         with _translated(text):
-            self._try(text, lambda place: self._replace(place, text, content), create_parents=self._create_parents)
+            self._try(
+                text,
+                lambda place: self._replace(place, text, content),
+                expected,
+                create_parents=self._create_parents,
+            )
 
     @contextmanager
-    def open_directory(self, path: str | os.PathLike[str]) -> Iterator[str]:
+    def open_directory(self, path: str | os.PathLike[str], *, expected: Path | None = None) -> Iterator[str]:
         """A name under which a child process may enter the directory as long as the context lasts.
 
-        On Linux it means the directory that was found, whatever stands at the path by then.
+        On Linux it means the directory that was found, whatever stands at the path by then. `expected` is the real
+        path that was agreed on.
 
         Raises:
+            PathChanged: It leads elsewhere by now.
             WorkspaceError: It leads out of the roots, or is no directory.
         """
         text = parse_path(path)
         with _translated(text):
-            descriptor = self._try(text, lambda place: _open_directory(place, text))
+            descriptor = self._try(text, lambda place: _open_directory(place, text), expected)
         if descriptor is None:
             yield str(self.resolve(text))
             return
@@ -169,10 +203,17 @@ class Disk:
             entrance = f"/proc/self/fd/{descriptor}"
             yield entrance if Path(entrance).is_dir() else str(self.resolve(text))
 
-    def _try(self, text: str, use: Callable[[Place], _T], *, create_parents: bool = False) -> _T:
-        """Use the place of a path, again where a link appeared there since it was found."""
+    def _try(
+        self, text: str, use: Callable[[Place], _T], expected: Path | None = None, *, create_parents: bool = False
+    ) -> _T:
+        """Use the place of a path, again where a link appeared there since it was found.
+
+        The place that is compared with the expected one is the open directory that is used: nothing can come between.
+        """
         for _ in range(_ATTEMPTS):
             with self._roots.locate(text, create_parents=create_parents) as place, suppress(_LinkAppeared):
+                if expected is not None and place.real != expected:
+                    raise PathChanged("the path leads elsewhere than what was allowed", path=text)
                 return use(place)
         raise PathOutsideRoots("the path turns into a link again and again", path=text)
 

@@ -4,6 +4,7 @@ AccordError
 └── WorkspaceError
     ├── InvalidPath -32602         relative, empty, too long, a loop of links
     ├── PathOutsideRoots -32602    it leads, or may lead, out of the roots
+    ├── PathChanged -32003         it leads elsewhere than what was agreed on
     ├── NoSuchFile -32002          nothing is there
     ├── NotAFile -32602            a directory, a FIFO, a device, a socket, a file of the kernel
     ├── NotADirectory -32602       where a command should run
@@ -30,6 +31,7 @@ __all__ = [
     "NotADirectory",
     "NotAFile",
     "NotText",
+    "PathChanged",
     "PathOutsideRoots",
     "StartFailed",
     "WorkspaceError",
@@ -57,6 +59,12 @@ class InvalidPath(WorkspaceError):
 
 class PathOutsideRoots(WorkspaceError):
     """It leads out of the roots, by itself or through a link. Whether something is there was not looked at."""
+
+
+class PathChanged(WorkspaceError):
+    """A link or a directory on the way was swapped between the permission and the deed; nothing was done."""
+
+    code = -32003
 
 
 class NoSuchFile(WorkspaceError):

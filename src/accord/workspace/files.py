@@ -10,7 +10,7 @@ import inspect
 from typing import TYPE_CHECKING, TypeAlias
 
 from accord.workspace.disk import DEFAULT_MAX_BYTES, Disk
-from accord.workspace.errors import NoSuchFile
+from accord.workspace.errors import NoSuchFile, PathChanged
 from accord.workspace.lines import select_lines
 
 if TYPE_CHECKING:
@@ -68,45 +68,65 @@ class Workspace:
         """The roots as they were given."""
         return self._disk.roots
 
-    async def read_text(self, path: str | os.PathLike[str], line: int | None = None, limit: int | None = None) -> str:
+    async def real_path(self, path: str | os.PathLike[str]) -> Path:
+        """Where a path leads, with every link followed: what a permission is about; see `Disk.real_path`."""
+        return await asyncio.to_thread(self._disk.real_path, path)
+
+    async def read_text(
+        self,
+        path: str | os.PathLike[str],
+        line: int | None = None,
+        limit: int | None = None,
+        *,
+        expected: Path | None = None,
+    ) -> str:
         """The text from line `line` (from 1; 0 is the start too) on, `limit` lines of it; its line ends are kept.
 
-        Beyond the end there is nothing: an empty text, not an error.
+        Beyond the end there is nothing: an empty text, not an error. With `expected`, only from that real path.
 
         Raises:
             WorkspaceError: See the classes in `accord.workspace.errors`.
             ValueError: A negative `line` or `limit`.
         """
         if self._read_hook is not None:
+            await self._check(path, expected)
             place = await self._resolve(path)
             unsaved = None if place is None else self._read_hook(place)
             if inspect.isawaitable(unsaved):
                 unsaved = await unsaved
             if unsaved is not None:
                 return select_lines(unsaved, line, limit)
-        return await asyncio.to_thread(self._disk.read_text, path, line, limit)
+        return await asyncio.to_thread(self._disk.read_text, path, line, limit, expected=expected)
 
-    async def write_text(self, path: str | os.PathLike[str], content: str) -> None:
+    async def write_text(self, path: str | os.PathLike[str], content: str, *, expected: Path | None = None) -> None:
         """Replace the file's text, or create the file; whoever reads meanwhile sees the old text or the new one.
 
         Writes happen in the order in which they were asked for. One that is cancelled after it began may still happen.
+        With `expected`, only to that real path.
 
         Raises:
             WorkspaceError: See the classes in `accord.workspace.errors`; the file is as it was.
         """
         async with self._writing:
             if self._write_hook is not None:
+                await self._check(path, expected)
                 place = await self._resolve(path)
                 taken = place is not None and self._write_hook(place, content)
                 if inspect.isawaitable(taken):
                     taken = await taken
                 if taken:
                     return
-            await asyncio.to_thread(self._disk.write_text, path, content)
+            await asyncio.to_thread(self._disk.write_text, path, content, expected=expected)
 
-    def open_directory(self, path: str | os.PathLike[str]) -> AbstractContextManager[str]:
+    def open_directory(
+        self, path: str | os.PathLike[str], *, expected: Path | None = None
+    ) -> AbstractContextManager[str]:
         """A name under which a child process may enter a directory inside the roots; see `Disk.open_directory`."""
-        return self._disk.open_directory(path)
+        return self._disk.open_directory(path, expected=expected)
+
+    async def _check(self, path: str | os.PathLike[str], expected: Path | None) -> None:
+        if expected is not None and await self.real_path(path) != expected:
+            raise PathChanged("the path leads elsewhere than what was allowed", path=str(path))
 
     async def _resolve(self, path: str | os.PathLike[str]) -> Path | None:
         """The path for a hook; None where its directory is missing, so that there can be no buffer."""

@@ -52,12 +52,14 @@ class Place(NamedTuple):
     """A name in an open directory; whether something is there is not said.
 
     Where there are no descriptors, `directory` is None and `name` a whole path: both mean the same to the functions
-    of `os`. `path` is for people and hooks: below the root as that was given, without links and dots.
+    of `os`. `path` is for people and hooks: below the root as that was given, without links and dots. `real` is the
+    same with the links of the root followed too: what a permission is about.
     """
 
     directory: int | None
     name: str
     path: Path
+    real: Path
 
     def sibling(self, name: str) -> str:
         """How another name in the same directory is written."""
@@ -128,6 +130,10 @@ class Roots:
         finally:
             walk.close()
 
+    def contains(self, path: str) -> bool:
+        """Whether an absolute path lies in a root by its text."""
+        return self.enter(_parts(path)) is not None
+
     def enter(self, parts: Parts) -> tuple[_Root, Parts] | None:
         """The first root that a path lies in by its text, and the rest of the path."""
         for root in self._roots:
@@ -143,7 +149,7 @@ class Roots:
             if real.is_relative_to(home):
                 if create_parents:
                     real.parent.mkdir(parents=True, exist_ok=True)
-                return Place(None, str(real), root.given / real.relative_to(home))
+                return Place(None, str(real), root.given / real.relative_to(home), real)
         raise PathOutsideRoots("the path is outside the roots", path=text)
 
 
@@ -210,7 +216,8 @@ class _Walk:
                 start = () if target.startswith("/") else (*root.real, *names)
                 return (*start, *_parts(target), *pending)
             names.append(name)
-        return Place(self._directory, names[-1] if names else ".", root.given.joinpath(*names))
+        real = Path("/", *root.real, *names)
+        return Place(self._directory, names[-1] if names else ".", root.given.joinpath(*names), real)
 
     def _open_root(self, root: _Root) -> None:
         try:

@@ -18,6 +18,7 @@ def run_chat(  # noqa: PLR0913 - what the verb decides
     *,
     cwd: str | os.PathLike[str] = ".",
     session: str | None = None,
+    key: str | None = None,
     name: str = "agent",
     roots: Sequence[str | os.PathLike[str]] = (),
     servers: Sequence[McpServer] = (),
@@ -28,10 +29,10 @@ def run_chat(  # noqa: PLR0913 - what the verb decides
     """Talk to an agent, full screen, until the user leaves; gives the exit status.
 
     `connect` makes the agent: `accord.connect` with its target filled in, perhaps with a `Policy` around the
-    `permission` it is given. `session` is the id of one to go on with. `prepare` is called with each session that was
-    opened; `known` gives the sessions that are remembered here, beside those that the agent lists.
+    `permission` it is given. `session` is the id of one to go on with, `key` is ours for it. `prepare` is called with
+    each session that was opened; `known` gives the sessions that are remembered here, beside the agent's.
     """
-    wishes = Wishes(str(Path(cwd).absolute()), session, roots, servers, prepare, known)
+    wishes = Wishes(str(Path(cwd).absolute()), session, key, roots, servers, prepare, known)
     app = ChatApp(connect, wishes, name=name)
     app.run(mouse=mouse)
     return int(app.talk.status) if app.return_code == 0 else 1

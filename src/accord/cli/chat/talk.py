@@ -40,6 +40,8 @@ class Wishes:
 
     cwd: str
     session: str | None = None
+    key: str | None = None
+    """Ours for that session: the answers that were remembered under it hold on."""
     roots: Sequence[str | os.PathLike[str]] = ()
     servers: Sequence[McpServer] = ()
     prepare: Prepare | None = None
@@ -206,10 +208,18 @@ class Talk:
         if self._wanted is None:
             return await agent.new_session(wishes.cwd, roots=wishes.roots, servers=wishes.servers)
         try:
-            return await agent.load_session(self._wanted, wishes.cwd, roots=wishes.roots, servers=wishes.servers)
+            return await agent.load_session(
+                self._wanted, wishes.cwd, roots=wishes.roots, servers=wishes.servers, key=self._key()
+            )
         except LocalProtocolError:
             # It cannot tell the conversation again; going on without that is better than nothing.
-            return await agent.resume_session(self._wanted, wishes.cwd, roots=wishes.roots, servers=wishes.servers)
+            return await agent.resume_session(
+                self._wanted, wishes.cwd, roots=wishes.roots, servers=wishes.servers, key=self._key()
+            )
+
+    def _key(self) -> str | None:
+        """Only the session that the line named has its key: ids in a list are the agent's, who may use one again."""
+        return self._wishes.key if self._wanted == self._wishes.session else None
 
     def _agent(self) -> RemoteAgent:
         if self.agent is None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from accord.cli.permission import Verdict
 from accord.cli.status import Failure
 from accord.cli.target import Target
-from accord.client import ClientSession, PermissionQuestion, RemoteAgent
+from accord.client import ClientSession, PermissionQuestion, RemoteAgent, Verdict
+from accord.session.entry import ToolCall
 from accord.session.event import Event, UsageChanged
+from accord.session.rules import Rule
 
-__all__ = ["Ending", "Opening", "Output"]
+__all__ = ["ConsentCounts", "Ending", "Opening", "Output"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,18 @@ class Opening:
 
 
 @dataclass(frozen=True)
+class ConsentCounts:
+    """What was refused, and what this client did for the agent."""
+
+    denied_unasked: int = 0
+    refused_requests: int = 0
+    completed_unasked: int = 0
+    files_read: int = 0
+    files_written: int = 0
+    commands_run: int = 0
+
+
+@dataclass(frozen=True)
 class Ending:
     """The turn is over."""
 
@@ -33,7 +46,7 @@ class Ending:
     seconds: float
     answer: str
     usage: UsageChanged | None
-    denied_unasked: int = 0
+    consent: ConsentCounts = ConsentCounts()
 
 
 class Output:
@@ -64,7 +77,10 @@ class Output:
         return False
 
     def judged(self, verdict: Verdict) -> None:
-        """A question was answered."""
+        """A question was answered, or a request for a file or a terminal decided."""
+
+    def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+        """The agent completed a call that a rule denies, without having been allowed to."""
 
     def respawned(self, reason: str) -> None:
         """The agent was lost and started again."""

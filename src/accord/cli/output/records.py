@@ -8,15 +8,20 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
 
 from accord.cli.output.interface import Ending, Opening, Output
-from accord.cli.permission import Verdict
+from accord.cli.permission import decided_by
 from accord.cli.status import Failure
+from accord.cli.target import Target
+from accord.client import Verdict
 from accord.protocol.model import UNSET, Unknown
+from accord.session.entry import ToolCall
 from accord.session.event import Event, UsageChanged
+from accord.session.rules import Rule
 
 __all__ = ["EventsOutput", "WireOutput", "as_record"]
 
@@ -44,6 +49,7 @@ class EventsOutput(Output):
 
     def __init__(self) -> None:
         self._session: str | None = None
+        self._target: Target | None = None
 
     def _tell(self, type_: str, **more: Any) -> None:
         _write({"type": type_, "t": time.time(), "session": self._session, **more})
@@ -51,7 +57,7 @@ class EventsOutput(Output):
     def opened(self, opening: Opening) -> None:
         """`start`, and the settings that the session begins with."""
         agent, session = opening.agent, opening.session
-        self._session = session.id
+        self._session, self._target = session.id, opening.target
         who = None if agent.info is None else {"name": agent.info.name, "version": agent.info.version}
         self._tell(
             "start", agent=who, edition=agent.edition, cwd=session.cwd, resumed=opening.resumed, name=opening.name
@@ -69,17 +75,26 @@ class EventsOutput(Output):
         self._tell("noise", text=text)
 
     def judged(self, verdict: Verdict) -> None:
-        """`permission`."""
+        """`permission`, or `request`."""
         question = verdict.question
+        by = verdict.by if self._target is None else decided_by(verdict, self._target)
+        rule = None if verdict.rule is None else str(verdict.rule)
+        if question.request is not None:
+            self._tell("request", **_request(verdict), allowed=verdict.is_allowed, by=by, rule=rule)
+            return
         self._tell(
             "permission",
             title=question.title,
             tool=None if question.tool is None else question.tool.id,
             options=[{"id": each.id, "name": each.name, "kind": each.kind} for each in question.options],
             option=None if verdict.option is None else verdict.option.id,
-            by=verdict.by,
-            rule=None if verdict.rule is None else str(verdict.rule),
+            by=by,
+            rule=rule,
         )
+
+    def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+        """`unasked`."""
+        self._tell("unasked", tool=call.id, kind=call.kind, title=call.title, rule=str(rule))
 
     def respawned(self, reason: str) -> None:
         """`respawn`."""
@@ -93,12 +108,20 @@ class EventsOutput(Output):
             seconds=round(ending.seconds, 3),
             answer=ending.answer,
             usage=_usage(ending.usage),
-            denied_unasked=ending.denied_unasked,
+            **asdict(ending.consent),
         )
 
     def failed(self, failure: Failure) -> None:
         """`error`."""
         self._tell("error", **failure.record)
+
+
+def _request(verdict: Verdict) -> dict[str, Any]:
+    question = verdict.question
+    if question.command is not None:
+        return {"kind": "execute", "command": question.command.command, "cwd": question.command.cwd}
+    call = question.tool
+    return {} if call is None else {"kind": call.kind, "path": call.locations[0].path}
 
 
 def _usage(usage: UsageChanged | None) -> dict[str, Any] | None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from accord.cli.book import PREFIXES
-from accord.cli.output.interface import Ending, Opening, Output
-from accord.cli.permission import Verdict
+from accord.cli.output.interface import ConsentCounts, Ending, Opening, Output
+from accord.cli.permission import decided_by
 from accord.cli.question import subject_lines
 from accord.cli.show.block import block_text, blocks_text, raw
 from accord.cli.show.line import Span, clipped, duration, line_of
@@ -19,8 +19,9 @@ from accord.cli.show.screen import Screen
 from accord.cli.show.tool import about, headline, tool_lines
 from accord.cli.show.usage import usage_words
 from accord.cli.status import Failure
-from accord.client import ClientSession, PermissionQuestion
+from accord.client import ClientSession, PermissionQuestion, Verdict
 from accord.protocol.model import UNSET
+from accord.session.agent_ask import ReadFile
 from accord.session.entry import ToolCall
 from accord.session.event import (
     CompactionChanged,
@@ -37,8 +38,17 @@ from accord.session.event import (
     UnknownUpdate,
 )
 from accord.session.option import Select, Toggle
+from accord.session.rules import Rule
 
 __all__ = ["TextOutput"]
+
+_REASONS = {
+    "policy": "by the config's policy",
+    "remembered": "as you answered before",
+    "question": "as you allowed in this turn",
+    "default": "inside the session's directories",
+    "nobody": "nobody can be asked, and no rule allows it",
+}
 
 SESSION_LETTERS = 8
 THOUGHT_COLUMNS = 100
@@ -98,7 +108,7 @@ class TextOutput(Output):
     def ended(self, ending: Ending) -> None:
         """The last line."""
         self._leave()
-        words = [ending.stop_reason, duration(ending.seconds), *usage_words(ending.usage)]
+        words = [ending.stop_reason, duration(ending.seconds), *usage_words(ending.usage), *_served(ending.consent)]
         if self._opening is not None:
             words.append(f"go on: {self._opening.target.go_on('…')}")
         self._screen.line([Span(" · ".join(words), "dim")])
@@ -136,13 +146,22 @@ class TextOutput(Output):
         """What was decided without the user; the user knows the rest."""
         if verdict.by == "user":
             return
-        allowed = verdict.option is not None and verdict.option.kind.startswith("allow")
+        if verdict.is_allowed and isinstance(verdict.question.request, ReadFile):
+            # Counted at the end: agents read hundreds of files.
+            return
         self._show(verdict.question)
-        why = {"rule": f"by the rule: {verdict.rule}", "policy": "by the config's policy"}.get(
-            verdict.by, "nobody can be asked, and no rule allows it"
-        )
-        word = "allowed" if allowed else "denied"
-        self._screen.line([Span(f"    {word}: {safe_line(why)}", "dim" if allowed else "yellow")])
+        by = verdict.by if self._opening is None else decided_by(verdict, self._opening.target)
+        why = _REASONS.get(by, f"by the rule: {verdict.rule}")
+        word = "allowed" if verdict.is_allowed else "denied"
+        self._screen.line([Span(f"    {word}: {safe_line(why)}", "dim" if verdict.is_allowed else "yellow")])
+        self._screen.flush()
+
+    def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+        """Named, so that nobody takes the rule for a guard that held."""
+        self._leave_thought()
+        what = about(call, self._session.cwd)
+        line = f"the agent did this without asking, which a rule denies ({rule}): {call.kind} {what}"
+        self._screen.line([Span(f"    {safe_line(line)}", "yellow")])
         self._screen.flush()
 
     def shows(self, question: PermissionQuestion) -> bool:
@@ -157,6 +176,11 @@ class TextOutput(Output):
 
     def _show(self, question: PermissionQuestion) -> None:
         call = question.tool
+        if question.request is not None:
+            self._leave_thought()
+            self._screen.end_line()
+            self._screen.lines(subject_lines(question))
+            return
         if call is None or question.command is not None or question.description:
             self._screen.lines(subject_lines(question))
         elif not self._seen(call.id).head:
@@ -298,6 +322,15 @@ class TextOutput(Output):
         CompactionChanged: _compaction,
         UnknownUpdate: _unknown,
     }
+
+
+def _served(counts: ConsentCounts) -> list[str]:
+    """What this client did for the agent."""
+    done = {"read": counts.files_read, "written": counts.files_written}
+    words = [f"{count} file{'s' * (count > 1)} {verb}" for verb, count in done.items() if count]
+    if counts.commands_run:
+        words.append(f"{counts.commands_run} command{'s' * (counts.commands_run > 1)} run")
+    return words
 
 
 def _short(session_id: str) -> str:

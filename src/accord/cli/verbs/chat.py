@@ -11,7 +11,7 @@ from pathlib import Path
 
 from accord.cli.book import Book
 from accord.cli.fault import phase
-from accord.cli.permission import Permissions
+from accord.cli.permission import policy_of
 from accord.cli.question import Questions
 from accord.cli.ruling import rules_of
 from accord.cli.show.screen import is_terminal
@@ -23,7 +23,7 @@ from accord.cli.wish import Wish, add_agent_options, add_permission_options, add
 from accord.cli.words import Parser, split_command
 from accord.client import ClientSession, RemoteAgent
 from accord.client.question import ElicitCallback, PermissionCallback
-from accord.config import Places, Record, connect_to, load_mcp
+from accord.config import Record, connect_to, load_mcp
 from accord.config.opening import deadlines_of
 from accord.errors import LocalProtocolError
 from accord.session.ask import McpServer, SessionSummary
@@ -72,6 +72,7 @@ def run(arguments: Sequence[str]) -> int:
         return run_chat(
             chat.connect,
             session=chat.session,
+            key=chat.key,
             name=target.entry.name,
             roots=chat.roots,
             servers=chat.servers,
@@ -96,6 +97,7 @@ class _Chat:
         self._name = wish.session
         record = self._wanted()
         self.session = None if record is None else record.session_id
+        self.key = None if record is None else record.key
         self.roots = [str(Path(each).absolute()) for each in wish.dirs]
         self.servers: list[McpServer] = []
         for path in wish.mcp:
@@ -114,13 +116,11 @@ class _Chat:
     def connect(self, *, permission: PermissionCallback, elicit: ElicitCallback, terminal_login: bool) -> RemoteAgent:
         """The agent, with the rules of the line before the user's answers."""
         entry, wish = self._target.entry, self._wish
-        permissions = Permissions(
-            self._rules, ask=permission, policy=entry.permission_policy, folder=Places.here().state / "always"
-        )
+        policy = policy_of(self._target, self._rules, ask=permission, environment=wish.env)
         chosen = {name: value for name in ("edition", "framing") if (value := getattr(wish, name)) is not None}
         return connect_to(
             entry,
-            permission=permissions,
+            permission=policy,
             elicit=elicit,
             terminal_login=terminal_login,
             deadlines=capped(deadlines_of(entry), wish.timeout),
@@ -131,7 +131,7 @@ class _Chat:
     async def prepare(self, agent: RemoteAgent, session: ClientSession) -> None:
         """Note a session, and set what is wished."""
         name, self._name = self._name, None
-        self._book.note(self._target.key, session.id, session.cwd, name=name, title=session.title)
+        self._book.note(self._target.key, session.id, session.cwd, name=name, title=session.title, key=session.key)
         with _as_errors():
             await Talk(
                 agent, self._target, self._wish, capped(deadlines_of(self._target.entry), self._wish.timeout)

@@ -247,7 +247,7 @@ async def _make_fork(job: _Job) -> int:
         session = await talk.reopen(job.record)
         with phase("session", target.typed):
             twin = await within(talk.deadlines.start, "session", talk.agent.fork_session(session))
-        job.book.note(target.key, twin.id, twin.cwd, title=twin.title)
+        job.book.note(target.key, twin.id, twin.cwd, title=twin.title, key=twin.key)
     sys.stdout.write(f"{twin.id}\ngo on: {target.go_on('…', f'-s {twin.id}')}\n")
     return Status.DONE
 

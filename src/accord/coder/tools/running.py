@@ -49,7 +49,7 @@ class Run(BuiltIn):
     async def run(self, work: Work) -> Outcome:
         """Run it in a terminal that the call shows."""
         argv = split_command(self.command)
-        await work.gate.permit(work.shown, command=argv)
+        await work.gate.permit(work.shown, command=argv, directory=self.directory)
         outcome = await work.turn.terminal.run(
             argv,
             cwd=self.directory,

@@ -69,7 +69,7 @@ class ServerCall:
 
     async def run(self, work: Work) -> Outcome:
         """Ask the user, then the server."""
-        await work.gate.permit(work.shown, key=f"mcp {self.tool.server} {self.tool.name}")
+        await work.gate.permit(work.shown, tool=f"{self.tool.name} of {self.tool.server}")
         result = await self.tool.caller(self.tool.name, self.arguments, CALL_SECONDS)
         if result.is_error:
             await work.shown.fail(*result.content)

@@ -1,0 +1,144 @@
+"""What was said, asked and allowed in one session: what a policy needs to know beyond its rules.
+
+Claims are collected from every report of a tool call. An allowed question is a grant: it lets the agent's requests for
+the same files and commands pass, inside the same turn, until the call has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from accord.client.question import PermissionQuestion
+from accord.client.session import ClientSession
+from accord.session.claims import WRITING_KINDS, CallClaims, CommandClaim, claims_of
+from accord.session.entry import ToolCall
+from accord.session.event import Event, ToolChanged, ToolContentAdded
+from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer, Target
+from accord.session.rules import Rule, Subject
+from accord.session.shell_line import environment_is_harmless
+from accord.workspace.subject import SubjectResolver, resolve_rules
+
+__all__ = ["Grant", "SessionConsent"]
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A question that was allowed: in which turn, for which call, and what it was about."""
+
+    turn: object
+    call_id: str | None
+    targets: tuple[Target, ...]
+
+    def covers(self, target: Target) -> bool:
+        """Whether what was allowed is what is wanted now."""
+        if isinstance(target, PathTarget):
+            return any(isinstance(each, PathTarget) and _is_same_file(each, target) for each in self.targets)
+        return any(_is_same_command(each, target) for each in self.targets)
+
+
+def _is_same_file(granted: PathTarget, wanted: PathTarget) -> bool:
+    """A write needs a question about a change; who may change a file may also read it."""
+    return granted.path == wanted.path and (granted.kind == wanted.kind or granted.kind in WRITING_KINDS)
+
+
+def _is_same_command(granted: Target, wanted: Target) -> bool:
+    if granted == wanted:
+        return True
+    if not isinstance(granted, CommandTarget) or not isinstance(wanted, CommandTarget):
+        return False
+    further = set(wanted.environment) - set(granted.environment)
+    same = (granted.directory, granted.argv, granted.line) == (wanted.directory, wanted.argv, wanted.line)
+    return same and environment_is_harmless(name for name, _ in further)
+
+
+@dataclass
+class _Call:
+    """What is known of one tool call beside its entry in the transcript."""
+
+    claims: CallClaims | None = None
+    was_allowed: bool = False
+    is_ended: bool = False
+
+
+@dataclass
+class SessionConsent:
+    """One session's claims, grants and remembered answers; `on_completed` gets each call that nobody had allowed."""
+
+    session: ClientSession
+    resolver: SubjectResolver
+    answers: list[RememberedAnswer] = field(default_factory=list)
+    on_completed: Callable[[SessionConsent, ToolCall], None] = lambda _consent, _call: None
+    _calls: dict[str, _Call] = field(default_factory=dict)
+    _grants: list[Grant] = field(default_factory=list)
+
+    # --- what the agent says
+
+    def hear(self, event: Event) -> None:
+        """An event of the session, after it became part of the transcript."""
+        if type(event) is not ToolChanged and type(event) is not ToolContentAdded:
+            return
+        entry = self.session.transcript.tool_calls.get(event.id)
+        if entry is None:
+            return
+        call = self._calls.setdefault(event.id, _Call())
+        if call.is_ended and not entry.finished:
+            # The id is used again, for another call: nothing of what was allowed passes over to it.
+            call = self._calls[event.id] = _Call()
+        now = claims_of(entry)
+        call.claims = now if call.claims is None else now.joined(call.claims)
+        if entry.finished and not call.is_ended:
+            call.is_ended = True
+            self._grants = [grant for grant in self._grants if grant.call_id != event.id]
+            if entry.status == "completed" and not call.was_allowed and self.session.has_turn:
+                self.on_completed(self, entry)
+
+    def claims(self, call_id: str) -> CallClaims | None:
+        """All that was said of a call so far."""
+        call = self._calls.get(call_id)
+        return None if call is None else call.claims
+
+    # --- what is judged
+
+    def rules(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+        """The rules with the places that their patterns lead to just now."""
+        return resolve_rules(rules, self.resolver.roots)
+
+    def subject_of(self, question: PermissionQuestion) -> Subject:
+        """What a question is about, by all that was said of its call."""
+        claims = question.claims
+        if claims is None:
+            claims = CallClaims() if question.tool is None else claims_of(question.tool)
+        command = None
+        if question.command is not None:
+            command = CommandClaim(None, question.command.command, question.command.cwd)
+            if question.tool is None:
+                claims = CallClaims("execute")
+        return self.resolver.of_call(claims, command)
+
+    def subject_of_call(self, call: ToolCall) -> Subject:
+        """What a call is about, without a question."""
+        return self.resolver.of_call(self.claims(call.id) or claims_of(call))
+
+    # --- what was allowed
+
+    def grant(self, question: PermissionQuestion, subject: Subject) -> None:
+        """A question was allowed."""
+        turn, call_id = self.session.running_turn, question.call_id
+        if call_id is not None:
+            call = self._calls.setdefault(call_id, _Call())
+            call.was_allowed = True
+            if call.is_ended:
+                return
+        if turn is not None:
+            targets = tuple(access.target for access in subject.accesses if access.target is not None)
+            self._grants = [grant for grant in self._grants if grant.turn is turn]
+            self._grants.append(Grant(turn, call_id, targets))
+
+    def is_granted(self, subject: Subject) -> bool:
+        """Whether an allowed question of the running turn, whose call has not ended, was about the same."""
+        turn, targets = self.session.running_turn, subject.targets
+        if turn is None or targets is None:
+            return False
+        grants = [grant for grant in self._grants if grant.turn is turn]
+        return all(any(grant.covers(target) for grant in grants) for target in targets)

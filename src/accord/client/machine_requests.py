@@ -1,0 +1,111 @@
+"""Requests of an agent that touch this machine: each is judged by the policy before anything is done.
+
+They carry no id of a tool call. What is judged is the real path that the request leads to, and the deed is bound to
+that path: one that leads elsewhere by then is refused. Without a policy everything inside the session's directories is
+served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+from accord.client.policy import Policy
+from accord.client.question import MachineAsk, OpenQuestions, PermissionQuestion
+from accord.client.session import ClientSession
+from accord.errors import PermissionDenied
+from accord.session.agent_ask import CommandSubject, ReadFile, StartTerminal, WriteFile
+from accord.session.entry import ToolCall
+from accord.session.option import PermissionOption
+from accord.session.rules import Subject
+from accord.session.tool import Diff, FileChange, Location
+from accord.workspace import Workspace, WorkspaceError
+
+__all__ = ["MachineRequests"]
+
+# What is shown of a file before it is overwritten; nobody compares more by eye.
+MAX_SHOWN_CHARACTERS = 1024 * 1024
+OPTIONS = (
+    PermissionOption("allow", "Allow once", "allow_once"),
+    PermissionOption("allow-always", "Always allow exactly this", "allow_always"),
+    PermissionOption("reject", "Reject", "reject_once"),
+    PermissionOption("reject-always", "Always reject exactly this", "reject_always"),
+)
+_SCOPES: dict[type[MachineAsk], str] = {ReadFile: "fs:read", WriteFile: "fs:write", StartTerminal: "terminal:create"}
+_KINDS: dict[type[MachineAsk], str] = {ReadFile: "read", WriteFile: "edit", StartTerminal: "execute"}
+
+
+class MachineRequests:
+    """Judges the requests of one session."""
+
+    def __init__(
+        self,
+        session: ClientSession,
+        policy: Policy | None,
+        questions: OpenQuestions,
+        workspace: Callable[[], Workspace],
+    ) -> None:
+        self._session = session
+        self._policy = policy
+        self._questions = questions
+        self._workspace = workspace
+        self._describing = asyncio.Lock()
+
+    async def check(self, ask: MachineAsk) -> Path | None:
+        """The real path that the request may use; None where nothing is judged.
+
+        Raises:
+            PermissionDenied: It may not be done.
+            WorkspaceError: It leads out of the session's directories.
+        """
+        if self._policy is None:
+            return None
+        workspace = self._workspace()
+        spelled = str(ask.cwd or workspace.roots[0]) if isinstance(ask, StartTerminal) else ask.path
+        real = await workspace.real_path(spelled)
+        subject = self._subject(ask, real, spelled)
+        question, policy = self._question(ask, spelled), self._policy
+        with self._session.asked():
+            allowed = await self._questions.ask(lambda each: policy.permits(each, subject, self._described), question)
+        if allowed is not True:
+            raise PermissionDenied(_SCOPES[type(ask)])
+        return real
+
+    def _subject(self, ask: MachineAsk, real: Path, spelled: str) -> Subject:
+        assert self._policy is not None  # noqa: S101 - `check` asked for it
+        resolver = self._policy.consent(self._session).resolver
+        if isinstance(ask, StartTerminal):
+            return resolver.of_command([ask.command, *ask.args], str(real), ask.env)
+        return resolver.of_file(_KINDS[type(ask)], str(real), spelled)
+
+    def _question(self, ask: MachineAsk, spelled: str) -> PermissionQuestion:
+        if isinstance(ask, StartTerminal):
+            command = CommandSubject(shlex.join([ask.command, *ask.args]), spelled)
+            title = "The agent starts a command without having asked"
+            return PermissionQuestion(self._session, title, OPTIONS, None, command, request=ask)
+        kind = _KINDS[type(ask)]
+        title = f"The agent {'writes' if kind == 'edit' else 'reads'} a file without having asked"
+        call = ToolCall("", kind=kind, locations=[Location(spelled)])
+        return PermissionQuestion(self._session, title, OPTIONS, call, request=ask)
+
+    @contextlib.asynccontextmanager
+    async def _described(self, question: PermissionQuestion) -> AsyncIterator[PermissionQuestion]:
+        """The question with what would change. One at a time: a thousand requests may each be as large as a file."""
+        async with self._describing:
+            ask, call = question.request, question.tool
+            if isinstance(ask, WriteFile) and call is not None:
+                change = FileChange(ask.path, await self._present(ask.path), ask.content)
+                question = replace(question, tool=replace(call, content=[Diff([change])]))
+            yield question
+
+    async def _present(self, path: str) -> str | None:
+        """What the file holds now, as far as it can be shown."""
+        try:
+            text = await self._workspace().read_text(path)
+        except WorkspaceError:
+            return None
+        return text if len(text) <= MAX_SHOWN_CHARACTERS else None

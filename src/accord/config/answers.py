@@ -1,0 +1,93 @@
+"""Remembered answers on disk: one small document for each session, bound to its key, its directory and its agent.
+
+A document that was made for another session key, directory or agent, that a later version wrote, or that holds
+anything unknown is not used: the user is asked again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from accord.client import ClientSession
+from accord.session.remembered import DocumentError, RememberedAnswer, decode_answers, encode_answers
+from accord.stores.folder import make_private
+
+__all__ = ["AnswerFiles", "agent_identity", "set_aside_old_answers"]
+
+log = logging.getLogger("accord.config")
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_ANSWERS = 1000
+
+
+def agent_identity(argv: Sequence[str], environment: Mapping[str, str | None] | None = None) -> tuple[str, ...]:
+    """What tells one agent from another: the path of its program, and all arguments."""
+    path = (environment or {}).get("PATH")
+    found = shutil.which(argv[0], path=path)
+    return (os.path.abspath(found or argv[0]), *argv[1:])  # noqa: PTH100 - links stay: they tell environments apart
+
+
+class AnswerFiles:
+    """Keeps answers in a folder, for one agent. What cannot be written holds as long as the process."""
+
+    def __init__(self, folder: Path, agent: Sequence[str]) -> None:
+        self._folder = folder
+        self._agent = tuple(agent)
+
+    def load(self, session: ClientSession) -> list[RememberedAnswer]:
+        """The answers that hold in a session; none where its document cannot be used."""
+        path = self._path(session)
+        try:
+            with path.open("rb") as file:
+                document = decode_answers(file.read(MAX_BYTES))
+        except FileNotFoundError:
+            return []
+        except (OSError, DocumentError) as error:
+            log.warning("the remembered answers in %s are not used: %s", path, error)
+            return []
+        bound = (document.session, document.directory, document.agent)
+        return list(document.answers) if bound == self._binding(session) else []
+
+    def add(self, session: ClientSession, answer: RememberedAnswer) -> None:
+        """Keep one more answer, before those that are there."""
+        path = self._path(session)
+        answers = (answer, *(each for each in self.load(session) if each != answer))[:MAX_ANSWERS]
+        temporary = path.with_name(f".{secrets.token_hex(8)}.new")
+        try:
+            document = encode_answers(*self._binding(session), answers)
+            make_private(temporary)
+            temporary.write_bytes(document)
+            temporary.replace(path)
+        except (OSError, DocumentError) as error:
+            log.warning("an answer could not be written to %s and holds for now alone: %s", path, error)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+    def _binding(self, session: ClientSession) -> tuple[str, str, tuple[str, ...]]:
+        return session.key, os.path.realpath(session.cwd), self._agent
+
+    def _path(self, session: ClientSession) -> Path:
+        name = json.dumps(self._binding(session))
+        return self._folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
+
+
+def set_aside_old_answers(folder: Path) -> int:
+    """Rename the files in which earlier versions kept answers as rules; how many there were.
+
+    They are not taken over: a line break in a command could add rules to them.
+    """
+    count = 0
+    with contextlib.suppress(OSError):
+        for path in folder.glob("*.rules"):
+            with contextlib.suppress(OSError):
+                path.replace(path.with_name(f"{path.name}.old"))
+                count += 1
+    return count

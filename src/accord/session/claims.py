@@ -1,0 +1,265 @@
+"""What an agent has said about one tool call: the paths and the commands, from every field that may hold them.
+
+Agents put the same facts into different places: locations, diffs, patches, `rawInput` under a dozen names. The claims
+collect all of them, as they were said; `accord.workspace.subject` resolves them and `accord.session.rules` judges
+them. A title is a label for people and never a claim.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from accord.session.entry import ToolCall
+from accord.session.git_patch import NOWHERE, patch_paths
+from accord.session.tool import Diff, FileChange
+
+__all__ = ["CallClaims", "CommandClaim", "PathClaim", "claims_of"]
+
+FILE_KINDS = frozenset({"read", "edit", "delete", "move", "search"})
+WRITING_KINDS = frozenset({"edit", "delete", "move"})
+
+# More claims about one call than anybody could read before answering: the rest counts as not known.
+MAX_CLAIMS = 256
+MAX_CHARACTERS = 256 * 1024
+MAX_DEPTH = 6
+
+# Names are compared without case and separators: `file_path`, `filePath` and `FilePath` are one.
+_COMMAND_KEYS = frozenset(
+    {"command", "commands", "cmd", "cmds", "commandline", "shell", "shellcommand", "script", "argv", "bash", "exec"}
+)
+_DIRECTORY_KEYS = frozenset({"cwd", "workdir", "workingdirectory", "directory", "dir", "currentdirectory"})
+_ENVIRONMENT_KEYS = frozenset({"env", "environment", "envvars"})
+_PATH_KEYS = frozenset(
+    {
+        "path",
+        "paths",
+        "file",
+        "files",
+        "filepath",
+        "filepaths",
+        "filename",
+        "abspath",
+        "absolutepath",
+        "targetfile",
+        "targetpath",
+        "notebookpath",
+        "oldpath",
+        "newpath",
+        "source",
+        "sourcepath",
+        "destination",
+        "destinationpath",
+        "uri",
+    }
+)
+_SEPARATORS = re.compile(r"[\s_-]")
+# The headings of the patch format that some models write instead of Git's.
+_PATCH_HEADING = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PathClaim:
+    """A file that the call touches, as the agent spells it; `kind` is what happens to it."""
+
+    kind: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandClaim:
+    """A command that the call runs: an argv, or a line for a shell; neither where it could not be read."""
+
+    argv: tuple[str, ...] | None = None
+    line: str | None = None
+    directory: str | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallClaims:
+    """All claims about one call. `is_complete` is False where there was more than is kept.
+
+    `input_digest` stands for the whole input where nothing in it could be named.
+    """
+
+    kind: str = "other"
+    paths: tuple[PathClaim, ...] = ()
+    commands: tuple[CommandClaim, ...] = ()
+    is_complete: bool = True
+    input_digest: str | None = None
+
+    def joined(self, earlier: CallClaims) -> CallClaims:
+        """These claims and those that were made before: a later report takes nothing back."""
+        paths = tuple(dict.fromkeys((*earlier.paths, *self.paths)))
+        commands = tuple(dict.fromkeys((*earlier.commands, *self.commands)))
+        if (
+            earlier.kind in WRITING_KINDS
+            and self.kind != earlier.kind
+            and not any(p.kind == earlier.kind for p in paths)
+        ):
+            # It was called an edit once; calling it a read afterwards does not make it one.
+            paths = (*paths, PathClaim(earlier.kind, ""))
+        fits = len(paths) + len(commands) <= MAX_CLAIMS and _size(paths, commands) <= MAX_CHARACTERS
+        if not fits:
+            paths, commands = self.paths, self.commands
+        return CallClaims(
+            self.kind, paths, commands, self.is_complete and earlier.is_complete and fits, self.input_digest
+        )
+
+
+def claims_of(call: ToolCall) -> CallClaims:
+    """What the call says as it stands now."""
+    paths: dict[PathClaim, None] = {}
+    for location in call.locations:
+        paths[PathClaim(call.kind, location.path)] = None
+    for item in call.content:
+        if isinstance(item, Diff):
+            paths.update(dict.fromkeys(_diff_claims(call.kind, item)))
+    paths.update(dict.fromkeys(PathClaim(call.kind, path) for path in _input_paths(call.raw_input)))
+    commands = tuple(dict.fromkeys(_input_commands(call.raw_input, 0)))
+    found = tuple(paths)
+    is_complete = len(found) + len(commands) <= MAX_CLAIMS and _size(found, commands) <= MAX_CHARACTERS
+    if not is_complete:
+        found, commands = (), ()
+    digest = None if found or commands or call.raw_input is None else _digest(call)
+    return CallClaims(call.kind, found, commands, is_complete, digest)
+
+
+def _size(paths: Iterable[PathClaim], commands: Iterable[CommandClaim]) -> int:
+    in_paths = sum(len(each.path) for each in paths)
+    return in_paths + sum(len(each.line or "") + sum(map(len, each.argv or ())) for each in commands)
+
+
+def _digest(call: ToolCall) -> str | None:
+    """The input as one short text: the same for the same input, whatever the order of its keys."""
+    try:
+        text = json.dumps([call.kind, call.name, call.raw_input], sort_keys=True, default=repr)
+    except (ValueError, RecursionError):
+        return None
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# --- files
+
+
+def _diff_claims(kind: str, diff: Diff) -> Iterator[PathClaim]:
+    for change in diff.changes:
+        yield from _change_claims(kind, change)
+    if diff.patch is None:
+        return
+    paths = patch_paths(diff.patch)
+    if paths is None:
+        # A patch that cannot be read touches files that nobody can name.
+        yield PathClaim("edit", "")
+        return
+    told = {path for change in diff.changes for path in (change.path, change.old_path)}
+    yield from (PathClaim("edit", path) for path in paths if path not in told)
+
+
+def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
+    """A diff changes files, whatever the call's kind says."""
+    kinds = {change.operation if change.operation in WRITING_KINDS else "edit"}
+    if kind == "delete" and not change.new:
+        kinds = {"delete"}
+    elif kind in WRITING_KINDS:
+        kinds.add(kind)
+    for path in (change.path, change.old_path):
+        if path and path != NOWHERE:
+            for each in sorted(kinds):
+                yield PathClaim(each, path)
+
+
+def _input_paths(raw_input: Any) -> Iterator[str]:
+    for name, value in _fields(raw_input, 0):
+        if name in _PATH_KEYS:
+            values = value if isinstance(value, list) else [value]
+            yield from (each for each in values if isinstance(each, str) and each)
+        elif name in {"patch", "diff", "input"} and isinstance(value, str):
+            yield from _PATCH_HEADING.findall(value)
+        elif name == "changes" and isinstance(value, dict):
+            # One adapter keys its changes by path.
+            yield from (each for each in value if isinstance(each, str) and each)
+
+
+def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    """Every key of nested objects with its value, the key without case and separators."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield _SEPARATORS.sub("", str(key)).lower(), each
+            yield from _fields(each, depth + 1)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _fields(each, depth + 1)
+
+
+# --- commands
+
+
+def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
+    """The commands of nested objects, each with the directory and environment that stand beside it."""
+    if depth > MAX_DEPTH:
+        # Deeper than anybody looks: what is there is not known.
+        yield from [CommandClaim()] if value and isinstance(value, dict | list) else []
+    elif isinstance(value, list):
+        for each in value:
+            yield from _input_commands(each, depth + 1)
+    elif isinstance(value, dict):
+        fields = {_SEPARATORS.sub("", str(key)).lower(): each for key, each in value.items()}
+        for name, each in fields.items():
+            if name in _COMMAND_KEYS:
+                yield from _Beside(fields).commands(name, each, depth)
+            else:
+                yield from _input_commands(each, depth + 1)
+
+
+class _Beside:
+    """What stands beside a command in the same object: its arguments, directory and environment."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        named = (fields[key] for key in _DIRECTORY_KEYS if isinstance(fields.get(key), str))
+        self._directory: str | None = next((each for each in named if each), None)
+        self._environment = _environment(next((fields[key] for key in _ENVIRONMENT_KEYS if fields.get(key)), None))
+        self._arguments = next((fields[key] for key in ("args", "arguments") if key in fields), None)
+
+    def commands(self, name: str, value: Any, depth: int) -> Iterator[CommandClaim]:
+        """The commands under one name: a line, an argv, several of either, or an object of its own."""
+        if value is None or value in ("", [], {}):
+            return
+        if self._environment is None:
+            yield CommandClaim(directory=self._directory)
+        elif isinstance(value, str):
+            yield self._line(name, value)
+        elif isinstance(value, list) and name in {"commands", "cmds"}:
+            for each in value:
+                yield from self.commands("line", each, depth)
+        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+            yield CommandClaim(tuple(value), None, self._directory, self._environment)
+        else:
+            yield from list(_input_commands(value, depth + 1)) or [CommandClaim(directory=self._directory)]
+
+    def _line(self, name: str, line: str) -> CommandClaim:
+        arguments, environment = self._arguments, self._environment or ()
+        if name != "command" or arguments in (None, "", {}):
+            return CommandClaim(None, line, self._directory, environment)
+        if isinstance(arguments, list) and all(isinstance(each, str) for each in arguments):
+            # `command` beside `args` is one argv.
+            return CommandClaim((line, *arguments), None, self._directory, environment)
+        return CommandClaim(directory=self._directory)
+
+
+def _environment(value: Any) -> tuple[tuple[str, str], ...] | None:
+    """Names and values; None where they cannot be read."""
+    if value is None:
+        return ()
+    if isinstance(value, dict):
+        return tuple((str(name), str(each)) for name, each in value.items())
+    if isinstance(value, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in value):
+        return tuple((each["name"], str(each.get("value", ""))) for each in value)
+    return None

@@ -1,0 +1,206 @@
+"""Resolves what an agent says about a call into the subject that permission rules judge: real paths, simple commands.
+
+A path is made absolute against the session's directory and its links are followed; a command is taken apart into the
+simple commands that can run. What cannot be resolved stays in the subject as an access that is not known, which no
+pattern allows. It looks at the disk, and so blocks for as long as that takes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import unquote, urlsplit
+
+from accord.session.claims import FILE_KINDS, WRITING_KINDS, CallClaims, CommandClaim, PathClaim
+from accord.session.remembered import CommandTarget, InputTarget, PathTarget
+from accord.session.rules import Access, Glob, Rule, Subject
+from accord.session.shell_line import ShellLine, SimpleCommand, environment_is_harmless, parse_argv, parse_shell_line
+
+__all__ = ["ResolvedPath", "SubjectResolver", "resolve_path", "resolve_rules"]
+
+_WILDCARDS = frozenset("*?")
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
+_SHELL_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin")
+# `-l` and `-i` read the user's own start-up files, `-e` and `-u` stop earlier.
+_SHELL_FLAGS = frozenset("ceilu")
+_CHANGES_DIRECTORY = frozenset({"cd", "pushd", "popd", "chdir"})
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedPath:
+    """A path as it leads (`real`, links followed) and as it is spelt (absolute, without `.` and `..`)."""
+
+    real: str
+    spelled: str
+
+
+def resolve_path(path: str, directory: str) -> ResolvedPath | None:
+    """Where a path leads, seen from a directory; None where nobody can say: another host, `~`, half a character."""
+    text = path
+    if "://" in text:
+        address = urlsplit(text)
+        if address.scheme.lower() != "file" or address.netloc not in {"", "localhost"}:
+            return None
+        text = unquote(address.path)
+    elif text[:5].lower() == "file:":
+        text = unquote(text[5:])
+    if not text or text[0] in "~$" or "\0" in text:
+        return None
+    joined = os.path.join(directory, text)  # noqa: PTH118 - `Path` would drop what tells two spellings apart
+    try:
+        return ResolvedPath(os.path.realpath(joined), os.path.normpath(joined))
+    except (OSError, ValueError):
+        return None
+
+
+class SubjectResolver:
+    """Resolves for one session: relative paths begin in `directory`; `roots` are further ones that it may use."""
+
+    def __init__(self, directory: str, roots: Sequence[str]) -> None:
+        self.directory = os.path.realpath(directory)
+        self.roots = tuple(dict.fromkeys(os.path.realpath(root) for root in (directory, *roots)))
+
+    def of_call(self, claims: CallClaims, command: CommandClaim | None = None) -> Subject:
+        """The subject of a tool call, by all that was said of it; `command` is one that the question itself names."""
+        commands = (*claims.commands, *(() if command is None else (command,)))
+        is_about_files = claims.kind in FILE_KINDS or not (commands or claims.kind == "execute")
+        accesses: list[Access] = []
+        mentioned: list[str] = []
+        for claim in claims.paths:
+            if claim.kind in FILE_KINDS or is_about_files:
+                accesses.append(self._path_access(claim))
+            else:
+                resolved = resolve_path(claim.path, self.directory)
+                mentioned += [] if resolved is None else [resolved.real, resolved.spelled]
+        for each in commands:
+            accesses += self._command_accesses(each, tuple(dict.fromkeys(mentioned)))
+        accesses += _unnamed(claims, accesses)
+        return Subject(tuple(dict.fromkeys(accesses)), self.roots)
+
+    def of_file(self, kind: str, real_path: str, spelled: str) -> Subject:
+        """The subject of one request for a file, of which the real path is known already."""
+        access = Access(kind, real_path, os.path.normpath(spelled), target=PathTarget(kind, real_path))
+        return Subject((access,), self.roots)
+
+    def of_command(self, argv: Sequence[str], directory: str, environment: Sequence[tuple[str, str]]) -> Subject:
+        """The subject of one request for a terminal."""
+        claim = CommandClaim(tuple(argv), None, directory, tuple(environment))
+        accesses = self._command_accesses(claim, ())
+        if len(argv) == 1 and any(character.isspace() for character in argv[0]):
+            # A whole line where a program is meant: judged as the line that it is.
+            accesses += self._command_accesses(replace(claim, argv=None, line=argv[0]), ())
+        return Subject(tuple(dict.fromkeys(accesses)), self.roots)
+
+    def command_target(self, claim: CommandClaim) -> CommandTarget | None:
+        """What a command is remembered and recognised by: the same for a line and for the argv that it means."""
+        resolved = resolve_path(claim.directory or self.directory, self.directory)
+        if resolved is None or (claim.argv is None and claim.line is None):
+            return None
+        argv, line = _canonical(claim.argv, claim.line)
+        return CommandTarget(resolved.real, argv, line, tuple(sorted(claim.environment)))
+
+    def _path_access(self, claim: PathClaim) -> Access:
+        resolved = resolve_path(claim.path, self.directory)
+        if resolved is None:
+            return Access(claim.kind)
+        return Access(claim.kind, resolved.real, resolved.spelled, target=PathTarget(claim.kind, resolved.real))
+
+    def _command_accesses(self, claim: CommandClaim, mentioned: tuple[str, ...]) -> list[Access]:
+        target = self.command_target(claim)
+        if target is None:
+            return [Access("execute", is_understood=False, mentioned=mentioned)]
+        parsed = parse_argv(claim.argv) if claim.argv is not None else parse_shell_line(claim.line or "")
+        is_understood = parsed.understood and environment_is_harmless(name for name, _ in claim.environment)
+        accesses = [
+            Access(
+                "execute",
+                command=simple,
+                is_understood=is_understood,
+                transparent=is_understood and _is_plain_shell(simple),
+                mentioned=mentioned,
+                target=target,
+            )
+            for simple in parsed.commands
+        ]
+        if not is_understood or not accesses:
+            accesses.append(Access("execute", is_understood=False, mentioned=mentioned, target=target))
+        return [*accesses, *_redirected(parsed, target)]
+
+
+def _unnamed(claims: CallClaims, named: Sequence[Access]) -> Iterator[Access]:
+    """Accesses that the call has and does not name."""
+    kinds = {access.kind for access in named}
+    if not claims.is_complete:
+        yield Access(claims.kind)
+    elif claims.kind == "execute" and "execute" not in kinds:
+        yield Access("execute", is_understood=False)
+    elif claims.kind in WRITING_KINDS and claims.kind not in kinds:
+        yield Access(claims.kind)
+    elif not named:
+        digest = claims.input_digest
+        yield Access(claims.kind, target=None if digest is None else InputTarget(claims.kind, digest))
+
+
+def _redirected(parsed: ShellLine, target: CommandTarget) -> Iterator[Access]:
+    """The files that a shell writes for a command."""
+    moves = any(set(simple.words[:1]) & _CHANGES_DIRECTORY for simple in parsed.commands)
+    for path in parsed.writes:
+        if path == os.devnull:
+            continue
+        resolved = None if moves and not path.startswith("/") else resolve_path(path, target.directory)
+        if resolved is None:
+            yield Access("edit", target=target)
+        else:
+            yield Access("edit", resolved.real, resolved.spelled, target=target)
+
+
+def _is_plain_shell(simple: SimpleCommand) -> bool:
+    """Whether it is nothing but a shell around a line, which is judged by itself."""
+    if len(simple.words) != 3 or simple.uncertain:  # noqa: PLR2004 - the shell, its flags, the line
+        return False
+    folder, _, name = simple.words[0].rpartition("/")
+    flags = simple.words[1]
+    is_usual = name in _SHELLS and folder in _SHELL_FOLDERS
+    return is_usual and flags.startswith("-") and "c" in flags and set(flags[1:]) <= _SHELL_FLAGS
+
+
+def _canonical(argv: Sequence[str] | None, line: str | None) -> tuple[tuple[str, ...] | None, str | None]:
+    """One form for one meaning: an argv for a line that is one plain command, a line for a shell around it."""
+    if argv is not None:
+        if not _is_plain_shell(SimpleCommand(tuple(argv))):
+            return tuple(argv), None
+        line = argv[2]
+    parsed = parse_shell_line(line or "")
+    if parsed.understood and len(parsed.commands) == 1 and not parsed.writes:
+        simple = parsed.commands[0]
+        if simple.words and not simple.uncertain and not simple.redirects:
+            return simple.words, None
+    return None, line
+
+
+def resolve_rules(rules: Iterable[Rule], roots: Sequence[str]) -> tuple[Rule, ...]:
+    """The rules with the places that their path patterns lead to through links.
+
+    A pattern that refuses holds for both its own place and where links take it. One that allows is followed only if
+    it is absolute: a link below the session's directories may be of the agent's own making.
+    """
+    return tuple(_resolved_rule(rule, roots) for rule in rules)
+
+
+def _resolved_rule(rule: Rule, roots: Sequence[str]) -> Rule:
+    pattern = rule.pattern
+    if pattern is None or (rule.effect == "allow" and not pattern.startswith("/")):
+        return rule
+    bases = ["/"] if pattern.startswith("/") else list(roots)
+    names = pattern.split("/")
+    plain = next((at for at, name in enumerate(names) if _WILDCARDS & set(name)), len(names))
+    literal, rest = "/".join(names[:plain]), "/".join(names[plain:])
+    if pattern.endswith("/"):
+        literal, rest = literal.rstrip("/"), rest or "**"
+    globs = []
+    for base in bases:
+        resolved = resolve_path(literal.lstrip("/") or ".", base)
+        if resolved is not None:
+            globs.append(Glob(resolved.real, rest))
+    return replace(rule, globs=tuple(globs))
