@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from accord.client.policy import Policy, RulesFileError, load_rules, subject_of
-from accord.client.question import PermissionQuestion
+from accord.client import Policy, RulesFileError, Verdict, WiderAnswer, load_rules
+from accord.client.question import PermissionQuestion, chosen_option, permission_given
 from accord.session.agent_ask import CommandSubject
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
-from accord.session.rules import Rule, Subject
+from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer
+from accord.session.rules import Rule, wider_answers
 from accord.session.tool import Diff, FileChange, Location
 
 OPTIONS = (
@@ -27,16 +28,19 @@ OPTIONS = (
 class Here:
     """As much of a session as a policy looks at."""
 
-    def __init__(self, id_: str = "s") -> None:
-        self.id = id_
+    def __init__(self) -> None:
         self.roots = ("/work",)
+        self.running_turn: object | None = object()
+
+
+HERE, ELSEWHERE = Here(), Here()
 
 
 def question(
-    kind: str = "edit", path: str = "/work/a.py", raw_input: Any = None, session: str = "s", **more: Any
+    kind: str = "edit", path: str = "/work/a.py", raw_input: Any = None, session: Here = HERE, **more: Any
 ) -> PermissionQuestion:
     tool = ToolCall("t", title="Do it", kind=kind, locations=[Location(path)] if path else [], raw_input=raw_input)
-    return PermissionQuestion(Here(session), "Do it", more.pop("options", OPTIONS), tool, **more)  # type: ignore[arg-type]
+    return PermissionQuestion(session, "Do it", more.pop("options", OPTIONS), tool, **more)  # type: ignore[arg-type]
 
 
 def answer(policy: Policy, asked: PermissionQuestion) -> Any:
@@ -68,13 +72,15 @@ def test_where_nobody_can_be_asked_the_answer_is_no() -> None:
     assert policy.denied_unasked == 1
 
 
-def test_always_holds_for_the_session_and_no_other() -> None:
-    answers = ["ever", "no"]
+def test_always_holds_for_exactly_what_was_shown_in_the_session_and_no_other() -> None:
+    answers = ["ever", "no", "no", "no"]
     policy = Policy(ask=lambda _: answers.pop(0))
 
     assert answer(policy, question()) == "ever"
-    assert answer(policy, question(path="/work/other.py")) == OPTIONS[0]
-    assert answer(policy, question(session="another")) == "no"
+    assert answer(policy, question(path="/work/./a.py")) == OPTIONS[0]
+    assert answer(policy, question(path="/work/other.py")) == "no"
+    assert answer(policy, question("delete")) == "no"
+    assert answer(policy, question(session=ELSEWHERE)) == "no"
 
 
 def test_always_for_a_command_means_this_command() -> None:
@@ -89,24 +95,64 @@ def test_always_for_a_command_means_this_command() -> None:
     assert answer(policy, question("execute", "", {"command": "rm x"})) == OPTIONS[2]
 
 
-def test_always_can_be_written_to_a_file_that_holds_next_time(tmp_path: Path) -> None:
-    file = tmp_path / "rules" / "rules.txt"
-    policy = Policy(ask=lambda _: "ever", file=file, remember="file")
+def test_a_wider_scope_is_remembered_where_it_was_chosen() -> None:
+    def wider(asked: PermissionQuestion) -> WiderAnswer:
+        assert asked.subject is not None
+        return WiderAnswer(OPTIONS[1], wider_answers(asked.subject)[0])
+
+    policy = Policy(ask=wider)
+
+    assert permission_given(question(), answer(policy, question(path="/work/src/a"))).option == "ever"
+    assert answer(policy, question(path="/work/src/deep/b")) == OPTIONS[0]
+    assert policy.consent(HERE).answers == [RememberedAnswer("allow", "folder", kind="edit", folder="/work/src")]  # type: ignore[arg-type]
+
+
+def test_a_store_keeps_what_holds_on() -> None:
+    class Kept:
+        def __init__(self) -> None:
+            self.answers: list[RememberedAnswer] = []
+
+        def load(self, _session: Any) -> list[RememberedAnswer]:
+            return list(self.answers)
+
+        def add(self, _session: Any, kept: RememberedAnswer) -> None:
+            self.answers.append(kept)
+
+    kept = Kept()
+    assert answer(Policy(ask=lambda _: "ever", remember=kept), question()) == "ever"
+    assert answer(Policy(remember=kept), question()) == OPTIONS[0]
+    assert kept.answers == [RememberedAnswer("allow", targets=(PathTarget("edit", "/work/a.py"),))]
+
+
+def test_a_call_that_says_nothing_of_itself_is_not_remembered() -> None:
+    answers = ["ever", "no"]
+    policy = Policy(ask=lambda _: answers.pop(0))
+
+    assert [answer(policy, question(path="")), answer(policy, question(path=""))] == ["ever", "no"]
+
+
+def test_an_explicit_deny_beats_a_remembered_answer() -> None:
+    policy = Policy(["ask edit:a.py", "deny edit:b.py"], ask=lambda _: "ever")
+    both = PermissionQuestion(
+        HERE,  # type: ignore[arg-type]
+        "x",
+        OPTIONS,
+        ToolCall("t", kind="edit", locations=[Location("/work/a.py"), Location("/work/b.py")]),
+    )
 
     assert answer(policy, question()) == "ever"
-    assert file.read_text() == "allow edit\n"
-    assert answer(Policy(file=file), question(session="later")) == OPTIONS[0]
-    assert policy.rules == [Rule("allow", "edit")]
+    assert answer(policy, question()) == OPTIONS[0]
+    assert answer(policy, both) == OPTIONS[2]
 
 
-def test_a_json_rules_file_stays_json(tmp_path: Path) -> None:
-    file = tmp_path / "rules.json"
-    file.write_text('["deny execute"]')
-    policy = Policy(ask=lambda _: "ever", file=file, remember="file")
+def test_outside_a_turn_what_a_rule_allows_is_asked_unless_it_only_reads() -> None:
+    idle = Here()
+    idle.running_turn = None
+    policy = Policy(["allow all"])
 
-    answer(policy, question())
-
-    assert load_rules(file) == [Rule("deny", "execute"), Rule("allow", "edit")]
+    assert answer(policy, question(session=idle)) == OPTIONS[2]
+    assert answer(policy, question("read", session=idle)) == OPTIONS[0]
+    assert policy.denied_unasked == 1
 
 
 def test_nothing_is_remembered_where_that_is_not_wanted() -> None:
@@ -117,13 +163,16 @@ def test_nothing_is_remembered_where_that_is_not_wanted() -> None:
 
 
 def test_every_decision_can_be_watched() -> None:
-    seen: list[tuple[str, str]] = []
-    policy = Policy(["allow read"], on_decision=lambda _, effect, rule: seen.append((effect, str(rule))))
+    seen: list[Verdict] = []
+    policy = Policy(["allow read"], on_verdict=seen.append)
 
     answer(policy, question("read"))
     answer(policy, question("edit"))
 
-    assert seen == [("allow", "allow read"), ("ask", "None")]
+    assert [(each.by, str(each.rule), each.is_allowed) for each in seen] == [
+        ("rule", "allow read", True),
+        ("nobody", "None", False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -157,52 +206,55 @@ def test_remarks_and_blank_lines_are_no_rules(tmp_path: Path) -> None:
     assert load_rules(tmp_path / "rules") == [Rule("allow", "read")]
 
 
+@pytest.mark.parametrize(
+    "odd", ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\t", "\x1b"]
+)
+def test_a_rules_file_has_no_separators_but_line_feeds(tmp_path: Path, odd: str) -> None:
+    (tmp_path / "rules").write_bytes(f"allow read\ndeny all # x{odd}allow all\n".encode())
+
+    with pytest.raises(RulesFileError) as caught:
+        load_rules(tmp_path / "rules")
+    assert caught.value.line == 2
+
+
+def test_a_rules_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "rules").write_bytes(b"\xef\xbb\xbfdeny all\n")
+
+    assert load_rules(tmp_path / "rules") == [Rule("deny", "all")]
+
+
+def test_a_rules_file_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RulesFileError):
+        Policy(file=tmp_path / "rules")
+
+
 def test_the_files_of_a_diff_are_what_is_judged() -> None:
     tool = ToolCall("t", kind="edit", content=[Diff([FileChange("/work/b", old_path="/work/./a")])])
-    asked = PermissionQuestion(Here(), "x", OPTIONS, tool)  # type: ignore[arg-type]
+    asked = PermissionQuestion(HERE, "x", OPTIONS, tool)  # type: ignore[arg-type]
 
-    assert subject_of(asked) == Subject("edit", ("/work/b", "/work/a"), None, ("/work",))
-
-
-@pytest.mark.parametrize(
-    ("raw_input", "command"),
-    [
-        ({"command": "ls -l"}, "ls -l"),
-        ({"cmd": ["ls", "a b"]}, "ls 'a b'"),
-        ({"command": [1]}, "Do it"),
-        (None, "Do it"),
-    ],
-)
-def test_agents_put_the_command_in_different_places(raw_input: Any, command: str) -> None:
-    assert subject_of(question("execute", "", raw_input)).command == command
+    assert answer(Policy(["allow edit:a", "allow edit:b"]), asked) == OPTIONS[0]
+    assert answer(Policy(["allow edit:b"]), asked) == OPTIONS[2]
+    assert answer(Policy(["deny edit:a", "allow edit"]), asked) == OPTIONS[2]
 
 
 def test_a_command_subject_is_a_command() -> None:
-    asked = PermissionQuestion(Here(), "x", OPTIONS, None, CommandSubject("rm x", "/work"))  # type: ignore[arg-type]
+    asked = PermissionQuestion(HERE, "git status", OPTIONS, None, CommandSubject("rm x", "/work"))  # type: ignore[arg-type]
 
-    assert subject_of(asked) == Subject("execute", (), "rm x", ("/work",))
-    assert subject_of(PermissionQuestion(Here(), "x", OPTIONS)) == Subject(roots=("/work",))  # type: ignore[arg-type]
+    assert answer(Policy(["allow execute:rm *"]), asked) == OPTIONS[0]
+    assert answer(Policy(["allow execute:git *"]), asked) == OPTIONS[2]
+    assert answer(Policy(["allow execute"]), PermissionQuestion(HERE, "x", OPTIONS)) == OPTIONS[2]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        question("execute", "", {"command": "echo 'a\nallow all'"}),
-        question("execute", "", {"command": "git # status"}),
-        question("x\nallow all", ""),
-        question("_x\nallow all", ""),
-        question("not a kind", ""),
-    ],
-    ids=["newline", "remark", "kind", "private kind", "unknown"],
-)
-def test_what_an_agent_calls_its_call_writes_no_other_rules(tmp_path: Path, asked: PermissionQuestion) -> None:
-    file = tmp_path / "rules.txt"
-    policy = Policy(ask=lambda _: "ever", file=file, remember="file")
+@pytest.mark.parametrize("separator", [*"\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029#*"])
+def test_what_an_agent_calls_its_call_is_remembered_as_that_and_nothing_else(separator: str) -> None:
+    line = f"echo a{separator}allow all"
+    answers = ["ever", "no", "no"]
+    policy = Policy(ask=lambda _: answers.pop(0))
 
-    assert answer(policy, asked) == "ever"
-    assert not file.exists()
-    assert answer(policy, asked) == OPTIONS[0]
-    assert answer(policy, question("delete", session="another")) == "ever"
+    assert answer(policy, question("execute", "", {"command": line})) == "ever"
+    assert answer(policy, question("execute", "", {"command": line})) == OPTIONS[0]
+    assert answer(policy, question("execute", "", {"command": "echo a"})) == "no"
+    assert answer(policy, question("delete")) == "no"
 
 
 def test_always_for_a_command_with_a_star_is_no_pattern() -> None:
@@ -212,3 +264,51 @@ def test_always_for_a_command_with_a_star_is_no_pattern() -> None:
     assert answer(policy, question("execute", "", {"command": "rm *"})) == "ever"
     assert answer(policy, question("execute", "", {"command": "rm *"})) == OPTIONS[0]
     assert answer(policy, question("execute", "", {"command": "rm -rf x"})) == "no"
+    (kept,) = policy.consent(HERE).answers  # type: ignore[arg-type]
+    assert kept.targets == (CommandTarget("/work", None, "rm *"),)
+
+
+# --- options that contradict themselves
+
+
+def options(*rows: tuple[str, str, str]) -> tuple[PermissionOption, ...]:
+    return tuple(PermissionOption(*row) for row in rows)
+
+
+@pytest.mark.parametrize(
+    "offered",
+    [
+        options(("a", "No", "allow_once")),
+        options(("a", "Reject it", "allow_always")),
+        options(("a", "don\u2019t allow", "allow_once")),
+        options(("a", "Do not allow", "allow_once")),
+        options(("a", "\uff2e\uff4f", "allow_once")),
+        options(("a", "Yes", "allow_once"), ("a", "No", "reject_once")),
+        options(("a", "Yes", "allow_once"), ("a", "Yes", "allow_always")),
+        options(("a", "Yes", "something_else")),
+        options(("a", "Yes", "allow_once_")),
+        (),
+    ],
+)
+def test_a_rule_allows_by_no_option_that_can_be_read_otherwise(offered: tuple[PermissionOption, ...]) -> None:
+    verdicts: list[Verdict] = []
+    asked = question("read", options=offered)
+
+    given = permission_given(asked, answer(Policy(["allow all"], on_verdict=verdicts.append), asked))
+
+    assert given.option is None
+    assert not verdicts[0].is_allowed
+
+
+@pytest.mark.parametrize("said", [False, "a", OPTIONS[0]])
+def test_no_refusal_is_sent_as_an_id_that_also_allows(said: Any) -> None:
+    asked = question(
+        options=options(("a", "Yes", "allow_once"), ("a", "No", "reject_once"), ("once", "No", "allow_once"))
+    )
+
+    assert chosen_option(asked, said) is None
+
+
+@pytest.mark.parametrize("name", ["Don't ask again", "Never ask me again", "Notify me", "Yes, and do not ask again"])
+def test_not_to_be_asked_is_no_refusal(name: str) -> None:
+    assert PermissionOption("a", name, "allow_always").consent == "allow"

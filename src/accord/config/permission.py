@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accord.client.policy import Policy
-from accord.client.question import PermissionCallback
+from accord.client.question import PermissionAnswer, PermissionCallback, PermissionQuestion, called
 from accord.config.acp_json import PermissionPolicy
 from accord.session.rules import Rule
 
@@ -28,4 +28,16 @@ def permission_for(policy: PermissionPolicy | None, ask: PermissionCallback | No
     `auto-approve` allows everything, with an option that holds on where the agent offers one; `deny` denies it.
     `prompt`, which is meant where no policy is named, asks `ask`; where that is None the answer is no.
     """
-    return Policy(rules_for(policy), ask=ask, prefer_lasting=policy == "auto-approve", **options)
+    asking = None if ask is None else _Asking(ask)
+    return Policy(rules_for(policy), ask=asking, prefer_lasting=policy == "auto-approve", **options)
+
+
+class _Asking:
+    """A callback of which no answer is a rejection, as far as the agent offers one."""
+
+    def __init__(self, ask: PermissionCallback) -> None:
+        self._ask = ask
+
+    async def __call__(self, question: PermissionQuestion) -> PermissionAnswer:
+        answer: PermissionAnswer = await called(self._ask, question)
+        return question.reject() if answer is None else answer

@@ -20,7 +20,7 @@ from accord.session.shell_line import ShellLine, SimpleCommand, environment_is_h
 __all__ = ["ResolvedPath", "SubjectResolver", "resolve_path", "resolve_rules"]
 
 _WILDCARDS = frozenset("*?")
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
+_SHELLS = frozenset({"sh", "bash", "dash", "ksh", "ash"})
 _SHELL_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin")
 # `-l` and `-i` read the user's own start-up files, `-e` and `-u` stop earlier.
 _SHELL_FLAGS = frozenset("ceilu")

@@ -1,0 +1,337 @@
+"""What this client does for an agent passes the policy: files, terminals, and calls that were completed unasked."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import accord
+from accord.client import Policy, Verdict
+from accord.client.question import PermissionQuestion
+from tests.client.desk import SESSION, Asker, asker
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and commands: run it on Linux or macOS")
+
+DENIED = -32003
+OPTIONS = [
+    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "ever", "name": "Always", "kind": "allow_always"},
+    {"optionId": "no", "name": "No", "kind": "reject_once"},
+]
+
+
+@asynccontextmanager
+async def working(desk: Asker, stop_reason: str = "end_turn") -> AsyncIterator[None]:
+    """While the agent works on a prompt."""
+    turn = desk.session.prompt("go")
+    waiting = asyncio.ensure_future(turn.wait())
+    asked = await desk.hand.hear()
+    assert asked["method"] == "session/prompt"
+    try:
+        yield
+    finally:
+        await desk.hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"stopReason": stop_reason}})
+        await asyncio.wait([waiting], timeout=5)
+
+
+async def update(desk: Asker, **fields: Any) -> None:
+    params = {"sessionId": SESSION, "update": fields}
+    await desk.hand.say({"jsonrpc": "2.0", "method": "session/update", "params": params})
+
+
+async def permission(desk: Asker, **call: Any) -> Any:
+    """What the client answers to a question about a call."""
+    answer = await desk.ask("session/request_permission", toolCall={"toolCallId": "t", **call}, options=OPTIONS)
+    return answer["outcome"].get("optionId")
+
+
+async def write(desk: Asker, path: Path | str, text: str = "new") -> int | None:
+    """None where it was written, else the code of the refusal."""
+    try:
+        await desk.ask("fs/write_text_file", path=str(path), content=text)
+    except accord.RequestError as error:
+        return error.code
+    return None
+
+
+async def run(desk: Asker, *argv: str, **params: Any) -> int | None:
+    try:
+        await desk.finished(await desk.start(*argv, **params))
+    except accord.RequestError as error:
+        return error.code
+    return None
+
+
+def yes(seen: list[PermissionQuestion]) -> Any:
+    def answer(question: PermissionQuestion) -> bool:
+        seen.append(question)
+        return True
+
+    return answer
+
+
+# --- rules
+
+
+@pytest.mark.parametrize("rule", ["deny all", "deny edit", "deny edit:**", "deny edit:a", "deny edit:/**"])
+async def test_a_write_that_a_rule_denies_is_refused_and_counted(tmp_path: Path, rule: str) -> None:
+    policy = Policy([rule])
+    async with asker(tmp_path, permission=policy) as desk, working(desk):
+        assert await write(desk, tmp_path / "a") == DENIED
+
+    assert not (tmp_path / "a").exists()
+    assert (policy.refused_requests, policy.denied_unasked) == (1, 0)
+
+
+@pytest.mark.parametrize("rule", ["deny all", "deny execute", "deny execute:touch *", "deny execute:rm *"])
+async def test_a_terminal_that_a_rule_denies_is_refused(tmp_path: Path, rule: str) -> None:
+    policy = Policy([rule, "allow all"])
+    async with asker(tmp_path, permission=policy) as desk, working(desk):
+        line = "touch made; rm x" if "rm" in rule else "touch made"
+        assert await run(desk, "sh", "-c", line) == DENIED
+
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("spelling", ["{}/link/key", "{}//secret/key", "{}/x/../secret/./key", "{}/secret/key"])
+async def test_a_write_is_judged_by_where_it_leads(tmp_path: Path, spelling: str) -> None:
+    for folder in ("secret", "x"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    async with asker(tmp_path, permission=Policy(["deny edit:secret/**", "allow all"])) as desk, working(desk):
+        assert await write(desk, spelling.format(tmp_path)) == DENIED
+        assert await write(desk, tmp_path / "x" / "a") is None
+
+    assert not (tmp_path / "secret" / "key").exists()
+
+
+async def test_what_an_allow_rule_meets_is_done_in_a_turn(tmp_path: Path) -> None:
+    verdicts: list[Verdict] = []
+    policy = Policy(["allow edit:src/**", "allow execute:true"], on_verdict=verdicts.append)
+    async with asker(tmp_path, permission=policy) as desk, working(desk):
+        assert await write(desk, tmp_path / "src" / "a") is None
+        assert await run(desk, "true") is None
+
+    assert [(each.by, each.is_allowed, str(each.rule)) for each in verdicts] == [
+        ("rule", True, "allow edit:src/**"),
+        ("rule", True, "allow execute:true"),
+    ]
+
+
+@pytest.mark.parametrize("when", ["before", "after", "cancelled"])
+async def test_outside_a_running_turn_nothing_is_done_unasked_whatever_rules_allow(tmp_path: Path, when: str) -> None:
+    policy = Policy(["allow all"])
+    async with asker(tmp_path, permission=policy) as desk:
+        if when != "before":
+            async with working(desk):
+                if when == "cancelled":
+                    await desk.session.cancel()
+                    assert await write(desk, tmp_path / "a") == DENIED
+        assert await write(desk, tmp_path / "a") == DENIED
+        assert await run(desk, "touch", "a") == DENIED
+
+    assert not (tmp_path / "a").exists()
+
+
+async def test_where_no_rule_matches_a_read_is_served_and_the_rest_asked(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("text", encoding="utf-8")
+    policy = Policy(["deny read:secret/**"])
+    async with asker(tmp_path, permission=policy) as desk:
+        assert (await desk.ask("fs/read_text_file", path=str(tmp_path / "a")))["content"] == "text"
+        assert await desk.refusal("fs/read_text_file", path=str(tmp_path / "secret" / "b")) == DENIED
+        async with working(desk):
+            assert await write(desk, tmp_path / "a") == DENIED
+            assert await run(desk, "true") == DENIED
+    assert policy.denied_unasked == 2
+
+
+async def test_without_a_policy_everything_inside_is_served(tmp_path: Path) -> None:
+    async with asker(tmp_path, permission=lambda _: True) as desk:
+        assert await write(desk, tmp_path / "a") is None
+        assert await run(desk, "true") is None
+
+
+# --- asking
+
+
+async def test_who_is_asked_about_a_write_sees_path_and_difference(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old", encoding="utf-8")
+    seen: list[PermissionQuestion] = []
+    async with asker(tmp_path, permission=Policy(ask=yes(seen))) as desk, working(desk):
+        assert await write(desk, tmp_path / "a") is None
+        assert await run(desk, "echo", "a b", cwd=str(tmp_path), env=[{"name": "LANG", "value": "C"}]) is None
+
+    (change,) = seen[0].tool.content[0].changes  # type: ignore[union-attr]
+    assert (change.path, change.old, change.new) == (str(tmp_path / "a"), "old", "new")
+    assert seen[1].command is not None
+    assert (seen[1].command.command, seen[1].command.cwd) == ("echo 'a b'", str(tmp_path))
+    assert [each.request is not None for each in seen] == [True, True]
+
+
+async def test_a_path_that_is_swapped_while_somebody_is_asked_is_refused(tmp_path: Path) -> None:
+    for folder in ("safe", "secret"):
+        (tmp_path / folder).mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "safe")
+
+    def swap(_: PermissionQuestion) -> bool:
+        link.unlink()
+        link.symlink_to(tmp_path / "secret")
+        return True
+
+    async with asker(tmp_path, permission=Policy(ask=swap)) as desk, working(desk):
+        assert await write(desk, link / "a") == DENIED
+
+    assert not (tmp_path / "secret" / "a").exists()
+    assert not (tmp_path / "safe" / "a").exists()
+
+
+async def test_a_cancel_refuses_what_somebody_is_being_asked(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    async def never(_: PermissionQuestion) -> bool:
+        asked.set()
+        await asyncio.Event().wait()
+        return True
+
+    async with asker(tmp_path, permission=Policy(ask=never)) as desk, working(desk, "cancelled"):
+        writing = asyncio.ensure_future(write(desk, tmp_path / "a"))
+        await asyncio.wait_for(asked.wait(), 5)
+        await desk.session.cancel()
+        assert await asyncio.wait_for(writing, 5) == DENIED
+
+    assert not (tmp_path / "a").exists()
+
+
+# --- allowed questions
+
+
+async def test_a_request_for_what_an_open_question_allowed_passes_until_the_call_ends(tmp_path: Path) -> None:
+    seen: list[PermissionQuestion] = []
+    policy = Policy(ask=yes(seen))
+    async with asker(tmp_path, permission=policy) as desk:
+        async with working(desk):
+            assert await permission(desk, kind="edit", locations=[{"path": str(tmp_path / "a")}]) == "yes"
+            assert await write(desk, tmp_path / "." / "a") is None
+            assert len(seen) == 1
+            assert await write(desk, tmp_path / "b") is None
+            assert len(seen) == 2
+            await update(desk, sessionUpdate="tool_call_update", toolCallId="t", status="completed")
+            assert await write(desk, tmp_path / "a") is None
+            assert len(seen) == 3
+            assert (
+                await permission(desk, kind="edit", locations=[{"path": str(tmp_path / "c")}], toolCallId="u") == "yes"
+            )
+        async with working(desk):
+            # Another turn: what was allowed in the last one does not pass over.
+            assert await write(desk, tmp_path / "c") is None
+    assert len(seen) == 5
+
+
+@pytest.mark.parametrize(
+    ("shown", "argv", "params", "is_same"),
+    [
+        ({"command": "echo hi"}, ["echo", "hi"], {}, True),
+        ({"command": "echo", "args": ["hi"]}, ["echo", "hi"], {}, True),
+        ({"command": ["bash", "-lc", "echo hi"]}, ["sh", "-c", "echo hi"], {}, True),
+        ({"command": "echo hi", "cwd": "."}, ["echo", "hi"], {}, True),
+        ({"command": "echo hi"}, ["echo", "hi"], {"env": [{"name": "NO_COLOR", "value": "1"}]}, True),
+        ({"command": "echo hi"}, ["echo", "ho"], {}, False),
+        ({"command": "echo hi"}, ["echo", "hi", ""], {}, False),
+        ({"command": "echo hi"}, ["/bin/echo", "hi"], {}, False),
+        ({"command": "echo hi"}, ["echo", "hi"], {"cwd": "sub"}, False),
+        ({"command": "echo hi"}, ["echo", "hi"], {"env": [{"name": "PATH", "value": "/x"}]}, False),
+        ({"command": "echo hi"}, ["sh", "-c", "echo hi; echo ho"], {}, False),
+        ({}, ["echo", "hi"], {}, False),
+    ],
+)
+async def test_a_terminal_passes_for_the_command_and_directory_that_were_allowed(
+    tmp_path: Path, shown: Any, argv: list[str], params: Any, *, is_same: bool
+) -> None:
+    (tmp_path / "sub").mkdir()
+    seen: list[PermissionQuestion] = []
+    params = {**params, **({"cwd": str(tmp_path / params["cwd"])} if "cwd" in params else {})}
+    async with asker(tmp_path, permission=Policy(ask=yes(seen))) as desk, working(desk):
+        assert await permission(desk, kind="execute", rawInput=shown, title="echo hi") == "yes"
+        await run(desk, *argv, **params)
+
+    assert len(seen) == (1 if is_same else 2)
+
+
+async def test_a_question_about_reading_lets_nothing_be_written(tmp_path: Path) -> None:
+    policy = Policy(["allow read"])
+    async with asker(tmp_path, permission=policy) as desk, working(desk):
+        assert await permission(desk, kind="read", locations=[{"path": str(tmp_path / "a")}]) == "yes"
+        assert await write(desk, tmp_path / "a") == DENIED
+
+
+# --- what was said of a call
+
+
+async def test_a_call_is_judged_by_all_that_was_said_of_it(tmp_path: Path) -> None:
+    secret, src = [{"path": str(tmp_path / "secret")}], [{"path": str(tmp_path / "src")}]
+    policy = Policy(["deny edit:secret", "allow edit"])
+    async with asker(tmp_path, permission=policy) as desk, working(desk):
+        await update(desk, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=secret)
+        await update(desk, sessionUpdate="tool_call_update", toolCallId="t", locations=src, kind="read")
+        assert await permission(desk, kind="edit", locations=src) == "no"
+
+
+async def test_what_is_asked_is_frozen(tmp_path: Path) -> None:
+    policy: Policy
+    desk: Asker
+    shown: list[tuple[Any, Any]] = []
+
+    async def look(question: PermissionQuestion) -> str:
+        heard = asyncio.Event()
+        desk.session.listen(lambda _: heard.set())
+        before = (question.tool and question.tool.raw_input, question.subject and question.subject.targets)
+        await update(
+            desk, sessionUpdate="tool_call_update", toolCallId="t", rawInput={"command": "rm -rf /"}, kind="execute"
+        )
+        await asyncio.wait_for(heard.wait(), 5)
+        shown.append(before)
+        shown.append((question.tool and question.tool.raw_input, question.subject and question.subject.targets))
+        return "ever"
+
+    policy = Policy(ask=look)
+    async with asker(tmp_path, permission=policy) as desk, working(desk):
+        await permission(desk, kind="execute", rawInput={"command": "git status"})
+        assert shown[0] == shown[1]
+        (answer,) = policy.consent(desk.session).answers
+        assert [each.argv for each in answer.targets] == [("git", "status")]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("asked_first", [False, True])
+async def test_a_denied_kind_that_was_completed_unallowed_is_named(tmp_path: Path, *, asked_first: bool) -> None:
+    named: list[tuple[str, str]] = []
+    policy = Policy(["deny edit:secret/**"], on_unasked=lambda call, rule: named.append((call.id, str(rule))))
+    place = [{"path": str(tmp_path / "secret" / "a")}]
+    async with asker(tmp_path, permission=policy) as desk, working(desk):
+        await update(desk, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=place)
+        if asked_first:
+            assert await permission(desk) == "no"
+        for number in (1, 2):
+            await update(desk, sessionUpdate="tool_call_update", toolCallId="t", status="completed", title=str(number))
+        await update(desk, sessionUpdate="tool_call", toolCallId="u", title="x", kind="read", status="completed")
+        await desk.hand.request("session/unknown", {})
+
+    assert named == [("t", "deny edit:secret/**")]
+    assert policy.completed_unasked == 1
+
+
+async def test_an_id_that_is_used_again_inherits_nothing(tmp_path: Path) -> None:
+    seen: list[PermissionQuestion] = []
+    place = [{"path": str(tmp_path / "a")}]
+    async with asker(tmp_path, permission=Policy(ask=yes(seen))) as desk, working(desk):
+        assert await permission(desk, kind="edit", locations=place) == "yes"
+        await update(desk, sessionUpdate="tool_call_update", toolCallId="t", status="completed")
+        await update(desk, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=place)
+        assert await write(desk, tmp_path / "a") is None
+    assert len(seen) == 2

@@ -1,0 +1,267 @@
+"""What an agent says about a call becomes the subject that rules judge: real paths, simple commands, unknowns."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.session.claims import MAX_CLAIMS, claims_of
+from accord.session.entry import ToolCall
+from accord.session.remembered import CommandTarget, InputTarget, PathTarget
+from accord.session.rules import Effect, Rule, Subject, judge, parse_rule
+from accord.session.tool import Diff, FileChange, Location
+from accord.workspace.subject import SubjectResolver, resolve_path, resolve_rules
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and POSIX paths: run it on Linux or macOS")
+
+
+def subject(folder: Path, kind: str = "other", raw_input: Any = None, **fields: Any) -> Subject:
+    call = ToolCall("t", kind=kind, raw_input=raw_input, title="git status", **fields)
+    return SubjectResolver(str(folder), ()).of_call(claims_of(call))
+
+
+def effect(folder: Path, rules: list[str], judged: Subject) -> Effect:
+    resolver = SubjectResolver(str(folder), ())
+    return judge(resolve_rules(map(parse_rule, rules), resolver.roots), judged).effect
+
+
+# --- paths
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "{}/a",
+        "{}//a",
+        "{}/./a",
+        "{}/x/../a",
+        "a",
+        "./a",
+        "file://{}/a",
+        "file://localhost{}/a",
+        "FILE://{}/%61",
+        "file:{}/a",
+    ],
+)
+def test_every_spelling_of_a_path_is_one_path(tmp_path: Path, spelling: str) -> None:
+    found = resolve_path(spelling.format(tmp_path), str(tmp_path))
+
+    assert found is not None
+    assert found.real == str(tmp_path.resolve() / "a")
+
+
+@pytest.mark.parametrize("spelling", ["", "~/a", "$HOME/a", "http://x/a", "file://host/a", "a\0b", "/\ud800"])
+def test_what_nobody_can_resolve_is_not_known(tmp_path: Path, spelling: str) -> None:
+    assert resolve_path(spelling, str(tmp_path)) is None
+    judged = subject(tmp_path, "edit", locations=[Location(spelling)])
+    assert effect(tmp_path, ["allow edit:**", "allow edit:/**"], judged) == "ask"
+    assert effect(tmp_path, ["deny edit:x", "allow edit"], judged) == "deny"
+
+
+def test_links_are_followed_in_paths_and_in_patterns(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    (tmp_path / "work").mkdir()
+    vault.mkdir()
+    (tmp_path / "work" / "secret").symlink_to(vault)
+    work = tmp_path / "work"
+    through, direct = (
+        subject(work, "edit", locations=[Location(str(p))]) for p in (work / "secret" / "k", vault / "k")
+    )
+
+    assert effect(work, ["deny edit:secret/**", "allow all"], through) == "deny"
+    assert effect(work, ["deny edit:secret/**", "allow all"], direct) == "deny"
+    assert effect(work, ["deny edit:secret/", "allow all"], direct) == "deny"
+    assert effect(work, ["allow edit:secret/**"], through) == "ask"
+    assert effect(work, [f"allow edit:{work}/secret/**"], through) == "allow"
+
+
+def test_every_location_diff_and_patch_must_be_allowed(tmp_path: Path) -> None:
+    diff = Diff([FileChange(str(tmp_path / "src/a"), old_path=str(tmp_path / "other"))])
+    patch = Diff([], patch="diff --git a/x b/secret\n--- a/x\n+++ b/secret\n@@ -1 +1 @@\n-a\n+b\n")
+    mode = Diff([], patch=f"diff --git {tmp_path}/x {tmp_path}/secret\nold mode 100644\nnew mode 100755\n")
+
+    for item, denied in ((diff, "other"), (patch, "secret"), (mode, "secret")):
+        judged = subject(tmp_path, "edit", content=[item], locations=[Location(str(tmp_path / "src/a"))])
+        assert effect(tmp_path, ["allow edit:src/**"], judged) == "ask"
+        assert effect(tmp_path, [f"deny edit:{denied}", "allow edit"], judged) == "deny"
+
+
+def test_a_patch_that_cannot_be_read_touches_files_that_are_not_known(tmp_path: Path) -> None:
+    judged = subject(tmp_path, "edit", content=[Diff([], patch="?")], locations=[Location("src/a")])
+
+    assert effect(tmp_path, ["allow edit:src/**"], judged) == "ask"
+    assert effect(tmp_path, ["deny edit:x", "allow edit"], judged) == "deny"
+
+
+@pytest.mark.parametrize("kind", ["read", "other", "think", "_mine"])
+def test_a_call_with_a_diff_is_an_edit_whatever_its_kind_says(tmp_path: Path, kind: str) -> None:
+    judged = subject(tmp_path, kind, content=[Diff([FileChange("a", "old", "new")])])
+
+    assert effect(tmp_path, ["deny edit", "allow all"], judged) == "deny"
+    assert effect(tmp_path, [f"allow {kind}"], judged) == "ask"
+
+
+@pytest.mark.parametrize("name", ["path", "file_path", "filePath", "abs-path", "paths", "uri"])
+def test_paths_in_the_input_count(tmp_path: Path, name: str) -> None:
+    value = ["secret/a"] if name == "paths" else "secret/a"
+    judged = subject(tmp_path, "edit", {"nested": [{name: value}]}, locations=[Location("src/a")])
+
+    assert effect(tmp_path, ["deny edit:secret/**", "allow edit"], judged) == "deny"
+
+
+# --- commands
+
+COMMANDS: list[Any] = [
+    {"command": "rm x"},
+    {"command": "rm", "args": ["x"]},
+    {"command": ["rm", "x"]},
+    {"cmd": ["bash", "-lc", "rm x"]},
+    {"commands": ["ls", "rm x"]},
+    {"commands": [["ls"], ["rm", "x"]]},
+    {"commands": [{"command": "ls"}, {"command": "rm", "args": ["x"]}]},
+    {"script": "ls\nrm x"},
+    {"input": {"Command": "rm x"}},
+    {"tool": {"arguments": [{"shell_command": "rm x"}]}},
+    {"argv": ["/bin/rm", "x"]},
+    {"command": {"argv": ["rm", "x"]}},
+]
+
+
+@pytest.mark.parametrize("raw_input", COMMANDS)
+@pytest.mark.parametrize("kind", ["execute", "other", "read"])
+def test_a_call_with_a_command_is_execute_wherever_it_stands(tmp_path: Path, raw_input: Any, kind: str) -> None:
+    judged = subject(tmp_path, kind, raw_input)
+
+    assert effect(tmp_path, ["deny execute:rm *", "allow all"], judged) == "deny"
+    assert effect(tmp_path, ["allow read", "allow other", "allow execute:git *"], judged) == "ask"
+
+
+@pytest.mark.parametrize(
+    "raw_input",
+    [
+        None, {}, {"command": 1}, {"command": [1]}, {"command": "git", "args": "status; rm x"},
+        {"command": "git", "args": [1]},
+        {"command": "git status", "env": {"PATH": "/x"}}, {"command": "git status", "env": "PATH=/x"},
+        {"command": "git status", "env": [{"name": "LD_PRELOAD", "value": "x"}]}, {"command": "git status", "cwd": "~"},
+        {"command": {"command": {"command": {"command": {"command": {"command": {"command": {"command": "git"}}}}}}}},
+    ],
+)  # fmt: skip
+def test_a_command_that_is_not_known_is_denied_by_every_pattern_and_a_title_is_no_command(
+    tmp_path: Path, raw_input: Any
+) -> None:
+    judged = subject(tmp_path, "execute", raw_input)
+
+    assert effect(tmp_path, ["allow execute:git *", "allow execute:*"], judged) == "ask"
+    assert effect(tmp_path, ["deny execute:rm *", "allow all"], judged) == "deny"
+
+
+@pytest.mark.parametrize("kind", ["read", "search", "other"])
+def test_a_kind_is_not_taken_back_by_a_command(tmp_path: Path, kind: str) -> None:
+    judged = subject(tmp_path, kind, {"command": "git status"})
+    edit = subject(tmp_path, "edit", {"command": "git status"})
+
+    assert effect(tmp_path, ["allow execute:git *"], judged) == "allow"
+    assert effect(tmp_path, ["allow execute:git *"], edit) == "ask"
+    assert effect(tmp_path, ["deny edit:x", "allow execute"], edit) == "deny"
+
+
+@pytest.mark.parametrize("line", ["git log > secret/a", "git log >> ./secret/a", "git log > secret/../secret/a"])
+def test_what_a_shell_writes_for_a_command_is_an_edit(tmp_path: Path, line: str) -> None:
+    judged = subject(tmp_path, "execute", {"command": line})
+
+    assert effect(tmp_path, ["allow execute:git *"], judged) == "ask"
+    assert effect(tmp_path, ["deny edit:secret/**", "allow all"], judged) == "deny"
+    assert effect(tmp_path, ["allow execute:git *", "allow edit:secret/**"], judged) == "allow"
+
+
+def test_where_a_line_changes_its_directory_a_relative_target_is_not_known(tmp_path: Path) -> None:
+    judged = subject(tmp_path, "execute", {"command": "cd x && git log > a"})
+
+    assert effect(tmp_path, ["allow execute", "allow edit:a"], judged) == "ask"
+    assert effect(tmp_path, ["deny edit:secret/**", "allow all"], judged) == "deny"
+
+
+def test_nothing_is_written_to_the_null_device(tmp_path: Path) -> None:
+    judged = subject(tmp_path, "execute", {"command": "git log > /dev/null 2>&1"})
+
+    assert effect(tmp_path, ["allow execute:git *"], judged) == "allow"
+
+
+@pytest.mark.parametrize("raw_input", [["bash", "-lc"], ["sh", "-c"], ["/bin/sh", "-ec"], ["/usr/bin/bash", "-c"]])
+def test_a_plain_shell_around_a_line_is_transparent(tmp_path: Path, raw_input: list[str]) -> None:
+    inside = subject(tmp_path, "execute", {"command": [*raw_input, "git status"]})
+    both = subject(tmp_path, "execute", {"command": [*raw_input, "git status; rm x"]})
+
+    assert effect(tmp_path, ["allow execute:git *"], inside) == "allow"
+    assert effect(tmp_path, ["allow execute:git *"], both) == "ask"
+
+
+def test_a_shell_of_another_folder_is_not_transparent(tmp_path: Path) -> None:
+    judged = subject(tmp_path, "execute", {"command": ["./sh", "-c", "git status"]})
+
+    assert effect(tmp_path, ["allow execute:git *"], judged) == "ask"
+
+
+# --- what is remembered
+
+
+def test_a_line_and_the_argv_that_it_means_are_remembered_as_one(tmp_path: Path) -> None:
+    spellings = (
+        {"command": "git  'status'"},
+        {"command": "git", "args": ["status"]},
+        {"cmd": ["sh", "-c", "git status"]},
+    )
+    targets = [subject(tmp_path, "execute", each).targets for each in spellings]
+
+    assert targets[0] == targets[1] == targets[2] == (CommandTarget(str(tmp_path.resolve()), ("git", "status")),)
+
+
+def test_the_directory_and_the_environment_are_part_of_what_is_remembered(tmp_path: Path) -> None:
+    here = subject(tmp_path, "execute", {"command": "ls"}).targets
+    there = subject(tmp_path, "execute", {"command": "ls", "cwd": "sub"}).targets
+    with_environment = subject(tmp_path, "execute", {"command": "ls", "env": {"LANG": "C"}}).targets
+
+    assert len({here, there, with_environment}) == 3
+
+
+def test_an_input_without_paths_and_commands_is_remembered_whole(tmp_path: Path) -> None:
+    one, same, other = (subject(tmp_path, "fetch", each) for each in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1}))
+
+    assert one.targets == same.targets != other.targets
+    assert isinstance((one.targets or ())[0], InputTarget)
+    assert subject(tmp_path, "fetch").targets is None
+
+
+def test_a_file_is_remembered_by_its_real_path_and_what_happens_to_it(tmp_path: Path) -> None:
+    judged = subject(tmp_path, "edit", locations=[Location("a"), Location("./a")])
+
+    assert judged.targets == (PathTarget("edit", str(tmp_path.resolve() / "a")),)
+
+
+def test_more_claims_than_anybody_reads_are_not_known(tmp_path: Path) -> None:
+    judged = subject(tmp_path, "edit", locations=[Location(f"src/{n}") for n in range(MAX_CLAIMS + 1)])
+
+    assert effect(tmp_path, ["allow edit:src/**"], judged) == "ask"
+    assert effect(tmp_path, ["deny edit:x", "allow edit"], judged) == "deny"
+    assert judged.targets is None
+
+
+def test_a_later_report_takes_nothing_back() -> None:
+    first = claims_of(ToolCall("t", kind="edit", locations=[Location("/secret")]))
+    then = claims_of(ToolCall("t", kind="read", raw_input={"command": "ls"}))
+    unnamed = claims_of(ToolCall("t", kind="delete"))
+
+    assert {each.path for each in then.joined(first).paths} == {"/secret"}
+    assert then.joined(first).commands == then.commands
+    assert [each.kind for each in then.joined(unnamed).paths] == ["delete"]
+    many = claims_of(ToolCall("t", kind="edit", locations=[Location(f"/{n}") for n in range(MAX_CLAIMS)]))
+    assert not first.joined(many).is_complete
+
+
+def test_rules_of_the_decision_are_left_as_they_are() -> None:
+    rule = Rule("deny", "edit", "a*/b")
+
+    assert resolve_rules([rule], ["/"]) == (rule,)
