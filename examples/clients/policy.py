@@ -1,6 +1,7 @@
 """A client with its own permission policy: it reads freely, edits below `src/`, runs Git, and asks about the rest.
 
-`python policy.py "Fix the typo in src/a.py" -- gemini --acp`. What you allow "always" is written to `rules.txt`.
+`python policy.py "Fix the typo in src/a.py" -- gemini --acp`. The files and commands that the agent wants from this client
+pass the policy too.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ async def ask_in_thread(question: accord.PermissionQuestion) -> accord.Permissio
 
 async def main(text: str, command: list[str]) -> None:
     """One prompt under the policy."""
-    policy = accord.Policy(RULES, ask=ask_in_thread, file="rules.txt", remember="file")
+    policy = accord.Policy(RULES, ask=ask_in_thread)
     async with accord.connect(*command, permission=policy) as agent:
         session = await agent.new_session()
         turn = await session.prompt(text)
