@@ -22,6 +22,7 @@ CLOSE = "tests/connection/test_close.py::"
 CHILD = "tests/transport/test_child.py::"
 KILLS = "tests/agent/test_kills.py::"
 PROMISES = "tests/agent/test_promises.py::"
+SHELL_LINE = "tests/session/test_shell_line.py::"
 
 MUTANTS = (
     # --- order
@@ -540,5 +541,64 @@ MUTANTS = (
         '            if status != "cancelled":\n                await self._session.end_commands()\n'
         "        except asyncio.CancelledError:",
         PROMISES + "test_a_cancelled_turn_releases_the_terminal_that_the_client_runs",
+    ),
+    # --- consent: shell lines
+    Mutant(
+        "consent",
+        "a substitution between double quotes is text",
+        "session/shell_words.py",
+        '                self._dollar(word, quoted=True)\n            elif char == "`":\n'
+        "                self._backticks(word, quoted=True)\n            else:\n                self._quoted_escape",
+        '                self._quoted_escape(word, end)\n            elif char == "`":\n'
+        "                self._backticks(word, quoted=True)\n            else:\n                self._quoted_escape",
+        "tests/session/test_shell_line_real.py::test_what_a_shell_runs_of_a_random_line_is_found",
+    ),
+    Mutant(
+        "consent",
+        "the body of a here-document is text",
+        "session/shell_syntax.py",
+        "                Scanner(body, self._sink, self._depth).scan_here_document()\n",
+        "",
+        "tests/session/test_shell_line_real.py::test_what_a_shell_runs_of_a_telling_line_is_found",
+    ),
+    Mutant(
+        "consent",
+        "an operator without blanks does not end a command",
+        "session/shell_words.py",
+        'WORD_ENDS = frozenset(" \\t\\n;&|()<>")',
+        'WORD_ENDS = frozenset(" \\t\\n;|()<>")',
+        "tests/session/test_shell_line_real.py::test_what_a_shell_runs_of_a_telling_line_is_found",
+    ),
+    Mutant(
+        "consent",
+        "an unknown option of a wrapper is skipped",
+        "session/shell_options.py",
+        "        if letter not in wrapper.flags:\n            return 0\n",
+        "",
+        SHELL_LINE + "test_a_line_that_is_not_understood_still_shows_its_commands",
+    ),
+    Mutant(
+        "consent",
+        "every variable is harmless",
+        "session/shell_line.py",
+        "    return all(name in _HARMLESS or _LOCALE.fullmatch(name) for name in names)",
+        "    return all(isinstance(name, str) for name in names)",
+        SHELL_LINE + "test_any_other_variable_is_not_harmless",
+    ),
+    Mutant(
+        "consent",
+        "a shell that reads its standard input is understood",
+        "session/shell_wrappers.py",
+        "        inner.unknown()  # a script, or the standard input\n",
+        "        return\n",
+        "tests/session/test_shell_line_real.py::test_what_a_shell_runs_of_a_telling_line_is_found",
+    ),
+    Mutant(
+        "consent",
+        "all suffixes of a long command are tried",
+        "session/shell_wrappers.py",
+        "        if len(argv.words) > MAX_SUFFIXES:\n",
+        "        if len(argv.words) > MAX_SUFFIXES * MAX_SUFFIXES:\n",
+        SHELL_LINE + "test_time_is_linear",
     ),
 )

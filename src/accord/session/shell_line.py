@@ -42,7 +42,7 @@ __all__ = [
 MAX_LINE = 64 * 1024
 MAX_COMMANDS = 1000
 # Words and characters looked at, with all lines inside lines: more than any honest line of the greatest size needs.
-_MAX_STEPS = 16 * MAX_LINE
+_MAX_STEPS = 4 * MAX_LINE
 
 _HARMLESS = name_set(
     "LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI COLUMNS LINES NODE_ENV "

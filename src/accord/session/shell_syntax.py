@@ -55,7 +55,8 @@ def _holds_no_command(keyword: str, words: tuple[str, ...]) -> bool:
             return True
         case ("for" | "select", *_):
             return "do" not in words
-    return False
+        case _:
+            return False
 
 
 @dataclass(slots=True)

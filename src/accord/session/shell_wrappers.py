@@ -12,7 +12,7 @@ from accord.session.shell_options import Argv, Wrapper, name_set, read_options
 
 __all__ = ["MAX_SUFFIXES", "Inner", "any_suffix", "program_name", "unwrap"]
 
-MAX_SUFFIXES = 64
+MAX_SUFFIXES = 32
 
 
 @dataclass(slots=True)
@@ -45,8 +45,10 @@ class Inner:
     def add_suffixes(self, argv: Argv) -> None:
         """Each later word may begin a command or be a line, also as the value of an option."""
         self.understood = False
-        self.anything |= len(argv.words) > MAX_SUFFIXES
-        for index, word in enumerate(argv.words[1:MAX_SUFFIXES], 1):
+        if len(argv.words) > MAX_SUFFIXES:
+            self.anything = True  # all suffixes of a long line would be quadratic in it
+            return
+        for index, word in enumerate(argv.words[1:], 1):
             self.add(argv.rest(index))
             if not _SHELL_CHARACTERS.isdisjoint(word):
                 self.lines.append(word)
