@@ -23,6 +23,7 @@ CHILD = "tests/transport/test_child.py::"
 KILLS = "tests/agent/test_kills.py::"
 PROMISES = "tests/agent/test_promises.py::"
 SHELL_LINE = "tests/session/test_shell_line.py::"
+REQUESTS = "tests/client/test_machine_requests.py::"
 
 MUTANTS = (
     # --- order
@@ -600,5 +601,86 @@ MUTANTS = (
         "        if len(argv.words) > MAX_SUFFIXES:\n",
         "        if len(argv.words) > MAX_SUFFIXES * MAX_SUFFIXES:\n",
         SHELL_LINE + "test_time_is_linear",
+    ),
+    # --- consent: rules, requests, remembered answers, options
+    Mutant(
+        "consent",
+        "a write is not judged",
+        "client/machine_requests.py",
+        "        if allowed is not True:\n",
+        "        if allowed is not True and not isinstance(ask, WriteFile):\n",
+        REQUESTS + "test_a_write_that_a_rule_denies_is_refused_and_counted",
+    ),
+    Mutant(
+        "consent",
+        "what is judged is not what is used",
+        "workspace/disk.py",
+        "                if expected is not None and place.real != expected:\n",
+        "                if expected is not None and place.name != expected.name:\n",
+        REQUESTS + "test_a_path_that_is_swapped_while_somebody_is_asked_is_refused",
+    ),
+    Mutant(
+        "consent",
+        "a grant outlives its call",
+        "client/consent.py",
+        "            self._grants = [grant for grant in self._grants if grant.call_id != event.id]\n",
+        "",
+        REQUESTS + "test_a_request_for_what_an_open_question_allowed_passes_until_the_call_ends",
+    ),
+    Mutant(
+        "consent",
+        "a rule allows outside a turn",
+        "client/policy.py",
+        '        elif decision.effect == "allow" and (in_turn or is_reading):\n',
+        '        elif decision.effect == "allow":\n',
+        REQUESTS + "test_outside_a_running_turn_nothing_is_done_unasked_whatever_rules_allow",
+    ),
+    Mutant(
+        "consent",
+        "a later report takes an earlier one back",
+        "client/consent.py",
+        "        call.claims = now if call.claims is None else now.joined(call.claims)\n",
+        "        call.claims = now\n",
+        REQUESTS + "test_a_call_is_judged_by_all_that_was_said_of_it",
+    ),
+    Mutant(
+        "consent",
+        "always means every call of the kind",
+        "client/policy.py",
+        '            remembered = RememberedAnswer(effect, "exact", subject.targets)\n',
+        '            remembered = RememberedAnswer(effect, "kind", kind=subject.kinds[0])\n',
+        "tests/client/test_policy.py::test_always_holds_for_exactly_what_was_shown_in_the_session_and_no_other",
+    ),
+    Mutant(
+        "consent",
+        "a remembered answer beats a rule",
+        "session/rules.py",
+        '    if found is not None and found.effect != "ask":\n',
+        '    if found is not None and found.effect == "allow":\n',
+        "tests/session/test_rules.py::test_a_remembered_answer_speaks_only_where_no_rule_allows_or_denies",
+    ),
+    Mutant(
+        "consent",
+        "what is not known is allowed by a pattern",
+        "session/rules.py",
+        "    if not access.is_known:\n        return not careful\n",
+        "    if not access.is_known:\n        return careful\n",
+        "tests/session/test_rules.py::test_what_is_not_known_is_refused_by_every_pattern_and_allowed_by_none",
+    ),
+    Mutant(
+        "consent",
+        "two options may share an id",
+        "session/option.py",
+        "        is_alone = sum(option.id == self.id for option in options) == 1\n",
+        "        is_alone = any(option.id == self.id for option in options)\n",
+        "tests/client/test_policy.py::test_a_rule_allows_by_no_option_that_can_be_read_otherwise",
+    ),
+    Mutant(
+        "consent",
+        "a rules file knows every separator",
+        "client/rules_file.py",
+        '    for number, line in enumerate(text.split("\\n"), 1):\n',
+        "    for number, line in enumerate(text.splitlines(), 1):\n",
+        "tests/client/test_policy.py::test_a_rules_file_has_no_separators_but_line_feeds",
     ),
 )
