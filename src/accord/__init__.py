@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Terminal,
     )
     from accord.client import (
+        AnswerStore,
         BlockingSession,
         ClientSession,
         Deadlines,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
         Reply,
         RulesFileError,
         UrlQuestion,
+        Verdict,
+        WiderAnswer,
         connect,
         load_rules,
         open,  # noqa: A004
@@ -99,6 +102,7 @@ _HOMES = {
     ),
     "accord.agent": ("Agent", "Elicitation", "Extension", "Permission", "Session", "Tool", "ToolFailed", "Turn"),
     "accord.client": (
+        "AnswerStore",
         "BlockingSession",
         "ClientSession",
         "Deadlines",
@@ -110,6 +114,8 @@ _HOMES = {
         "Reply",
         "RulesFileError",
         "UrlQuestion",
+        "Verdict",
+        "WiderAnswer",
         "connect",
         "load_rules",
         "open",
@@ -169,6 +175,7 @@ __all__ = [
     "AccordError",
     "Agent",
     "Annotations",
+    "AnswerStore",
     "Audio",
     "AuthRequired",
     "BacklogExceeded",
@@ -238,6 +245,8 @@ __all__ = [
     "Unknown",
     "UnsupportedVersion",
     "UrlQuestion",
+    "Verdict",
+    "WiderAnswer",
     "Workspace",
     "WorkspaceError",
     "__version__",

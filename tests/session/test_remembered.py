@@ -44,7 +44,8 @@ def test_a_document_is_read_as_it_was_written() -> None:
     "data",
     [
         b"", b"[]", b"null", b"{}", b"{", b"\xff", b"[" * 100_000, changed(version=0), changed(version="1"),
-        changed(format="x"), changed(more=1), changed(answers=[{"effect": "ask"}]), changed(answers=[{"effect": "allow"}]),
+        changed(format="x"), changed(more=1),
+        changed(answers=[{"effect": "ask"}]), changed(answers=[{"effect": "allow"}]),
         changed(answers=[{"effect": "allow", "scope": "kind", "kind": "edit", "folder": "/"}]),
         changed(answers=[{"effect": "allow", "scope": "folder", "kind": "edit"}]),
         changed(answers=[{"effect": "allow", "targets": [{"type": "path", "kind": "edit", "path": "/a", "x": 1}]}]),

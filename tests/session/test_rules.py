@@ -160,7 +160,8 @@ def test_however_a_command_is_spelt_a_deny_meets_it(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "/opt/git status", "./git status", "git status; ls", "git $(ls)", "git `ls`", "PATH=/tmp git status", "$GIT status",
+        "/opt/git status", "./git status", "git status; ls", "git $(ls)", "git `ls`", "PATH=/tmp git status",
+        "$GIT status",
         "git status\u2028ls", "git 'status", "sudo git status", "git status & ls",
     ],
 )  # fmt: skip

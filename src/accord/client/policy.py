@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 from accord.client.consent import SessionConsent
 from accord.client.question import (
@@ -112,7 +112,8 @@ class Policy:
         if found is None:
             answers = [] if isinstance(self._remember, str) else self._remember.load(session)
             resolver = SubjectResolver(session.roots[0], session.roots[1:])
-            found = SessionConsent(session, resolver, list(answers), self._completed)
+            # Weakly: what is known of a session must not keep it.
+            found = SessionConsent(proxy(session), resolver, list(answers), self._completed)
             self._consents[session] = found
         return found
 
@@ -131,7 +132,7 @@ class Policy:
             answer, by = await self._asked(consent, question, subject)
         else:
             answer = self._allowing(question) if effect == "allow" else question.reject()
-            by = "remembered" if decision.answer is not None else "rule"
+            by = _source(decision)
         option = chosen_option(question, answer)
         is_allowed = option is not None and option.consent == "allow"
         if is_allowed:
@@ -174,7 +175,7 @@ class Policy:
             remembered = RememberedAnswer(effect, "exact", subject.targets)
         consent.answers.insert(0, remembered)
         if not isinstance(self._remember, str):
-            self._remember.add(consent.session, remembered)
+            self._remember.add(question.session, remembered)
 
     # --- requests that touch this machine
 
@@ -192,11 +193,10 @@ class Policy:
         by: DecidedBy
         rule = decision.rule if decision.effect == "deny" else None
         if decision.effect == "deny":
-            by, is_allowed = ("rule" if decision.rule is not None else "remembered"), False
+            by, is_allowed = _source(decision), False
             self.refused_requests += decision.rule is not None
         elif decision.effect == "allow" and (in_turn or is_reading):
-            by = "rule" if decision.rule is not None else "remembered" if decision.answer is not None else "default"
-            rule, is_allowed = decision.rule, True
+            by, rule, is_allowed = _source(decision), decision.rule, True
         elif consent.is_granted(subject):
             by, is_allowed = "question", True
         elif is_reading and decision.rule is None:
@@ -226,3 +226,9 @@ class Policy:
     def _tell(self, verdict: Verdict) -> None:
         if self._on_verdict is not None:
             self._on_verdict(verdict)
+
+
+def _source(decision: Decision) -> DecidedBy:
+    if decision.rule is not None:
+        return "rule"
+    return "default" if decision.answer is None else "remembered"
