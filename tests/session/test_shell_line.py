@@ -552,7 +552,9 @@ def test_time_is_linear(unit: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    "unit", ["$x ", "sudo -Z ", "eval ", "a;", "`", "<<E ", "$((1", "ssh 'x y' ", "${x:-", "find -exec "]
+)
 def test_time_is_linear_up_to_the_limit(unit: str) -> None:
     assert cost(unit, MAX_LINE) < 12 * MAX_NESTING * MAX_LINE
 
