@@ -1,6 +1,6 @@
 """Programs that run other commands (`sudo`, `env`, `xargs`, `sh -c`, `find -exec`, …): what they run, by their argv.
 
-`unwrap` looks one level deep and returns the argvs and shell lines inside; whoever calls it goes on with those. Each
+`unwrap` looks one level deep and returns the argvs and shell lines inside; its caller unwraps those in turn. Each
 wrapper has a table of the options that change nothing about what it runs. Any other option is not understood: then
 each later word may be the first one of a command.
 """

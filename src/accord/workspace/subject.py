@@ -24,7 +24,6 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "ash"})
 _SHELL_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin")
 # `-l` and `-i` read the user's own start-up files, `-e` and `-u` stop earlier.
 _SHELL_FLAGS = frozenset("ceilu")
-_CHANGES_DIRECTORY = frozenset({"cd", "pushd", "popd", "chdir"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ class SubjectResolver:
         ]
         if not is_understood or not accesses:
             accesses.append(Access("execute", is_understood=False, mentioned=mentioned, target=target))
-        return [*accesses, *_redirected(parsed, target)]
+        return [*accesses, *_redirected(parsed, target, is_understood=is_understood)]
 
 
 def _unnamed(claims: CallClaims, named: Sequence[Access]) -> Iterator[Access]:
@@ -142,13 +141,12 @@ def _unnamed(claims: CallClaims, named: Sequence[Access]) -> Iterator[Access]:
         yield Access(claims.kind, target=None if digest is None else InputTarget(claims.kind, digest))
 
 
-def _redirected(parsed: ShellLine, target: CommandTarget) -> Iterator[Access]:
-    """The files that a shell writes for a command."""
-    moves = any(set(simple.words[:1]) & _CHANGES_DIRECTORY for simple in parsed.commands)
+def _redirected(parsed: ShellLine, target: CommandTarget, *, is_understood: bool) -> Iterator[Access]:
+    """The files that a shell writes for a command; which ones is not known where the line is not understood."""
     for path in parsed.writes:
         if path == os.devnull:
             continue
-        resolved = None if moves and not path.startswith("/") else resolve_path(path, target.directory)
+        resolved = resolve_path(path, target.directory) if is_understood else None
         if resolved is None:
             yield Access("edit", target=target)
         else:
