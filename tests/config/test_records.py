@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sqlite3
 import stat
@@ -201,3 +202,53 @@ def test_a_file_that_another_makes_during_the_first_look_is_not_taken_for_a_stra
         records.note("a", "s", "/w")
     with Records(path) as records:
         assert len(records.all()) == 1
+
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def test_a_session_keeps_its_key_until_a_new_session_of_that_id_has_another(records: Records, tmp_path: Path) -> None:
+    records.note("a", "s1", tmp_path)
+    assert [record.key for record in records.find("s1")] == [None]
+    records.note("a", "s1", tmp_path, key="1" * 32)
+    records.note("a", "s1", tmp_path, title="again")
+    assert [record.key for record in records.find("s1")] == ["1" * 32]
+    records.note("a", "s1", tmp_path, key="2" * 32)
+    records.note("b", "s1", tmp_path)
+    assert {record.agent: record.key for record in records.find("s1")} == {"a": "2" * 32, "b": None}
+
+
+def first_version(path: Path) -> Path:
+    path.parent.mkdir()
+    return Path(shutil.copyfile(FIXTURES / "records-1.db", path))
+
+
+def test_records_of_version_1_open_and_have_no_keys(path: Path) -> None:
+    first_version(path)
+    for _ in range(2):
+        with Records(path) as records:
+            assert records.all() == [
+                Record("demo", "half \ud83d", "/home/ada/project", None, "T\ud83d", 1700000003.0, 1700000003.0),
+                Record("-- agent --acp", "s2", "/home/ada/other", None, None, 1700000002.0, 1700000002.0),
+                Record("demo", "s1", "/home/ada/project", "work", "First", 1700000001.5, 1700000001.5),
+            ]
+    with Records(path) as records:
+        records.note("demo", "s1", "/home/ada/project", key="1" * 32)
+        assert [record.key for record in records.find("s1")] == ["1" * 32]
+
+
+def test_records_that_another_process_upgrades_meanwhile_are_upgraded_once(path: Path) -> None:
+    first_version(path)
+    with meanwhile("BEGIN IMMEDIATE", lambda: Records(path).close()), Records(path) as records:
+        assert len(records.all()) == 3
+
+
+def test_many_processes_that_open_records_of_version_1_at_once_lose_nothing(path: Path) -> None:
+    first_version(path)
+    writers = [
+        subprocess.Popen([sys.executable, "-c", PROGRAM, str(path), name, "10"], stdout=subprocess.DEVNULL)
+        for name in ("a", "b", "c")
+    ]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    with Records(path) as records:
+        assert len(records.all()) == 33

@@ -25,7 +25,7 @@ __all__ = ["Record", "Records"]
 
 # "ACRR": the file says whose it is, and that it is no store of conversations.
 APPLICATION_ID = 0x41435252
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 10.0
 _RETRY_SECONDS = 0.01
 
@@ -38,17 +38,24 @@ _SCHEMA = (
         title,
         created_at REAL NOT NULL,
         updated_at REAL NOT NULL,
+        key,
         PRIMARY KEY (agent, session_id)
     )""",
     "CREATE INDEX records_by_name ON records (agent, cwd, name)",
     "CREATE INDEX records_by_cwd ON records (cwd, updated_at)",
 )
-_COLUMNS = "agent, session_id, cwd, name, title, created_at, updated_at"
+# What makes a file of one version a file of the next.
+_UPGRADES = {1: ("ALTER TABLE records ADD COLUMN key",)}
+_COLUMNS = "agent, session_id, cwd, name, title, created_at, updated_at, key"
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One session: `agent` is the name by which it was started, `name` what the user calls the session."""
+    """One session: `agent` is the name by which it was started, `name` what the user calls the session.
+
+    `key` is a random key of ours, made when the session was: agents choose session ids and reuse them. None for a
+    session that was noted before there were keys, or that another client made.
+    """
 
     agent: str
     session_id: str
@@ -57,6 +64,7 @@ class Record:
     title: str | None
     created_at: float
     updated_at: float
+    key: str | None = None
 
 
 class Records:
@@ -92,9 +100,11 @@ class Records:
         name: str | None = None,
         title: str | None = None,
         at: float | None = None,
+        key: str | None = None,
     ) -> None:
         """A session was used just now. What is None stays as it was; a name moves to this session from another.
 
+        Give `key` for a session that was made just now: a new session of an id that was used before gets the new key.
         A record never becomes older: of two processes the later one counts.
         """
         moment = time.time() if at is None else at
@@ -106,13 +116,13 @@ class Records:
                     (_said(agent), place, _said(name), _said(session_id)),
                 )
             self._connection.execute(
-                f"INSERT INTO records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - our own words
+                f"INSERT INTO records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - our own words
                 "ON CONFLICT (agent, session_id) DO UPDATE SET cwd = excluded.cwd, "
                 "name = coalesce(excluded.name, name), title = coalesce(excluded.title, title), "
-                "updated_at = max(excluded.updated_at, updated_at)",
+                "updated_at = max(excluded.updated_at, updated_at), key = coalesce(excluded.key, key)",
                 (
                     *(_said(agent), _said(session_id), place),
-                    *(name and _said(name), title and _said(title), moment, moment),
+                    *(name and _said(name), title and _said(title), moment, moment, key),
                 ),
             )
 
@@ -184,18 +194,26 @@ def _open_once(place: Path, busy_seconds: float) -> sqlite3.Connection:
         connection.execute("COMMIT")
         if version == 0:
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            # Another process may have been quicker.
-            if _version(connection, place) == 0:
-                for sql in _SCHEMA:
-                    connection.execute(sql)
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            connection.execute("COMMIT")
+        if version < SCHEMA_VERSION:
+            _upgrade(connection, place)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _upgrade(connection: sqlite3.Connection, place: Path) -> None:
+    """Bring the file to our version, from an empty one or an older one, in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have been quicker: only now does the version hold still.
+    version = _version(connection, place)
+    if version == 0:
+        statements: Sequence[str] = (*_SCHEMA, f"PRAGMA application_id = {APPLICATION_ID}")
+    else:
+        statements = [sql for old in range(version, SCHEMA_VERSION) for sql in _UPGRADES[old]]
+    for sql in (*statements, f"PRAGMA user_version = {SCHEMA_VERSION}"):
+        connection.execute(sql)
+    connection.execute("COMMIT")
 
 
 def _version(connection: sqlite3.Connection, place: Path) -> int:
