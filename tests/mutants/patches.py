@@ -561,10 +561,10 @@ MUTANTS = (
     Mutant(
         "environment",
         "a relative home is taken as it is",
-        "stores/folder.py",
-        'return (given, "") if given.startswith("/") else',
-        'return (given, "") if given else',
-        "tests/stores/test_folder.py::test_a_home_that_is_none_is_refused",
+        "config/places.py",
+        "        if not all(each.is_absolute() for each in found):\n",
+        "        if not found:\n",
+        "tests/config/test_places.py::test_there_are_no_folders_without_a_home",
     ),
     Mutant(
         "environment",
