@@ -548,7 +548,8 @@ MUTANTS = (
         "transport/reaping.py",
         "            if process.pid not in groups:\n",
         "            if process.pid:\n",
-        "tests/client/test_ended_terminals.py::test_a_command_is_reaped_when_what_it_left_in_its_group_has_ended",
+        "tests/client/test_ended_terminals.py::"
+        "test_a_descendant_without_our_marker_dies_with_the_group_of_an_ended_command",
     ),
     Mutant(
         "environment",
