@@ -192,7 +192,8 @@ class StoreError(AccordError):
     `reason` is one of `unknown_session`, `session_exists`, `bad_cursor`, `unwritable` (an event that JSON has no words
     for), `unreadable` (a kept event that this version does not understand), `full`, `read_only`, `busy` (locked by
     somebody else for too long), `damaged`, `newer` (made by a later version), `foreign` (another program's file),
-    `closed`, or `failed` for everything else. `path` is the file, where there is one.
+    `closed`, `no_home` (the environment names no folder), or `failed` for everything else. `path` is the file, where
+    there is one.
     """
 
     def __init__(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
 
-from accord.config.places import Places, folders
+from accord.config.errors import ConfigError
+from accord.config.places import Places, expand_home, folders
 
 POSIX = [
     ("linux", {}, "/h", ("/h/.config", "/h/.local/state", "/h/.cache")),
@@ -52,3 +54,23 @@ def test_this_platform_has_them_and_nothing_is_made(monkeypatch: pytest.MonkeyPa
     assert places.records_file.parts[-2:] == ("accord", "sessions.db")
     assert places.simse.name == "simse"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folders of the desktop: run it on Linux")
+def test_there_are_no_folders_without_a_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, "relative")
+    monkeypatch.setenv("HOME", "relative")
+    with pytest.raises(ConfigError) as caught:
+        Places.here()
+    assert caught.value.path == "HOME"
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert Places.here().config == tmp_path / "accord"
+
+
+def test_the_home_of_nobody_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert expand_home("~/x") == tmp_path / "x"
+    assert expand_home("~no-such-user-here/x") == Path("~no-such-user-here/x")

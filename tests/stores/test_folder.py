@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.errors import StoreError
 from accord.stores import default_path
 from accord.stores.folder import make_private, place, safe_name
 
@@ -100,6 +102,45 @@ def test_what_is_made_is_for_its_owner_alone(tmp_path: Path) -> None:
     make_private(path)
     assert [mode(path), mode(path.parent), mode(path.parent.parent)] == [0o600, 0o700, 0o700]
     assert mode(tmp_path) == 0o755
+
+
+@posix_only
+@pytest.mark.parametrize("umask", [0, 0o777], ids=oct)
+def test_what_is_made_is_private_whatever_the_umask_is(tmp_path: Path, umask: int) -> None:
+    path = tmp_path / "accord" / "echo" / "sessions.db"
+    before = os.umask(umask)
+    try:
+        make_private(path)
+    finally:
+        os.umask(before)
+    assert [mode(path), mode(path.parent), mode(path.parent.parent)] == [0o600, 0o700, 0o700]
+
+
+@posix_only
+def test_a_folder_of_ours_that_others_may_enter_is_closed_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sys.platform != "linux":
+        pytest.skip("XDG_STATE_HOME names the folder: run it on Linux")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    ours, another = tmp_path / "state" / "accord" / "echo", tmp_path / "accord" / "echo"
+    for folder in (ours, another):
+        folder.mkdir(parents=True)
+        for each in (folder, folder.parent, folder.parent.parent):
+            each.chmod(0o755)
+        make_private(folder / "sessions.db")
+    assert [mode(each) for each in (ours, ours.parent, ours.parent.parent)] == [0o700, 0o700, 0o755]
+    assert [mode(each) for each in (another, another.parent)] == [0o755, 0o755]
+
+
+@posix_only
+@pytest.mark.parametrize("home", ["relative", "~", "./x"])
+def test_a_home_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    with pytest.raises(StoreError) as caught:
+        default_path("echo")
+    assert caught.value.reason == "no_home"
 
 
 LOCK = """

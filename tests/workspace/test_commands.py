@@ -685,12 +685,11 @@ async def test_an_ended_command_that_is_forgotten_is_cleared_away(program: Progr
     pid = command.pid
     await command.wait()
     await command._silent.wait()
-    assert exists(pid)
     del command
     gc.collect()
     assert not exists(pid)
     assert descriptors() == before
-    assert len(launch_module._held) == 0
+    assert await until(lambda: not launch_module._held)
 
 
 def test_a_running_command_that_is_forgotten_with_its_loop_is_killed(program: Program) -> None:

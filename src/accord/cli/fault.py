@@ -23,7 +23,7 @@ from accord.errors import (
     RequestError,
 )
 
-__all__ = ["failure_of", "login_line", "phase"]
+__all__ = ["failure_of", "login_line", "phase", "unforeseen"]
 
 
 @contextlib.contextmanager
@@ -42,6 +42,14 @@ def failure_of(error: AccordError, name: str, agent: str = "") -> Failure:
             failure: Failure = make(error, name, agent)
             return failure
     return Failure(Status.FAILED, name, _said(error), cause=type(error).__name__)
+
+
+def unforeseen(error: AccordError | OSError) -> Failure:
+    """The failure of something that went wrong outside every phase: of the user's files, or of the system."""
+    if isinstance(error, AccordError):
+        return failure_of(error, "config")
+    where = "" if error.filename is None else f"{error.filename}: "
+    return Failure(Status.FAILED, "system", f"{where}{error.strerror or error}", cause=type(error).__name__)
 
 
 def _said(error: AccordError) -> str:

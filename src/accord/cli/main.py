@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -64,6 +65,7 @@ def _main(words: list[str]) -> int:
         sys.stdout.write(HELP.format(verbs=verbs))
         return 0
     from accord.cli.status import Failure, UsageFailure  # noqa: PLC0415 - not for `--version`
+    from accord.errors import AccordError  # noqa: PLC0415
 
     try:
         if verb in LATER:
@@ -72,9 +74,13 @@ def _main(words: list[str]) -> int:
             advice = f"The verb comes first, one of: {', '.join(VERBS)}"
             raise UsageFailure(f"there is no verb {verb!r}", advice=advice)
         return _run(verb, words[1:])
-    except Failure as failure:
+    except BrokenPipeError:
+        raise
+    except (Failure, AccordError, OSError) as error:
         from accord.cli.complaint import complain  # noqa: PLC0415 - only when something is wrong
+        from accord.cli.fault import unforeseen  # noqa: PLC0415
 
+        failure = error if isinstance(error, Failure) else unforeseen(error)
         complain(failure)
         return failure.status
 
@@ -83,8 +89,19 @@ def _run(verb: str, words: list[str]) -> int:
     from importlib import import_module  # noqa: PLC0415 - not for `--version`
 
     if verb != "agent":
+        _need_directory()
         # Whoever runs an agent by an editor wants its log; whoever types wants the one line.
         import_module("accord.cli.logs").direct_logs()
     room = import_module(f"accord.cli.verbs.{verb}")
     status: int = room.run(words)
     return status
+
+
+def _need_directory() -> None:
+    from accord.cli.status import UsageFailure  # noqa: PLC0415 - not for `--version`
+
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib costs more than it is worth here
+    except OSError as error:
+        message = f"the current directory cannot be used: {error.strerror}"
+        raise UsageFailure(message, advice="It may have been deleted: go to another one") from error

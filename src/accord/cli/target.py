@@ -49,8 +49,6 @@ def split_agent(words: Sequence[str], command: Sequence[str] | None, verb: str) 
         UsageFailure: Nobody is named.
     """
     if command is not None:
-        if not command:
-            raise UsageFailure("a command must follow --")
         return None, list(words)
     if not words:
         advice = f"See: accord agents ls; or try: accord {verb} demo"
@@ -76,9 +74,20 @@ def target_of(name: str | None, command: Sequence[str] | None) -> Target:
 
 
 def noted_target(key: str) -> Target:
-    """The agent that was noted under a key."""
+    """The agent that was noted under a key.
+
+    Raises:
+        Failure: There is none of that name, or the key is no command that could be typed.
+    """
     if key.startswith(COMMAND):
-        return target_of(None, shlex.split(key.removeprefix(COMMAND)))
+        try:
+            argv = shlex.split(key.removeprefix(COMMAND))
+        except ValueError:
+            argv = []
+        if not argv or not argv[0]:
+            message = f"the session was noted under {key!r}, which names no program"
+            raise Failure(Status.USAGE, "session", message, advice="Name the agent with --agent, or behind --")
+        return target_of(None, argv)
     return target_of(key, None)
 
 

@@ -12,12 +12,21 @@ __all__ = ["Parser", "split_command"]
 
 
 def split_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
-    """The words before the first `--`, and the command behind it; None where there is no `--`."""
+    """The words before the first `--`, and the command behind it; None where there is no `--`.
+
+    Raises:
+        UsageFailure: Nothing is behind it that could be a program.
+    """
     words = list(arguments)
     if "--" not in words:
         return words, None
     place = words.index("--")
-    return words[:place], words[place + 1 :]
+    command = words[place + 1 :]
+    if not command:
+        raise UsageFailure("a command must follow --")
+    if not command[0]:
+        raise UsageFailure("the command behind -- is empty", advice="Its first word names the program")
+    return words[:place], command
 
 
 class Parser(argparse.ArgumentParser):

@@ -15,7 +15,16 @@ from typing import Literal, TypeAlias
 from accord.config.errors import ConfigError
 from accord.config.fields import Notes, Table, open_table, read_bytes
 
-__all__ = ["POLICIES", "ConfigFile", "PermissionPolicy", "Scope", "Server", "read_config", "read_default_server"]
+__all__ = [
+    "POLICIES",
+    "ConfigFile",
+    "PermissionPolicy",
+    "Scope",
+    "Server",
+    "check_version",
+    "read_config",
+    "read_default_server",
+]
 
 Scope: TypeAlias = Literal["project", "user", "simse"]
 Shape: TypeAlias = Literal["servers", "agent_servers"]
@@ -25,6 +34,8 @@ POLICIES: tuple[PermissionPolicy, ...] = ("auto-approve", "prompt", "deny")
 DIALECTS = ("simse",)
 EDITIONS = ("auto", "newest", "1", "2", "2-june")
 FRAMINGS = ("lines", "headers")
+# The form of the file that this version knows; a file without a `version` is of the first.
+FILE_VERSION = 1
 MIN_TIMEOUT_MS = 1_000
 MAX_TIMEOUT_MS = 600_000
 
@@ -85,9 +96,22 @@ def read_config(path: Path, scope: Scope) -> ConfigFile | None:
             return None
         notes = Notes()
         table = open_table(content, str(path), notes)
+        if scope != "simse":
+            check_version(table, str(path))
     except ConfigError as error:
         return ConfigFile(path, scope, errors=(error,))
     return _Reading(path, table).config(scope, hashlib.sha256(content).hexdigest())
+
+
+def check_version(table: Table, path: str) -> None:
+    """Refuse a file of a later form as a whole: what is left out or misread of it could start something else.
+
+    Raises:
+        ConfigError: A later version of Accord knows this form.
+    """
+    table.version(FILE_VERSION)
+    if table.notes.problems:
+        raise ConfigError(path, table.notes.problems)
 
 
 def read_default_server(path: Path) -> tuple[str | None, ConfigError | None]:

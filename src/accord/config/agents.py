@@ -15,7 +15,7 @@ from pathlib import Path
 from accord.config.acp_json import ConfigFile, Scope, read_config, read_default_server
 from accord.config.entry import DEMO, AgentEntry, demo_entry, entry_of, registry_entry
 from accord.config.errors import ConfigError, Problem, UnknownAgent
-from accord.config.places import Places
+from accord.config.places import Places, expand_home
 from accord.config.registry import Registry, launch, load_registry
 from accord.config.trust import Trust
 
@@ -32,7 +32,8 @@ def find(
 
     Raises:
         UnknownAgent: There is none; has the nearest names.
-        ConfigError: Its entry cannot be used, or none was found and a file could not be read.
+        ConfigError: Its entry cannot be used, or none was found and a file could not be read; or the notes on trust
+            cannot be read, or there is no home directory.
         RegistryError: The registry that should have it cannot be read, or it cannot run here.
     """
     return load_agents(cwd, trust=trust, places=places).find(name)
@@ -41,7 +42,11 @@ def find(
 def load_agents(
     cwd: str | os.PathLike[str] = ".", *, trust: Trust | None = None, places: Places | None = None
 ) -> Agents:
-    """What the files say about agents in a directory. Does not raise: broken files are in `errors`."""
+    """What the files say about agents in a directory; broken files are in `errors`.
+
+    Raises:
+        ConfigError: There is no home directory.
+    """
     here = places or Places.here()
     folder = Path(cwd).absolute()
     wanted: list[tuple[Path, Scope]] = [
@@ -125,7 +130,11 @@ class Agents:
         found: list[AgentEntry] = []
         seen: set[str] = set()
         for file in self.files:
-            found += [replace(self._entry(file, name), shadowed=name in seen) for name in file.servers]
+            needs_trust = bool(file.servers) and self._looks_foreign(file)
+            found += [
+                replace(entry_of(server, file, needs_trust=needs_trust), shadowed=name in seen)
+                for name, server in file.servers.items()
+            ]
             seen.update(file.servers, file.broken)
         return [*found, replace(demo_entry(), shadowed=DEMO in seen)]
 
@@ -157,6 +166,15 @@ class Agents:
 
     def _is_foreign(self, file: ConfigFile) -> bool:
         return file.scope == "project" and not self._trust.is_trusted(file.path, file.sha256)
+
+    def _looks_foreign(self, file: ConfigFile) -> bool:
+        """The same for a list, which goes on where the notes on trust cannot be read; that is among the errors then."""
+        try:
+            return self._is_foreign(file)
+        except ConfigError as error:
+            if str(error) not in map(str, self.errors):
+                self.errors.append(error)
+            return True
 
     def _entry(self, file: ConfigFile, name: str) -> AgentEntry:
         return entry_of(file.servers[name], file, needs_trust=self._is_foreign(file))
@@ -190,7 +208,7 @@ class Agents:
         hints += [
             f"{file.path} names a registry, which is not asked before that file is trusted"
             for file in self.files
-            if file.registry is not None and self._is_foreign(file)
+            if file.registry is not None and self._looks_foreign(file)
         ]
         nearest = difflib.get_close_matches(name, known, 3)
         if name == DEFAULT:
@@ -206,4 +224,4 @@ def _address(text: str, folder: Path) -> str:
     """A registry's address: a web address as it is, a file from where the config stands."""
     if text.startswith(("http://", "https://")):
         return text
-    return str((folder / Path(text).expanduser()).absolute())
+    return str((folder / expand_home(text)).absolute())

@@ -19,6 +19,7 @@ from accord.config.download import fetch as fetch_address
 from accord.config.entry import AgentEntry
 from accord.config.errors import DownloadError
 from accord.config.registry import Download
+from accord.stores.folder import make_folder
 
 __all__ = ["install"]
 
@@ -40,10 +41,15 @@ def install(entry: AgentEntry, *, fetch: Callable[..., Iterator[bytes]] = fetch_
     if wanted is None:
         return entry
     if not (wanted.folder / wanted.program).is_file():
-        wanted.folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            make_folder(wanted.folder.parent)
+        except OSError as error:
+            message = f"{wanted.folder.parent} cannot be written: {error.strerror}"
+            raise DownloadError(wanted.address, message, reason="failed") from error
         with tempfile.TemporaryDirectory(dir=wanted.folder.parent, prefix=".new-") as name:
+            # The temporary folder is ours alone; what becomes of this one must be so too, whatever the umask is.
             place = Path(name, "unpacked")
-            place.mkdir()
+            make_folder(place)
             with Path(name, "archive").open("w+b") as archive:
                 _fetch(wanted, archive, fetch)
                 archive.seek(0)

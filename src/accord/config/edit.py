@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import errno
 import json
 import os
+import re
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from accord.config.acp_json import check_version
 from accord.config.errors import ConfigError, Problem, UnknownAgent
-from accord.config.fields import Notes, join_key, open_table, read_bytes
+from accord.config.fields import Notes, Table, join_key, parse_object, read_bytes
 from accord.config.places import Places
+from accord.stores.folder import make_folder
 
 if sys.platform != "win32":
     import fcntl
 
 __all__ = ["add_agent", "remove_agent", "set_default"]
+
+LOCK_SECONDS = 10.0
+_RETRY_SECONDS = 0.02
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def add_agent(
@@ -38,7 +48,7 @@ def add_agent(
     Raises:
         ConfigError: The name is taken, or the file cannot be used as it stands; then it is not touched.
     """
-    if not name.strip() or not argv:
+    if not name.strip() or not argv or not argv[0].strip():
         raise ValueError("an agent has a name and a command")
     entry: dict[str, Any] = {"command": argv[0], "args": list(argv[1:]), **({"env": dict(env)} if env else {})}
     entry.update(settings or {})
@@ -116,39 +126,69 @@ def _append(document: dict[str, Any], name: str, entry: dict[str, Any], place: P
 def _changing(place: Path) -> Iterator[dict[str, Any]]:
     """The document, to be changed; written back in one step if nothing went wrong, and by one process at a time."""
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(place.parent)
         with _alone(place.parent):
             content = read_bytes(place)
             document: dict[str, Any] = {}
             if content is not None:
-                open_table(content, str(place), Notes())
-                document = json.loads(content.decode("utf-8-sig"))
+                document, repeated = parse_object(content, str(place))
+                check_version(Table(document, "", Notes()), str(place))
+                if repeated:
+                    expected = "one value; the key stands there more than once, and a change would lose the others"
+                    raise ConfigError(str(place), [Problem(key, expected) for key in repeated])
             yield document
-            _write(place, document)
+            mark = codecs.BOM_UTF8 if content is not None and content.startswith(codecs.BOM_UTF8) else b""
+            _write(place, mark + _serialized(document, place))
     except OSError as error:
         raise ConfigError(str(place), [Problem("", f"a file that can be written ({error.strerror})")]) from error
 
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock: a lock on the file would be lost when the file is replaced."""
+    """Hold the folder's lock: a lock on the file would be lost when the file is replaced.
+
+    Raises:
+        OSError: Another process holds it for too long.
+    """
     if sys.platform == "win32":
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        deadline = time.monotonic() + LOCK_SECONDS
+        while not _locked(descriptor):
+            if time.monotonic() >= deadline:
+                raise TimeoutError(errno.ETIMEDOUT, "another process keeps its folder locked")
+            time.sleep(_RETRY_SECONDS)
         yield
     finally:
         os.close(descriptor)
 
 
-def _write(place: Path, document: dict[str, Any]) -> None:
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _serialized(document: dict[str, Any], place: Path) -> bytes:
+    try:
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        problem = Problem("", "numbers that JSON can say; NaN, Infinity or 1e999 is none")
+        raise ConfigError(str(place), [problem]) from error
+    # Half a character has no UTF-8, but an escape.
+    return (_SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n").encode()
+
+
+def _write(place: Path, content: bytes) -> None:
     mode = place.stat().st_mode & 0o777 if place.exists() else 0o600
     descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=".acp-", suffix=".new")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         Path(name).chmod(mode)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from accord.config.acp_json import ConfigFile, PermissionPolicy, Server
+from accord.config.places import expand_home
 from accord.config.registry import Download, Launch
 
 __all__ = ["DEMO", "AgentEntry", "Origin", "demo_entry", "entry_of", "registry_entry"]
@@ -108,7 +109,7 @@ def registry_entry(name: str, launch: Launch, address: str, chosen: AgentEntry |
 def _program(command: str, folder: Path) -> str:
     """A plain name is looked up when it is started; a path is that of a file beside the config."""
     if command.startswith("~/"):
-        return str(Path(command).expanduser())
+        return str(expand_home(command))
     separators = [os.sep, *([os.altsep] if os.altsep else [])]
     if any(separator in command for separator in separators):
         return str(_absolute(command, folder))
@@ -116,7 +117,7 @@ def _program(command: str, folder: Path) -> str:
 
 
 def _absolute(path: str, folder: Path) -> Path:
-    return Path(os.path.normpath(folder / Path(path).expanduser()))
+    return Path(os.path.normpath(folder / expand_home(path)))
 
 
 def is_installed(entry: AgentEntry) -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from accord.config.errors import ConfigError, Problem
 
-__all__ = ["MAX_FILE_BYTES", "Notes", "Table", "join_key", "open_table", "read_bytes"]
+__all__ = ["MAX_FILE_BYTES", "Notes", "Table", "join_key", "open_table", "parse_object", "read_bytes"]
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 
@@ -139,6 +140,16 @@ class Table:
             self._wrong(name, f"a whole number from {low} to {high}")
         return None
 
+    def version(self, newest: int) -> None:
+        """The version of the file's form, under `version`; one that is later than `newest` is a problem.
+
+        Only a whole number is one: other programs have other things there.
+        """
+        value = self._take("version")
+        if type(value) is int and not 1 <= value <= newest:
+            expected = f"{newest} at most: this file is for a later version of Accord; update Accord"
+            self.notes.problem("version", expected if value > newest else "a whole number from 1 on")
+
     def flag(self, name: str) -> bool:
         """True or false; none is false."""
         value = self._take(name)
@@ -218,7 +229,7 @@ class Table:
             self.notes.problem(join_key(self.key, name), expected)
 
 
-def read_bytes(path: Path) -> bytes | None:
+def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes | None:
     """What a config file holds; None if there is none.
 
     Only a regular file is opened, and not more of it read than a config file has: the project's one may be a link to
@@ -233,25 +244,34 @@ def read_bytes(path: Path) -> bytes | None:
                 raise ConfigError(str(path), [Problem("", "a regular file")])
             return None
         with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
+            content = file.read(max_bytes + 1)
     except OSError as error:
         raise ConfigError(str(path), [Problem("", f"a file that can be read ({error.strerror})")]) from error
-    if len(content) > MAX_FILE_BYTES:
-        raise ConfigError(str(path), [Problem("", f"a file of at most {MAX_FILE_BYTES} bytes")])
+    if len(content) > max_bytes:
+        raise ConfigError(str(path), [Problem("", f"a file of at most {max_bytes} bytes")])
     return content
 
 
-def open_table(content: bytes, path: str, notes: Notes, *, loads: Callable[[str], Any] = json.loads) -> Table:
-    """The object that a file holds.
+def parse_object(content: bytes, path: str) -> tuple[dict[str, Any], list[str]]:
+    """The JSON object that a file holds, and the keys that stand in it more than once, of which the last counts.
 
     Raises:
         ConfigError: It holds none.
     """
+    repeated: list[tuple[dict[str, Any], list[str]]] = []
+
+    def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            repeated.append((found, [name for name, count in counts.items() if count > 1]))
+        return found
+
     try:
         text = content.decode("utf-8-sig")
         if not text.strip():
             raise ConfigError(path, [Problem("", "a JSON object; the file is empty")])
-        values = loads(text)
+        values = json.loads(text, object_pairs_hook=collect)
     except UnicodeDecodeError as error:
         raise ConfigError(path, [Problem("", f"UTF-8 (byte {error.start} is none)")]) from error
     except json.JSONDecodeError as error:
@@ -262,4 +282,31 @@ def open_table(content: bytes, path: str, notes: Notes, *, loads: Callable[[str]
     if not isinstance(values, dict):
         found = _KINDS.get(type(values), "this")
         raise ConfigError(path, [Problem("", f"a JSON object, not {found}")])
+    return values, _paths_of(values, repeated) if repeated else []
+
+
+def _paths_of(values: dict[str, Any], repeated: list[tuple[dict[str, Any], list[str]]]) -> list[str]:
+    names_of = {id(found): names for found, names in repeated}
+    paths: list[str] = []
+    left: list[tuple[str, Any]] = [("", values)]
+    while left:
+        key, value = left.pop()
+        if isinstance(value, dict):
+            paths += [join_key(key, name) for name in names_of.get(id(value), ())]
+            left += [(join_key(key, name), each) for name, each in value.items()]
+        elif isinstance(value, list):
+            left += [(f"{key}[{place}]", each) for place, each in enumerate(value)]
+    # One that stood in a value which a later one of the same key replaced is in no path; its key is.
+    return sorted(paths)
+
+
+def open_table(content: bytes, path: str, notes: Notes) -> Table:
+    """The object that a file holds, to be asked key by key.
+
+    Raises:
+        ConfigError: It holds none.
+    """
+    values, repeated = parse_object(content, path)
+    for key in repeated:
+        notes.warn(key, "this key stands there more than once; the last one counts")
     return Table(values, "", notes)

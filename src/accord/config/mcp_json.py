@@ -11,7 +11,7 @@ from typing import Literal
 
 from accord.config.errors import ConfigError, Problem
 from accord.config.fields import Notes, Table, open_table, read_bytes
-from accord.config.places import Places
+from accord.config.places import Places, expand_home
 from accord.session.ask import McpServer
 
 __all__ = ["McpFile", "Skipped", "load_mcp", "user_mcp_files"]
@@ -132,5 +132,5 @@ class _Reading:
     def _program(self, command: str) -> str:
         """The program's whole path, which is what the protocol asks for; a name that is not found stays a name."""
         if "/" in command or os.sep in command:
-            return os.path.normpath(self._folder / Path(command).expanduser())
+            return os.path.normpath(self._folder / expand_home(command))
         return shutil.which(command, path=self._environment.get("PATH")) or command

@@ -1,44 +1,16 @@
-"""Knows where the platform wants config, state and cache to be; nothing is made here."""
+"""Knows which files of one user stand in which of the platform's folders; nothing is made here."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
-from typing import NamedTuple
+from pathlib import Path
 
-__all__ = ["Folders", "Places", "folders"]
+from accord.config.errors import ConfigError, Problem
+from accord.stores.folder import APPLICATION, Folders, folders, home_folder
 
-
-class Folders(NamedTuple):
-    """The platform's folders for one user's programs."""
-
-    config: PurePath
-    state: PurePath
-    cache: PurePath
-
-
-def folders(platform: str, environment: Mapping[str, str], home: str) -> Folders:
-    """The folders, for any platform."""
-    if platform == "win32":
-        local = PureWindowsPath(environment.get("LOCALAPPDATA") or PureWindowsPath(home, "AppData", "Local"))
-        roaming = PureWindowsPath(environment.get("APPDATA") or PureWindowsPath(home, "AppData", "Roaming"))
-        return Folders(roaming, local, local / "Cache")
-    if platform == "darwin":
-        library = PurePosixPath(home, "Library")
-        return Folders(library / "Application Support", library / "Application Support", library / "Caches")
-    return Folders(
-        _xdg(environment.get("XDG_CONFIG_HOME", ""), home, ".config"),
-        _xdg(environment.get("XDG_STATE_HOME", ""), home, ".local/state"),
-        _xdg(environment.get("XDG_CACHE_HOME", ""), home, ".cache"),
-    )
-
-
-def _xdg(given: str, home: str, otherwise: str) -> PurePath:
-    # XDG: a relative path is invalid and to be ignored.
-    return PurePosixPath(given) if PurePosixPath(given).is_absolute() else PurePosixPath(home, otherwise)
+__all__ = ["Folders", "Places", "expand_home", "folders"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +24,18 @@ class Places:
 
     @classmethod
     def here(cls) -> Places:
-        """Those of this user on this machine."""
-        found = folders(sys.platform, os.environ, str(Path.home()))
+        """Those of this user on this machine.
+
+        Raises:
+            ConfigError: The environment names neither the folders nor a home directory.
+        """
+        home, problem = home_folder()
+        found = folders(sys.platform, os.environ, home)
+        if not all(each.is_absolute() for each in found):
+            expected = f"the absolute path of your home directory; {problem}"
+            raise ConfigError("HOME", [Problem("", expected)])
         return cls(
-            Path(found.config, "accord"), Path(found.state, "accord"), Path(found.cache, "accord"),
+            Path(found.config, APPLICATION), Path(found.state, APPLICATION), Path(found.cache, APPLICATION),
             Path(found.config, "simse"),
         )  # fmt: skip
 
@@ -73,3 +53,9 @@ class Places:
     def records_file(self) -> Path:
         """Our records of sessions."""
         return self.state / "sessions.db"
+
+
+def expand_home(path: str) -> Path:
+    """A path of which `~` at the beginning is a home directory; one of nobody stays as it is."""
+    # Not pathlib: it raises where there is no such user.
+    return Path(os.path.expanduser(path))  # noqa: PTH111

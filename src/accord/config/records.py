@@ -7,10 +7,13 @@ crash loses nothing that was noted, and two processes can write at once. It bloc
 from __future__ import annotations
 
 import contextlib
+import errno
+import math
 import os
 import sqlite3
+import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +22,7 @@ from typing import Any, Self
 from accord.config.places import Places
 from accord.errors import StoreError
 from accord.stores.folder import make_private
-from accord.stores.refusal import of_sqlite, of_system, sqlite_reason
+from accord.stores.refusal import damaged, of_sqlite, of_system, sqlite_reason
 
 __all__ = ["Record", "Records"]
 
@@ -44,6 +47,7 @@ _SCHEMA = (
     "CREATE INDEX records_by_name ON records (agent, cwd, name)",
     "CREATE INDEX records_by_cwd ON records (cwd, updated_at)",
 )
+_KEY_SINCE = 2
 # What makes a file of one version a file of the next.
 _UPGRADES = {1: ("ALTER TABLE records ADD COLUMN key",)}
 _COLUMNS = "agent, session_id, cwd, name, title, created_at, updated_at, key"
@@ -70,14 +74,27 @@ class Record:
 class Records:
     """The user's records; `path` is the file that keeps them, in the platform's state folder unless it is given.
 
+    With `read_only` nothing is written, so that a file system that takes no writes, or another process that writes,
+    stops nobody: no file is made where there is none, and one of an older version stays as it is.
+
     Raises:
         StoreError: The file cannot be used; says why, and what to do.
+        ConfigError: No `path` is given, and there is no home directory.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        busy_seconds: float = BUSY_SECONDS,
+        read_only: bool = False,
+    ) -> None:
         place = Places.here().records_file if path is None else Path(path)
         self._path = str(place)
-        self._connection = _open(place, busy_seconds)
+        self._connection = _open(place, busy_seconds, _open_to_read if read_only else _open_once)
+        self._columns = _COLUMNS
+        if read_only and int(self._connection.execute("PRAGMA user_version").fetchone()[0]) < _KEY_SINCE:
+            self._columns = _COLUMNS.replace(", key", ", NULL AS key")
 
     def __enter__(self) -> Self:
         return self
@@ -152,10 +169,14 @@ class Records:
     def _select(self, **wanted: str | None) -> list[Record]:
         given = {column: _said(value) for column, value in wanted.items() if value is not None}
         where = " AND ".join(f"{column} = ?" for column in given) or "TRUE"
-        sql = f"SELECT {_COLUMNS} FROM records WHERE {where} ORDER BY updated_at DESC, rowid DESC"  # noqa: S608 - ours
+        order = "ORDER BY updated_at DESC, rowid DESC"
+        sql = f"SELECT {self._columns} FROM records WHERE {where} {order}"  # noqa: S608 - our own words
         with self._transaction("DEFERRED"):
             rows = self._connection.execute(sql, tuple(given.values())).fetchall()
-        return [_record(row) for row in rows]
+        try:
+            return [_record(row) for row in rows]
+        except ValueError as error:
+            raise damaged(self._path) from error
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
@@ -169,23 +190,91 @@ class Records:
             raise of_sqlite(error, self._path) from error
 
 
-def _open(place: Path, busy_seconds: float) -> sqlite3.Connection:
-    try:
-        make_private(place)
-    except OSError as error:
-        raise of_system(error, str(place)) from error
+def _open(place: Path, busy_seconds: float, opening: Callable[[Path, float], sqlite3.Connection]) -> sqlite3.Connection:
     deadline = time.monotonic() + busy_seconds
     while True:
         try:
-            return _open_once(place, busy_seconds)
+            return opening(place, busy_seconds)
+        except OSError as error:
+            raise of_system(error, str(place)) from error
         except sqlite3.Error as error:
+            if _code(error) == sqlite3.SQLITE_CANTOPEN and not os.access(place.parent, os.W_OK):
+                # SQLite says no more than that it could not open a file beside the database.
+                raise of_system(PermissionError(errno.EACCES, "its folder takes no files"), str(place)) from error
             # SQLite does not wait by itself while another process switches a new file to its write-ahead log.
             if sqlite_reason(error) != "busy" or time.monotonic() >= deadline:
                 raise of_sqlite(error, str(place)) from error
             time.sleep(_RETRY_SECONDS)
 
 
+def _is_there(place: Path) -> bool:
+    """Whether there is a file; SQLite would wait for ever for what a FIFO or a device has to say.
+
+    Raises:
+        StoreError: Something else is there.
+        OSError: It cannot be looked at.
+    """
+    try:
+        mode = place.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if not stat.S_ISREG(mode):
+        sentence = f"{place}: this is no regular file; move it away, and records begin anew"
+        raise StoreError(sentence, reason="foreign", path=str(place))
+    return True
+
+
+def _open_to_read(place: Path, busy_seconds: float) -> sqlite3.Connection:
+    """A connection that cannot write: to the file, or to nothing where there is no file yet."""
+    if not _is_there(place):
+        return _nothing()
+    address = place.absolute().as_uri()
+    try:
+        connection = _looked_at(f"{address}?mode=ro", place, busy_seconds)
+    except sqlite3.OperationalError as error:
+        # The log of a database is shared by a file beside it, also among readers. Where that cannot be made, and no
+        # log is waiting, the database alone is all there is.
+        log = place.with_name(f"{place.name}-wal")
+        if _code(error) not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY} or _has_content(log):
+            raise
+        connection = _looked_at(f"{address}?immutable=1", place, busy_seconds)
+    return connection or _nothing()
+
+
+def _looked_at(address: str, place: Path, busy_seconds: float) -> sqlite3.Connection | None:
+    """A connection to a file that is ours; None where another process is only just making it."""
+    connection = sqlite3.connect(address, uri=True, timeout=busy_seconds, isolation_level=None)
+    try:
+        connection.execute("BEGIN")
+        version = _version(connection, place)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        raise
+    if version == 0:
+        connection.close()
+        return None
+    return connection
+
+
+def _nothing() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    for sql in (*_SCHEMA, f"PRAGMA user_version = {SCHEMA_VERSION}", "PRAGMA query_only = TRUE"):
+        connection.execute(sql)
+    return connection
+
+
+def _code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
 def _open_once(place: Path, busy_seconds: float) -> sqlite3.Connection:
+    if not _is_there(place):
+        make_private(place)
     connection = sqlite3.connect(place, timeout=busy_seconds, isolation_level=None)
     try:
         # In one look: what another process writes meanwhile must not be seen by half.
@@ -254,4 +343,17 @@ def _heard(value: Any) -> Any:
 
 
 def _record(row: Sequence[Any]) -> Record:
-    return Record(*(_heard(value) for value in row))
+    """One row, as it was noted.
+
+    Raises:
+        ValueError: Somebody else wrote it.
+    """
+    agent, session_id, cwd, name, title, created_at, updated_at, key = (_heard(value) for value in row)
+    needed, optional, moments = (agent, session_id, cwd), (name, title, key), (created_at, updated_at)
+    if not (
+        all(isinstance(each, str) for each in needed)
+        and all(each is None or isinstance(each, str) for each in optional)
+        and all(isinstance(each, float) and math.isfinite(each) for each in moments)
+    ):
+        raise ValueError("this row is none of ours")
+    return Record(agent, session_id, cwd, name, title, created_at, updated_at, key)

@@ -20,7 +20,7 @@ from typing import Any
 
 from accord.config.errors import ConfigError, DownloadError, RegistryError
 from accord.config.fields import Notes, Table, open_table, read_bytes
-from accord.stores.folder import safe_name
+from accord.stores.folder import make_private, safe_name
 
 __all__ = [
     "Binary",
@@ -151,15 +151,18 @@ def _fetch(address: str, *, max_bytes: int, timeout_seconds: float) -> Iterator[
 def _kept(path: Path, address: str, now: float) -> tuple[Registry | None, float]:
     """The copy that was kept, and its age in seconds."""
     try:
-        return parse_registry(path.read_bytes(), address), now - path.stat().st_mtime
-    except (OSError, RegistryError):
+        content = read_bytes(path, MAX_REGISTRY_BYTES)
+        if content is None:
+            return None, 0.0
+        return parse_registry(content, address), now - path.stat().st_mtime
+    except (OSError, ConfigError, RegistryError):
         return None, 0.0
 
 
 def _keep(path: Path, content: bytes) -> None:
     temporary = path.with_name(f"{path.name}.{time.time_ns()}.new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(temporary)
         temporary.write_bytes(content)
         temporary.replace(path)
     except OSError:

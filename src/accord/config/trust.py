@@ -7,7 +7,6 @@ most its own line.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -15,10 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from accord.config.errors import ConfigError, Problem
+from accord.config.fields import read_bytes
 from accord.config.places import Places
 from accord.stores.folder import make_private
 
 __all__ = ["Trust", "digest_of"]
+
+# Notes without a version were written before there was one, and mean the same.
+NOTE_VERSION = 1
+MAX_NOTES_BYTES = 16 * 1024 * 1024
 
 
 def digest_of(path: str | os.PathLike[str]) -> str:
@@ -33,13 +37,23 @@ class Trust:
         self._path = Places.here().trust_file if path is None else Path(path)
 
     def is_trusted(self, path: str | os.PathLike[str], sha256: str) -> bool:
-        """Whether this file was trusted with this content. Notes that cannot be read trust nothing."""
+        """Whether this file was trusted with this content. A line that is no note of ours trusts nothing.
+
+        Raises:
+            ConfigError: The notes cannot be read, or a later version of Accord has written some of them: what it took
+                back we could take for trusted.
+        """
         place, trusted = _place(path), False
-        with contextlib.suppress(OSError):
-            for line in self._path.read_bytes().splitlines():
-                note = _parsed(line)
-                if note.get("path") == place and note.get("sha256") == sha256:
-                    trusted = note.get("trusted") is True
+        content = read_bytes(self._path, MAX_NOTES_BYTES) or b""
+        for line in content.split(b"\n"):
+            note = _parsed(line)
+            if _version(note) > NOTE_VERSION:
+                expected = (
+                    f"notes of version {NOTE_VERSION} at most; a later version of Accord wrote some: update Accord"
+                )
+                raise ConfigError(str(self._path), [Problem("version", expected)])
+            if note.get("path") == place and note.get("sha256") == sha256:
+                trusted = note.get("trusted") is True
         return trusted
 
     def trust(self, path: str | os.PathLike[str], sha256: str) -> None:
@@ -55,11 +69,13 @@ class Trust:
         self._note(path, sha256, trusted=False)
 
     def _note(self, path: str | os.PathLike[str], sha256: str, *, trusted: bool) -> None:
-        line = json.dumps({"path": _place(path), "sha256": sha256, "trusted": trusted})
+        note = {"version": NOTE_VERSION, "path": _place(path), "sha256": sha256, "trusted": trusted}
+        line = json.dumps(note)
         try:
             make_private(self._path)
             # One write, at the end, wherever that is by then. The line before may be torn: begin a new one.
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+            # Something else than a file that has nobody to read it is refused, not waited for.
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))
             try:
                 os.write(descriptor, f"\n{line}\n".encode())
             finally:
@@ -73,6 +89,11 @@ def _place(path: str | os.PathLike[str]) -> str:
     # Not through a link at the end: what the file names is found beside the link, not beside its target.
     place = Path(path).absolute()
     return str(Path(os.path.realpath(place.parent), place.name))
+
+
+def _version(note: dict[str, Any]) -> int:
+    version = note.get("version", NOTE_VERSION)
+    return version if type(version) is int else NOTE_VERSION
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from accord.errors import ConnectFailed
 from accord.transport import lineage
+from accord.transport.reaping import reap_when_alone
 from accord.transport.watchdog import CLEAN_SCANS, kill_marked, signal_group
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def start(
     Raises:
         ConnectFailed: There is no such program or directory, or it may not be run.
     """
+    for name in changes:
+        # The system would take `=x` as it is.
+        if not name or "=" in name or "\0" in name:
+            raise ConnectFailed(f"{name!r} is no name of an environment variable", argv=tuple(argv))
     environment = {**os.environ, **{name: value for name, value in changes.items() if value is not None}}
     for name, value in changes.items():
         if value is None:
@@ -81,7 +86,7 @@ def _take(stream: IO[bytes] | None) -> int:
 
 
 def _with_program(argv: Sequence[str], environment: Mapping[str, str]) -> Sequence[str]:
-    if not argv:
+    if not argv or not argv[0]:
         raise ValueError("no program was named")
     if sys.platform == "win32":
         import shutil  # noqa: PLC0415 - only there
@@ -103,7 +108,7 @@ class ChildProcess:
     """A child and whatever it started; nothing of it outlives `destroy`.
 
     Its end is seen before it is reaped. Until then its number stays taken, so that a signal to its group
-    cannot hit somebody else's.
+    cannot hit somebody else's. It is reaped as soon as nobody lives in its group any more.
     """
 
     def __init__(self, popen: subprocess.Popen[bytes], marker: str) -> None:
@@ -217,7 +222,20 @@ class ChildProcess:
             self._unwatch()
             self.exit_status = status
             self._ended.set()
-            self._on_end()
+            reap_when_alone(self)
+            # Not held for longer: this object may be looked at by a thread when its owner is forgotten.
+            on_end, self._on_end = self._on_end, _nothing
+            on_end()
+
+    @property
+    def is_reaped(self) -> bool:
+        """Whether its number may be another's by now."""
+        return self._reaped or self._destroyed
+
+    def reap_alone(self) -> None:
+        """Let go of the number of an ended process in whose group nobody lives any more."""
+        if not self.is_reaped:
+            self._reap()
 
     def _reap(self) -> None:
         status = self._popen.poll()

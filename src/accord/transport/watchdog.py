@@ -21,7 +21,7 @@ import sys
 import time
 from contextlib import suppress
 
-__all__ = ["CLEAN_SCANS", "find_marked", "kill_marked", "signal_group", "sweep"]
+__all__ = ["CLEAN_SCANS", "find_marked", "kill_marked", "living_groups", "signal_group", "sweep"]
 
 POLITE_SECONDS = 1.0
 SWEEP_SECONDS = 3.0
@@ -50,6 +50,29 @@ def signal_group(group: int, number: int) -> bool:
         # macOS says so of a group of zombies. Where it is true, there is nothing more that we could do.
         return False
     return True
+
+
+def living_groups() -> set[int] | None:
+    """The groups in which a process lives that does not only wait to be reaped; None where that cannot be seen."""
+    if sys.platform != "linux":
+        return None
+    groups: set[int] = set()
+    # A process may be born behind our back and its parent end before we come to it: one look could miss both.
+    for _ in range(CLEAN_SCANS):
+        for name in os.listdir("/proc"):  # noqa: PTH208
+            group = _living_group(name) if name.isdecimal() else None
+            if group is not None:
+                groups.add(group)
+    # Not even we are there: this is no /proc that shows processes.
+    return groups if os.getpgrp() in groups else None
+
+
+def _living_group(process: str) -> int | None:
+    with suppress(OSError), open(f"/proc/{process}/stat", "rb", buffering=0) as file:  # noqa: PTH123
+        # `NUMBER (NAME) STATE PARENT GROUP ...`; the name may hold anything.
+        state, _, group, *_ = file.read().rpartition(b")")[2].split()
+        return None if state in {b"Z", b"X"} else int(group)
+    return None
 
 
 def find_marked(marker: str) -> list[int]:

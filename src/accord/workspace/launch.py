@@ -51,9 +51,9 @@ def launch(
     Raises:
         StartFailed: There is no such program or directory, or it may not be run.
     """
-    environment = _environment(changes)
-    marker, environment = lineage.mark(environment)
     try:
+        environment = _environment(changes)
+        marker, environment = lineage.mark(environment)
         line = _line(argv, environment, cwd, pty)
         reading, writing = _open_stream(pty)
     except (OSError, ValueError) as error:
@@ -83,6 +83,12 @@ def launch(
 
 
 def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    for name, value in changes.items():
+        # The system takes `=x` and `A=B=x` as they are, and a program reads something else than was meant.
+        if not name or "=" in name or "\0" in name:
+            raise ValueError(f"{name!r} is no name of an environment variable")
+        if value is not None and "\0" in value:
+            raise ValueError(f"the environment variable {name} has a null character in its value")
     # A command that changed this could not be found again by who started us.
     wanted = {name: value for name, value in changes.items() if name != lineage.VARIABLE}
     merged: dict[str, str | None] = {**os.environ, **wanted}
@@ -94,6 +100,8 @@ def _line(
 ) -> Sequence[str]:
     if not argv or not argv[0]:
         raise ValueError("no program was named")
+    if any("\0" in word for word in argv):
+        raise ValueError("a null character is in its words")
     if pty is None and sys.platform != "win32":
         return argv
     # Windows finds no `npx.cmd` for `npx`; and where a step lies between, the system cannot tell us what is missing.

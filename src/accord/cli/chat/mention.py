@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from accord.client.prompt import Promptable
+from accord.config.places import expand_home
 
 __all__ = ["mention_of", "pasted_picture", "prompt_of"]
 
@@ -34,7 +35,7 @@ def prompt_of(text: str, cwd: str) -> list[Promptable]:
 def _existing(name: str, cwd: Path, *, quoted: bool) -> Path | None:
     names = [name] if quoted else [name, name.rstrip(_TRAILING)]
     for each in names:
-        path = cwd / Path(each).expanduser() if each.startswith("~") else cwd / each
+        path = cwd / expand_home(each)
         try:
             if each and path.exists():
                 return path
@@ -59,6 +60,6 @@ def pasted_picture(text: str, cwd: str) -> str | None:
     if kind is None or not kind.startswith("image/") or '"' in line:
         return None
     try:
-        return mention_of(line) if Path(cwd, Path(line).expanduser()).is_file() else None
+        return mention_of(line) if Path(cwd, expand_home(line)).is_file() else None
     except (OSError, ValueError):
         return None

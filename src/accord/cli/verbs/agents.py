@@ -70,8 +70,9 @@ def run(arguments: Sequence[str]) -> int:
 def _list(words: Sequence[str], command: Sequence[str] | None, options: argparse.Namespace) -> int:
     if words or command is not None:
         raise UsageFailure("accord agents ls takes no agent", advice="See: accord agents info AGENT")
-    agents = load_agents(".")
-    entries = agents.entries()
+    with phase("config"):
+        agents = load_agents(".")
+        entries = agents.entries()
     if options.json:
         sys.stdout.write(json.dumps([_facts(entry) for entry in entries], indent=2) + "\n")
     else:
@@ -148,7 +149,7 @@ def _add(words: Sequence[str], command: Sequence[str] | None, options: argparse.
     if len(words) != 1 or not command:
         raise UsageFailure("accord agents add takes a name, and a command behind --")
     name = words[0].strip()
-    if name in {"default", ""}:
+    if name in {"default", ""} or not name.isprintable():
         raise UsageFailure(f"{words[0]!r} cannot be an agent's name")
     env = dict(pair_of(each, "--env") for each in options.env)
     settings: dict[str, Any] = {key: getattr(options, key) for key in ("edition", "framing") if getattr(options, key)}
@@ -158,7 +159,7 @@ def _add(words: Sequence[str], command: Sequence[str] | None, options: argparse.
         place = add_agent(name, command, env=env, settings=settings, replace=options.replace)
         if options.default:
             set_default(name)
-    sys.stdout.write(f"{name} is in {place}. Try: accord agents doctor {name}\n")
+    sys.stdout.write(f"{name} is in {safe_line(str(place))}. Try: accord agents doctor {name}\n")
     return Status.DONE
 
 
@@ -167,7 +168,7 @@ def _remove(words: Sequence[str], command: Sequence[str] | None, _options: argpa
         raise UsageFailure("accord agents rm takes one name")
     with phase("config"):
         place = remove_agent(words[0])
-    sys.stdout.write(f"{words[0]} is no longer in {place}\n")
+    sys.stdout.write(f"{safe_line(words[0])} is no longer in {safe_line(str(place))}\n")
     return Status.DONE
 
 

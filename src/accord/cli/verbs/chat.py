@@ -139,6 +139,8 @@ class _Chat:
 
     def known(self) -> list[SessionSummary]:
         """Our records of this directory."""
+        with _as_errors():
+            records = self._book.all(everywhere=False, agent=self._target.key)
         return [
             SessionSummary(
                 each.session_id,
@@ -146,7 +148,7 @@ class _Chat:
                 title=each.title or each.name,
                 updated_at=datetime.fromtimestamp(each.updated_at, UTC).isoformat(),
             )
-            for each in self._book.all(everywhere=False, agent=self._target.key)
+            for each in records
         ]
 
 
