@@ -129,6 +129,8 @@ class Case:
         self.steps: dict[str, Played] = {}
         self.skipped: dict[str, str] = {}
         """Steps that made no sense with this agent, and why."""
+        self.untouched: list[str] = []
+        """Why settings of the agent were left alone."""
         self.advertised: dict[str, Any] = {}
         """What a client that offers nothing was told: the results of `initialize` and of `new`."""
         self.blocked_by_auth = False

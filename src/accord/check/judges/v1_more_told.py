@@ -98,7 +98,7 @@ def the_mode_follows_the_option(case: Case) -> None:
 def _switched(case: Case) -> Played:
     played = seen(case, "v1_more_modes")
     if played.get("set_option") is None:
-        raise Unseen("there is no other mode, or no option for it")
+        raise Unseen(played.get("untouched") or "there is no other mode, or no option for it")
     if "error" in played.answer(played["set_mode"]):
         raise Unseen("the mode could not be set")
     return played
