@@ -3,8 +3,8 @@
 `OPTION_FILE` names the file. It is written whole, sorted and atomically at every change, as agents keep their config:
 from what this process knows, so that a process with an old view writes over what another one has changed.
 `OPTION_LOG` gets a line for every request that sets something. `OPTION_TRICK` is a moment at which something happens,
-`set:2:before` for the second request of this process that sets something, before it is done (or `after` it was written,
-or `answered`), `new:1:before` for the first new session; then `OPTION_SIGNAL` is sent to the parent, which is the check,
+`set:2:before` for the second request of this process that sets something, before it is done (`after` it was written,
+`answered`), `new:1:before` for the first new session; then `OPTION_SIGNAL` is sent to the parent, which is the check,
 or with `OPTION_SIGNAL=die` the agent itself is killed. `OPTION_ONCE` is a file that lets this happen once only; with
 `OPTION_STALL` no process of the agent says anything once that file is there.
 """
@@ -55,7 +55,7 @@ class OptionAgent:
         Path(name).replace(FILE)
 
     def moment(self, what: str, when: str) -> None:
-        if TRICK == f"{what}:{self.counts[what]}:{when}" and (not ONCE or not Path(ONCE).exists()):
+        if f"{what}:{self.counts[what]}:{when}" == TRICK and (not ONCE or not Path(ONCE).exists()):
             if ONCE:
                 Path(ONCE).touch()
             if SIGNAL == "die":
@@ -110,7 +110,7 @@ class OptionAgent:
             self.counts["new"] = self.counts.get("new", 0) + 1
             self.moment("new", "before")
             result = {"sessionId": f"{os.getpid()}-{self.sessions}", "configOptions": self.options(), **self.modes()}
-            return result if os.path.isabs(str(params.get("cwd"))) else None
+            return result if Path(str(params.get("cwd"))).is_absolute() else None
         if method == "session/set_config_option" and self.set(str(params.get("configId")), params.get("value")):
             return {"configOptions": self.options()}
         if method == "session/set_mode" and self.set("mode", params.get("modeId")):

@@ -12,6 +12,7 @@ MAX_TOTAL_BYTES = 100 * 1024 * 1024
 # A parsed container or member takes up to this much; measured with CPython 3.11 to 3.14 on session updates.
 _VALUE_BYTES = 130
 _LINE_BYTES = 300
+_LEAST_BYTES = 4 * 1024 * 1024
 
 
 def cost_of(line: bytes) -> int:
@@ -28,8 +29,8 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether another start could keep nothing."""
-        return self.left <= 0
+        """Whether another start could keep next to nothing."""
+        return self.left < _LEAST_BYTES
 
     def start(self) -> Allowance:
         """The part of one start."""

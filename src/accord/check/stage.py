@@ -16,7 +16,7 @@ from accord.check.options import Options
 from accord.check.patience import Patience
 from accord.check.restoring import Restored, restore_in, restore_last
 from accord.check.step import Company, Step
-from accord.check.talk import BARE, REPLIES, StepFailed, Talk
+from accord.check.talk import BARE, PROMPT_RULE, REPLIES, StepFailed, Talk
 from accord.check.wire import Silence, Wire
 
 __all__ = ["Progress", "Stage"]
@@ -46,6 +46,8 @@ class Stage:
         self._patience = Patience()
         self._budget = Budget()
         self.ledger = ledger or Ledger(options, None)
+        self._flood = ""
+        """The rule that was broken when the agent first wrote without end."""
         self._is_leaving = False
         self._slots = asyncio.Semaphore(options.jobs)
         self._processes = 0
@@ -80,6 +82,7 @@ class Stage:
             if company == "again":
                 await self._play_group(company, group)
         self.case.records.sort(key=lambda record: record.name)
+        self.case.blame_turns(PROMPT_RULE[self._options.edition])
         return self.case
 
     def _groups(self, steps: list[Step]) -> list[tuple[Company, list[Step]]]:
@@ -175,7 +178,8 @@ class Stage:
 
     def _give_up(self, step: Step) -> None:
         """The agent wrote more than a check keeps: nothing more can be seen of it."""
-        failure = StepFailed("the agent wrote more than a check keeps in memory, so this was not played")
+        reason = "the agent wrote more than a check keeps in memory, so this was not played"
+        failure = StepFailed(reason, self._flood or PROMPT_RULE[self._options.edition])
         self.case.steps[step.name] = Played(step.name, [], 0, 0, failure=failure)
         self._done += 1
 
@@ -199,6 +203,10 @@ class Stage:
             # As with judges: a shape that no step expected is a shape that is wrong.
             reason = f"what the agent said has an unexpected shape ({type(error).__name__}: {error})"
             played.failure = StepFailed(reason)
+        if wire.overflowed and played.failure is not None:
+            # All that an endless stream spoils has one cause.
+            self._flood = self._flood or played.failure.blame or PROMPT_RULE[self._options.edition]
+            played.failure = StepFailed(played.failure.reason, self._flood, *played.failure.evidence)
         reasons = played.get("untouched") or []
         self.case.untouched += [reasons] if isinstance(reasons, str) else reasons
         played.end = talk.now

@@ -84,6 +84,8 @@ class StepFailed(Exception):
         self.reason = reason
         self.blame = blame
         self.evidence = evidence
+        self.is_turn = False
+        """Whether it was a turn that did not end: where plain turns do not either, that is to blame."""
 
 
 def text(words: str) -> dict[str, Any]:
@@ -166,7 +168,11 @@ class Talk:
         Raises:
             StepFailed: There was none. Where plain turns do not end either, that is to blame, and `rule` is not.
         """
-        return await self.answer(id_, self.turn_rule(rule), self.options.turn_seconds)
+        try:
+            return await self.answer(id_, self.turn_rule(rule), self.options.turn_seconds)
+        except StepFailed as failure:
+            failure.is_turn = True
+            raise
 
     def turn_rule(self, rule: str) -> str:
         """The rule to blame for a turn that does not end: that of plain turns where those do not end either."""

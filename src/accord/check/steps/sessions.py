@@ -15,7 +15,17 @@ __all__ = ["additional_directories", "closed", "keep", "load", "loaded", "mcp_se
 
 @step(gate=SESSIONS, order=40)
 async def keep(talk: Talk) -> Notes:
-    """A session with a turn and an empty one, left behind; `prompt` is the answer to the turn's request."""
+    """A session with a turn and an empty one, left behind; `prompt` is the answer to the turn's request.
+
+    `to_resume` is another such pair where sessions can be loaded too: what the next process has loaded is open there.
+    """
+    notes = await _left_behind(talk)
+    if talk.edition != "v2" and can(talk, "load") and can(talk, "resume"):
+        notes["to_resume"] = await _left_behind(talk)
+    return notes
+
+
+async def _left_behind(talk: Talk) -> Notes:
     session = await talk.new()
     prompt = await talk.turn(session, talk.options.prompt + " (äöü 🎼)")
     return {"session": session, "prompt": await talk.answer(prompt), "empty": await talk.new()}

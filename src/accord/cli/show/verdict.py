@@ -40,12 +40,17 @@ def report_lines(report: Report, again: Sequence[str], columns: int, *, all_rule
         for outcome in report.outcomes:
             yield _row(outcome, columns)
     yield []
+    yield from _settings(report)
+    yield from _counts(report)
+    yield from _verdict(report, len(binding))
+
+
+def _settings(report: Report) -> Iterator[Line]:
+    """What was left alone, and what could not be set back."""
     for line in report.untouched:
         yield [Span(safe_line(f"not judged: {line}"), "dim")]
     for line in report.unrestored:
         yield [Span(safe_line(f"not set back: {line}"), "red")]
-    yield from _counts(report)
-    yield from _verdict(report, len(binding))
 
 
 def _head(report: Report) -> str:
