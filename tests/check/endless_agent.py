@@ -68,8 +68,8 @@ def serve() -> None:
 def be_client(agent: list[str]) -> None:
     with subprocess.Popen(agent, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         write, read = process.stdin, process.stdout
-        assert write is not None  # noqa: S101
-        assert read is not None  # noqa: S101
+        assert write is not None
+        assert read is not None
         for id_, (method, params) in enumerate(
             (
                 ("initialize", {"protocolVersion": 1, "clientCapabilities": {}}),

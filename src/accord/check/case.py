@@ -166,7 +166,7 @@ class Case:
         raise Unseen(self.skipped.get(name, f"{name} was not played"))
 
     def blame_turns(self, rule: str) -> None:
-        """Where a plain turn did not end, blame its rule for every other turn that did not end, whichever came first."""
+        """Where a plain turn did not end, blame its rule for every other turn that did not, whichever came first."""
         failures = [played.failure for played in self.steps.values() if played.failure is not None]
         if any(failure.blame == rule for failure in failures):
             self.stuck = rule
