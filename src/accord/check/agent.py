@@ -153,7 +153,7 @@ def _stuck(rule: Rule, case: Case) -> list[Judgement]:
     return [
         Judgement("a_turn_ends_in_every_step", "FAIL", failure.reason, evidence=failure.evidence)
         for failure in failures
-        if failure is not None and failure.blame == rule.id
+        if failure is not None and failure.is_silence and failure.blame == rule.id
     ]
 
 

@@ -168,7 +168,7 @@ class Case:
     def blame_turns(self, rule: str) -> None:
         """Where a plain turn did not end, blame its rule for every other turn that did not, whichever came first."""
         failures = [played.failure for played in self.steps.values() if played.failure is not None]
-        if any(failure.blame == rule for failure in failures):
+        if any(failure.is_silence and failure.blame == rule for failure in failures):
             self.stuck = rule
             for failure in failures:
                 failure.blame = rule if failure.is_turn else failure.blame

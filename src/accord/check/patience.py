@@ -38,6 +38,7 @@ class Patience:
         """How long to wait."""
         return min(seconds, _SHORT_SECONDS) if self.is_over(rule) else seconds
 
-    def reason(self, rule: str) -> str:
-        """Why it is not waited for."""
-        return f"it is not waited for, since it did not come {self._silences[rule]} times before"
+    @staticmethod
+    def reason() -> str:
+        """Why something is not waited for."""
+        return f"it is not waited for any more, since it did not come {MAX_SILENCES} times before"

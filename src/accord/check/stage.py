@@ -180,6 +180,7 @@ class Stage:
         """The agent wrote more than a check keeps: nothing more can be seen of it."""
         reason = "the agent wrote more than a check keeps in memory, so this was not played"
         failure = StepFailed(reason, self._flood or PROMPT_RULE[self._options.edition])
+        failure.is_silence = True
         self.case.steps[step.name] = Played(step.name, [], 0, 0, failure=failure)
         self._done += 1
 
@@ -207,6 +208,7 @@ class Stage:
             # All that an endless stream spoils has one cause.
             self._flood = self._flood or played.failure.blame or PROMPT_RULE[self._options.edition]
             played.failure = StepFailed(played.failure.reason, self._flood, *played.failure.evidence)
+            played.failure.is_silence = True
         reasons = played.get("untouched") or []
         self.case.untouched += [reasons] if isinstance(reasons, str) else reasons
         played.end = talk.now

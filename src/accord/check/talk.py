@@ -84,6 +84,8 @@ class StepFailed(Exception):
         self.reason = reason
         self.blame = blame
         self.evidence = evidence
+        self.is_silence = False
+        """Whether something was waited for in vain, while the program ran."""
         self.is_turn = False
         """Whether it was a turn that did not end: where plain turns do not either, that is to blame."""
 
@@ -150,17 +152,17 @@ class Talk:
         try:
             return await self.wire.answer(id_, bound)
         except Silence as silence:
-            reason = f"request {id_!r} was not answered: {self._silence(rule, silence)}"
-            raise StepFailed(reason, rule, *self._asked(id_)) from None
+            raise self._failure(f"request {id_!r} was not answered", rule, silence, *self._asked(id_)) from None
 
-    def _silence(self, rule: str, silence: Silence) -> str:
-        """Note that something was waited for in vain; says so."""
+    def _failure(self, what: str, rule: str, silence: Silence, *evidence: Entry) -> StepFailed:
+        """The failure of a step that waited for something in vain, which is noted."""
         if isinstance(silence, Gone):
-            return str(silence)
-        if self.patience.is_over(rule):
-            return self.patience.reason(rule)
+            return StepFailed(f"{what}: {silence}", rule, *evidence)
+        why = self.patience.reason() if self.patience.is_over(rule) else str(silence)
         self.patience.note(rule)
-        return str(silence)
+        failure = StepFailed(f"{what}: {why}", rule, *evidence)
+        failure.is_silence = True
+        return failure
 
     async def end_of_answered_turn(self, id_: Any, rule: str) -> dict[str, Any]:
         """The answer to a prompt where that ends its turn (v1, June).
@@ -276,8 +278,7 @@ class Talk:
             return await self.wire.until(lambda entry: is_state(entry.message, session, "idle"), since, bound)
         except Silence as silence:
             last = [entry for entry in self.wire.entries if is_update(entry.message, session, "state_update")][-1:]
-            reason = f"the session never became idle: {self._silence(IDLE_RULE, silence)}"
-            raise StepFailed(reason, IDLE_RULE, *last) from None
+            raise self._failure("the session never became idle", IDLE_RULE, silence, *last) from None
 
     async def begin(self, session: str) -> Any:
         """Begin a turn that should go on for a while, and wait for its first sign; gives the id of its request.
@@ -312,7 +313,7 @@ class Talk:
         try:
             return await self.wire.until(holds, since, bound)
         except Silence as silence:
-            raise StepFailed(f"{reason}: {self._silence(rule, silence)}", rule) from None
+            raise self._failure(reason, rule, silence) from None
 
     async def is_alive(self) -> bool:
         """Whether the agent still answers; and what it had to say before that was said by then.
