@@ -47,6 +47,9 @@ def options(edition: EditionName, *, login: bool = False) -> Options:
         jobs=4,
         auth_method="token" if login else "",
         allow_logout=login,
+        # Peers of this process have no settings that anybody else uses.
+        touch_model=True,
+        touch_permission=True,
     )
 
 

@@ -749,4 +749,43 @@ MUTANTS = (
         "            if _version(note) > NOTE_VERSION + 1000:\n",
         "tests/config/test_formats.py::test_notes_on_trust_of_a_later_version_are_refused",
     ),
+    # --- checks harm nobody
+    Mutant(
+        "checks",
+        "what an agent that died had changed stays changed",
+        "check/stage.py",
+        "        if not self.ledger.changes:\n            return []\n",
+        "        if self.ledger.changes:\n            return []\n",
+        "tests/check/test_settings_restored.py::test_when_the_agent_dies_its_options_are_set_back_by_the_next_process",
+    ),
+    Mutant(
+        "checks",
+        "the journal is written after the change is sent",
+        "check/wire.py",
+        "        if self._observer is not None:\n            self._observer.sending(self, message)\n"
+        "        self._keep(line, message, sent=True)\n        if self._link is not None:\n"
+        '            self._link.write(line + b"\\n")\n',
+        "        self._keep(line, message, sent=True)\n        if self._link is not None:\n"
+        '            self._link.write(line + b"\\n")\n'
+        "        if self._observer is not None:\n            self._observer.sending(self, message)\n",
+        "tests/check/test_settings_restored.py::test_without_a_journal_nothing_is_changed",
+    ),
+    Mutant(
+        "checks",
+        "a check loosens permission unasked",
+        "check/settings.py",
+        '    return "" if _STRICT.search(target) and not _LOOSE.search(target) else "permission"\n',
+        '    return ""\n',
+        "tests/check/test_settings_restored.py::"
+        "test_what_a_check_changed_is_set_back_and_the_model_and_modes_are_left_alone",
+    ),
+    Mutant(
+        "checks",
+        "a command of the judge runs on after it was killed",
+        "check/terminals.py",
+        "            return _unknown(params)\n        self._end(id_)\n        return {}\n",
+        "            return _unknown(params)\n        return {}\n",
+        "tests/check/test_careful_agents.py::"
+        "test_a_careful_agent_in_a_process_of_its_own_is_not_accused[KillsAndWaits]",
+    ),
 )

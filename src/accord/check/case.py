@@ -129,6 +129,10 @@ class Case:
         self.steps: dict[str, Played] = {}
         self.skipped: dict[str, str] = {}
         """Steps that made no sense with this agent, and why."""
+        self.stuck = ""
+        """The rule about plain turns, if one of them did not end."""
+        self.untouched: list[str] = []
+        """Why settings of the agent were left alone."""
         self.advertised: dict[str, Any] = {}
         """What a client that offers nothing was told: the results of `initialize` and of `new`."""
         self.blocked_by_auth = False
@@ -160,6 +164,14 @@ class Case:
         if name in self.steps:
             return self.steps[name]
         raise Unseen(self.skipped.get(name, f"{name} was not played"))
+
+    def blame_turns(self, rule: str) -> None:
+        """Where a plain turn did not end, blame its rule for every other turn that did not, whichever came first."""
+        failures = [played.failure for played in self.steps.values() if played.failure is not None]
+        if any(failure.is_silence and failure.blame == rule for failure in failures):
+            self.stuck = rule
+            for failure in failures:
+                failure.blame = rule if failure.is_turn else failure.blame
 
     def all_steps(self) -> list[Played]:
         """Every step that was begun."""

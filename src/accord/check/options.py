@@ -32,6 +32,10 @@ class Options:
     """The login to use before sessions are made."""
     allow_logout: bool = False
     """Whether a login may be given up."""
+    touch_model: bool = False
+    """Whether the model may be changed, and set back."""
+    touch_permission: bool = False
+    """Whether modes and options that may loosen permission may be changed, and set back."""
     timeout_seconds: float = 30.0
     """For an answer."""
     turn_seconds: float = 120.0

@@ -81,6 +81,12 @@ class Report:
     blocked_by_auth: bool = False
     blocked_by_version: bool = False
     findings: list[Finding] = field(default_factory=list)
+    left: tuple[str, ...] = ()
+    """A line for every setting that an earlier check, which was killed, left changed."""
+    untouched: tuple[str, ...] = ()
+    """Why settings were left alone, each in a line."""
+    unrestored: tuple[str, ...] = ()
+    """A line for every setting that this check changed and did not see set back."""
 
     @property
     def conformant(self) -> bool:

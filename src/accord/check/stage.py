@@ -8,11 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from accord.check.budget import Budget
 from accord.check.case import Case, Played, reached
+from accord.check.ledger import Ledger, Untouched
 from accord.check.link import Program
 from accord.check.options import Options
+from accord.check.patience import Patience
+from accord.check.restoring import Restored, restore_in, restore_last
 from accord.check.step import Company, Step
-from accord.check.talk import BARE, REPLIES, StepFailed, Talk
+from accord.check.talk import BARE, PROMPT_RULE, REPLIES, StepFailed, Talk
 from accord.check.wire import Silence, Wire
 
 __all__ = ["Progress", "Stage"]
@@ -21,13 +25,17 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many steps are done, and how many there are."""
 
 AUTH_REQUIRED = -32000
+LEAVING_SECONDS = 1.0
+"""For the end of an agent when the check is cancelled."""
 VERSIONS = {"v1": 1, "v2_june": 2, "v2": 2}
 
 
 class Stage:
     """Where steps are played, each once."""
 
-    def __init__(self, program: Program, options: Options, folder: Path, progress: Progress) -> None:
+    def __init__(
+        self, program: Program, options: Options, folder: Path, progress: Progress, ledger: Ledger | None = None
+    ) -> None:
         self._program = program
         self._options = options
         self._folder = folder
@@ -35,7 +43,12 @@ class Stage:
         self._notes: dict[str, dict[str, Any]] = {}
         self._initialized: dict[str, dict[str, Any]] = {}
         """The result of the handshake of each process that steps share."""
-        self._blamed: set[str] = set()
+        self._patience = Patience()
+        self._budget = Budget()
+        self.ledger = ledger or Ledger(options, None)
+        self._flood = ""
+        """The rule that was broken when the agent first wrote without end."""
+        self._is_leaving = False
         self._slots = asyncio.Semaphore(options.jobs)
         self._processes = 0
         self._done = 0
@@ -61,11 +74,15 @@ class Stage:
             wanted = []
         groups = self._groups(wanted)
         first = [self._play_group(company, group) for company, group in groups if company != "again"]
-        await asyncio.gather(*first)
+        # With exceptions as results it also waits for all of them when it is cancelled: none is left to run.
+        for failure in await asyncio.gather(*first, return_exceptions=True):
+            if isinstance(failure, BaseException):
+                raise failure
         for company, group in groups:
             if company == "again":
                 await self._play_group(company, group)
         self.case.records.sort(key=lambda record: record.name)
+        self.case.blame_turns(PROMPT_RULE[self._options.edition])
         return self.case
 
     def _groups(self, steps: list[Step]) -> list[tuple[Company, list[Step]]]:
@@ -91,17 +108,22 @@ class Stage:
         """The handshake and a session of a client that offers nothing: the step `meet`, and what is gated by it."""
         self._progress("meet", 0, self._total)
         wire = await self._open("meet")
-        talk = self._talk(wire)
-        played = Played("meet", wire.entries, 0, 0)
-        self.case.steps["meet"] = played
         try:
-            await self._met(talk, played.notes)
-        except StepFailed as failure:
-            self._blame(played, failure)
-        played.end = talk.now
-        self.case.advertised["initialize"] = talk.initialized
-        self.case.agent_info = talk.initialized.get("agentInfo") or talk.initialized.get("info")
-        await self._shut(wire)
+            talk = self._talk(wire)
+            played = Played("meet", wire.entries, 0, 0)
+            self.case.steps["meet"] = played
+            try:
+                await self._met(talk, played.notes)
+            except StepFailed as failure:
+                played.failure = failure
+            played.end = talk.now
+            self.case.advertised["initialize"] = talk.initialized
+            self.case.agent_info = talk.initialized.get("agentInfo") or talk.initialized.get("info")
+        except asyncio.CancelledError:
+            self._is_leaving = True
+            raise
+        finally:
+            await self._shut(wire)
         self._done += 1
 
     async def _met(self, talk: Talk, notes: dict[str, Any]) -> None:
@@ -134,17 +156,33 @@ class Stage:
     async def _play_group(self, company: Company, steps: list[Step]) -> None:
         async with self._slots:
             wire: Wire | None = None
-            for step in steps:
-                self._progress(step.name, self._done, self._total)
-                if wire is None:
-                    wire = await self._open(step.name if company == "own" else company)
-                is_sound = await self._play_step(step, wire, is_new=not wire.entries)
-                self._done += 1
-                if not is_sound or wire.ended:
+            try:
+                for step in steps:
+                    self._progress(step.name, self._done, self._total)
+                    if wire is None and self._budget.is_spent:
+                        self._give_up(step)
+                        continue
+                    if wire is None:
+                        wire = await self._open(step.name if company == "own" else company)
+                    is_sound = await self._play_step(step, wire, is_new=not wire.entries)
+                    self._done += 1
+                    if not is_sound or wire.ended:
+                        closing, wire = wire, None
+                        await self._shut(closing)
+            except asyncio.CancelledError:
+                self._is_leaving = True
+                raise
+            finally:
+                if wire is not None:
                     await self._shut(wire)
-                    wire = None
-            if wire is not None:
-                await self._shut(wire)
+
+    def _give_up(self, step: Step) -> None:
+        """The agent wrote more than a check keeps: nothing more can be seen of it."""
+        reason = "the agent wrote more than a check keeps in memory, so this was not played"
+        failure = StepFailed(reason, self._flood or PROMPT_RULE[self._options.edition])
+        failure.is_silence = True
+        self.case.steps[step.name] = Played(step.name, [], 0, 0, failure=failure)
+        self._done += 1
 
     async def _play_step(self, step: Step, wire: Wire, *, is_new: bool) -> bool:
         """Whether the process is good for another step."""
@@ -156,23 +194,35 @@ class Stage:
                 self._initialized[wire.name] = await talk.shake_hands(able=step.company == "able")
             played.notes = self._notes[step.name] = await step.play(talk)
         except StepFailed as failure:
-            self._blame(played, failure)
+            played.failure = failure
         except Silence as silence:
-            self._blame(played, StepFailed(str(silence)))
+            played.failure = StepFailed(str(silence))
+        except Untouched as untouched:
+            self.case.skipped[step.name] = str(untouched)
+            self.case.untouched.append(str(untouched))
         except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             # As with judges: a shape that no step expected is a shape that is wrong.
             reason = f"what the agent said has an unexpected shape ({type(error).__name__}: {error})"
-            self._blame(played, StepFailed(reason))
+            played.failure = StepFailed(reason)
+        if wire.overflowed and played.failure is not None:
+            # All that an endless stream spoils has one cause.
+            self._flood = self._flood or played.failure.blame or PROMPT_RULE[self._options.edition]
+            played.failure = StepFailed(played.failure.reason, self._flood, *played.failure.evidence)
+            played.failure.is_silence = True
+        reasons = played.get("untouched") or []
+        self.case.untouched += [reasons] if isinstance(reasons, str) else reasons
         played.end = talk.now
+        await restore_in(talk, self.ledger)
         return played.failure is None
 
-    def _blame(self, played: Played, failure: StepFailed) -> None:
-        played.failure = failure
-        if failure.blame:
-            self._blamed.add(failure.blame)
+    async def restore(self) -> list[Restored]:
+        """Show in a process of its own that everything is set back, and set back what is not."""
+        if not self.ledger.changes:
+            return []
+        return await restore_last(self._program, self._options, self._folder, self.ledger, dict(self.ledger.changes))
 
     def _talk(self, wire: Wire) -> Talk:
-        talk = Talk(wire, self._options, self._folder, self._notes, self._blamed)
+        talk = Talk(wire, self._options, self._folder, self._notes, self._patience, self.ledger)
         talk.initialized = self._initialized.get(wire.name, {})
         return talk
 
@@ -185,10 +235,13 @@ class Stage:
             options.env,
             options.timeout_seconds,
             REPLIES,
+            self._budget,
+            self.ledger,
         )
 
     async def _shut(self, wire: Wire) -> None:
-        self.case.records.append(await wire.shut(self._options.grace_seconds))
+        grace = self._options.grace_seconds
+        self.case.records.append(await wire.shut(min(grace, LEAVING_SECONDS) if self._is_leaving else grace))
 
 
 def _code(answer: dict[str, Any]) -> Any:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from accord.check.entry import Entry, is_answer, is_state, is_update
+from accord.check.ledger import Ledger
 from accord.check.options import Options
+from accord.check.patience import Patience
 from accord.check.rule import EditionName
-from accord.check.wire import Reply, Silence, Wire
+from accord.check.wire import Gone, Reply, Silence, Wire
 
 __all__ = ["ABLE", "BARE", "REPLIES", "StepFailed", "Talk", "text"]
 
@@ -82,6 +84,10 @@ class StepFailed(Exception):
         self.reason = reason
         self.blame = blame
         self.evidence = evidence
+        self.is_silence = False
+        """Whether something was waited for in vain, while the program ran."""
+        self.is_turn = False
+        """Whether it was a turn that did not end: where plain turns do not either, that is to blame."""
 
 
 def text(words: str) -> dict[str, Any]:
@@ -93,14 +99,22 @@ class Talk:
     """A client that talks with one start of an agent. `notes` has what earlier steps noted, by their names."""
 
     def __init__(
-        self, wire: Wire, options: Options, folder: Path, notes: Mapping[str, Mapping[str, Any]], blamed: set[str]
+        self,
+        wire: Wire,
+        options: Options,
+        folder: Path,
+        notes: Mapping[str, Mapping[str, Any]],
+        patience: Patience | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.wire = wire
         self.options = options
         self.edition = options.edition
         self.folder = folder
         self.notes = notes
-        self._blamed = blamed
+        self.patience = patience or Patience()
+        self.ledger = ledger
+        """None where nothing is ever set."""
         self.initialized: dict[str, Any] = {}
         """The result of the handshake."""
         self.ask = wire.ask
@@ -115,10 +129,6 @@ class Talk:
     def now(self) -> int:
         """The place in the record where the next line will stand."""
         return len(self.wire.entries)
-
-    def seconds(self, seconds: float, rule: str) -> float:
-        """How long to wait: what was waited for once in vain is not waited for as long again."""
-        return min(seconds, max(seconds / 20, 0.2)) if rule in self._blamed else seconds
 
     @contextmanager
     def replying(self, **replies: Reply) -> Iterator[None]:
@@ -138,11 +148,38 @@ class Talk:
         Raises:
             StepFailed: There was none; `rule` is blamed.
         """
-        bound = self.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
+        bound = self.patience.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
         try:
             return await self.wire.answer(id_, bound)
         except Silence as silence:
-            raise StepFailed(f"request {id_!r} was not answered: {silence}", rule, *self._asked(id_)) from None
+            raise self._failure(f"request {id_!r} was not answered", rule, silence, *self._asked(id_)) from None
+
+    def _failure(self, what: str, rule: str, silence: Silence, *evidence: Entry) -> StepFailed:
+        """The failure of a step that waited for something in vain, which is noted."""
+        if isinstance(silence, Gone):
+            return StepFailed(f"{what}: {silence}", rule, *evidence)
+        why = self.patience.reason() if self.patience.is_over(rule) else str(silence)
+        self.patience.note(rule)
+        failure = StepFailed(f"{what}: {why}", rule, *evidence)
+        failure.is_silence = True
+        return failure
+
+    async def end_of_answered_turn(self, id_: Any, rule: str) -> dict[str, Any]:
+        """The answer to a prompt where that ends its turn (v1, June).
+
+        Raises:
+            StepFailed: There was none. Where plain turns do not end either, that is to blame, and `rule` is not.
+        """
+        try:
+            return await self.answer(id_, self.turn_rule(rule), self.options.turn_seconds)
+        except StepFailed as failure:
+            failure.is_turn = True
+            raise
+
+    def turn_rule(self, rule: str) -> str:
+        """The rule to blame for a turn that does not end: that of plain turns where those do not end either."""
+        plain = PROMPT_RULE[self.edition]
+        return plain if self.patience.count(plain) else rule
 
     async def request(self, method: str, params: Any, rule: str = "", seconds: float | None = None) -> dict[str, Any]:
         """Ask and wait for the answer, result or error."""
@@ -236,12 +273,12 @@ class Talk:
         Raises:
             StepFailed: It never was.
         """
-        bound = self.seconds(self.options.turn_seconds, IDLE_RULE)
+        bound = self.patience.seconds(self.options.turn_seconds, IDLE_RULE)
         try:
             return await self.wire.until(lambda entry: is_state(entry.message, session, "idle"), since, bound)
         except Silence as silence:
             last = [entry for entry in self.wire.entries if is_update(entry.message, session, "state_update")][-1:]
-            raise StepFailed(f"the session never became idle: {silence}", IDLE_RULE, *last) from None
+            raise self._failure("the session never became idle", IDLE_RULE, silence, *last) from None
 
     async def begin(self, session: str) -> Any:
         """Begin a turn that should go on for a while, and wait for its first sign; gives the id of its request.
@@ -272,11 +309,11 @@ class Talk:
         Raises:
             StepFailed: It did not; `reason` says what was waited for.
         """
-        bound = self.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
+        bound = self.patience.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
         try:
             return await self.wire.until(holds, since, bound)
         except Silence as silence:
-            raise StepFailed(f"{reason}: {silence}", rule) from None
+            raise self._failure(reason, rule, silence) from None
 
     async def is_alive(self) -> bool:
         """Whether the agent still answers; and what it had to say before that was said by then.
@@ -284,13 +321,12 @@ class Talk:
         Raises:
             StepFailed: It does not.
         """
-        if EXTENSION_RULE not in self._blamed:
+        if not self.patience.count(EXTENSION_RULE):
             try:
                 await self.request("_accord.check/are_you_there", {}, EXTENSION_RULE)
             except StepFailed:
                 if self.wire.ended:
                     raise
-                self._blamed.add(EXTENSION_RULE)
             else:
                 return True
         # An agent that leaves extensions unanswered may live all the same.

@@ -10,17 +10,18 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from accord.check.budget import Allowance, Budget, cost_of
 from accord.check.entry import Entry, Record, is_answer, read_json
 from accord.check.link import Link, Program, open_link
 
-__all__ = ["Gone", "Refusal", "Reply", "Silence", "Wire"]
+__all__ = ["Deferred", "Gone", "Observer", "Refusal", "Reply", "Silence", "Wire"]
 
 TERMINATE_SECONDS = 2.0
 LEAVING_SECONDS = 0.5
-MAX_BYTES = 128 * 1024 * 1024
-"""What is kept of one start of a program: who says more is taken for one that has ended."""
+MAX_UNENDED_BYTES = 64 * 1024
+"""What is kept of a line that does not end within the budget."""
 
 
 class Refusal(NamedTuple):
@@ -31,8 +32,37 @@ class Refusal(NamedTuple):
     data: Any = None
 
 
+class Deferred:
+    """The answer to a request that is given later, once."""
+
+    def __init__(self) -> None:
+        self._give: Callable[[Any], None] | None = None
+
+    def bind(self, give: Callable[[Any], None]) -> None:
+        """The request whose answer it is."""
+        self._give = give
+
+    def give(self, result: Any) -> None:
+        """Answer the request."""
+        give, self._give = self._give, None
+        if give is not None:
+            give(result)
+
+
 Reply: TypeAlias = Callable[[Any], Any]
-"""Params of a request by the program to the result it gets, or a `Refusal`; None leaves it unanswered, for ever."""
+"""Params of a request by the program to its result, a `Refusal` or a `Deferred`; None leaves it unanswered."""
+
+
+class Observer(Protocol):
+    """Sees every message of a wire in both directions."""
+
+    def sending(self, wire: Wire, message: Any) -> None:
+        """Called before a message is sent; an exception keeps it from being sent."""
+        ...
+
+    def received(self, wire: Wire, message: Any) -> None:
+        """Called with every message of the program."""
+        ...
 
 
 class Silence(Exception):
@@ -46,7 +76,14 @@ class Gone(Silence):
 class Wire:
     """One start of a program, and all that was said to and by it."""
 
-    def __init__(self, name: str, timeout_seconds: float, replies: Mapping[str, Reply]) -> None:
+    def __init__(
+        self,
+        name: str,
+        timeout_seconds: float,
+        replies: Mapping[str, Reply],
+        budget: Budget | None = None,
+        observer: Observer | None = None,
+    ) -> None:
         self.name = name
         self.timeout_seconds = timeout_seconds
         self.entries: list[Entry] = []
@@ -54,13 +91,17 @@ class Wire:
         self._began = time.monotonic()
         self._changed = asyncio.Event()
         self._parts: list[bytes] = []
-        self._heard_bytes = 0
+        self._part_bytes = 0
+        self._allowance: Allowance = (budget or Budget()).start()
+        self._observer = observer
         self._next_id = 1
         self._asked: dict[str, int] = {}
         """Where each request was sent: its answer stands behind it."""
         self._link: Link | None = None
         self.ended = False
-        """Whether its stdout has ended."""
+        """Whether nothing more of it is read: its stdout has ended, or it wrote more than the budget keeps."""
+        self.overflowed = False
+        """Whether it wrote more than the budget keeps."""
 
     @classmethod
     async def open(
@@ -70,34 +111,52 @@ class Wire:
         env: Mapping[str, str | None],
         timeout_seconds: float,
         replies: Mapping[str, Reply],
+        budget: Budget | None = None,
+        observer: Observer | None = None,
     ) -> Wire:
         """Start the program.
 
         Raises:
             ConnectFailed: There is no such command.
         """
-        wire = cls(name, timeout_seconds, replies)
+        wire = cls(name, timeout_seconds, replies, budget, observer)
         wire._link = await open_link(program, env, wire._on_data)
         return wire
 
     # --- listening
 
     def _on_data(self, data: bytes) -> None:
-        self._heard_bytes += len(data)
-        if not data or self._heard_bytes > MAX_BYTES:
+        if not data:
             self.ended = True
+        elif self.overflowed:
+            return
         elif b"\n" not in data:
             self._parts.append(data)
+            self._part_bytes += len(data)
+            if not self._allowance.has(cost_of(data) + 2 * self._part_bytes):
+                self._overflow(b"".join(self._parts)[:MAX_UNENDED_BYTES])
         else:
             *lines, rest = (b"".join(self._parts) + data).split(b"\n")
-            self._parts = [rest] if rest else []
+            self._parts, self._part_bytes = ([rest] if rest else []), len(rest)
             for line in lines:
+                cost = cost_of(line)
+                if not self._allowance.has(cost):
+                    self._overflow(line[:MAX_UNENDED_BYTES])
+                    break
+                self._allowance.spend(cost)
                 self._take(line)
         self._changed.set()
+
+    def _overflow(self, rest: bytes) -> None:
+        self.overflowed = self.ended = True
+        self._parts, self._part_bytes = [rest], len(rest)
+        self._allowance.spend_all()
 
     def _take(self, line: bytes) -> None:
         message = read_json(line)
         self._keep(line, message, sent=False)
+        if self._observer is not None:
+            self._observer.received(self, message)
         for each in message if isinstance(message, list) else [message]:
             if isinstance(each, dict) and "id" in each and isinstance(each.get("method"), str):
                 self._reply(each)
@@ -105,14 +164,20 @@ class Wire:
     def _reply(self, request: dict[str, Any]) -> None:
         reply = self.replies.get(request["method"])
         given = Refusal(-32601, "Method not found") if reply is None else reply(request.get("params"))
-        if given is None:
-            return
+        if isinstance(given, Deferred):
+            given.bind(lambda result: self._answer(request, result))
+        elif given is not None:
+            self._answer(request, given)
+
+    def _answer(self, request: dict[str, Any], given: Any) -> None:
         if isinstance(given, Refusal):
             error = {"code": given.code, "message": given.message}
             answer: dict[str, Any] = {"error": error if given.data is None else {**error, "data": given.data}}
         else:
             answer = {"result": given}
-        self.say({"jsonrpc": "2.0", "id": request["id"], **answer})
+        place = self.say({"jsonrpc": "2.0", "id": request["id"], **answer})
+        # What the program asks without end must not fill the record with our answers either.
+        self._allowance.spend(cost_of(self.entries[place].raw))
 
     def _keep(self, raw: bytes, message: Any, *, sent: bool) -> None:
         seconds = time.monotonic() - self._began
@@ -133,6 +198,8 @@ class Wire:
                         if not entry.sent and holds(entry):
                             return entry
                     place = max(since, len(self.entries))
+                    if self.overflowed:
+                        raise Gone("the program writes without end: more than a check keeps, and the rest is not read")
                     if self.ended:
                         raise Gone("the program ended")
                     self._changed.clear()
@@ -145,7 +212,10 @@ class Wire:
     def send(self, line: bytes) -> int:
         """Send a line, whatever it is; gives its place in the record."""
         place = len(self.entries)
-        self._keep(line, read_json(line), sent=True)
+        message = read_json(line)
+        if self._observer is not None:
+            self._observer.sending(self, message)
+        self._keep(line, message, sent=True)
         if self._link is not None:
             self._link.write(line + b"\n")
         return place
@@ -194,8 +264,10 @@ class Wire:
             raise RuntimeError("it was never started")
         ended_by = "itself"
         # Who has closed its stdout is on its way out, and is not pushed.
-        if not await link.wait(LEAVING_SECONDS if self.ended else 0):
+        if not await link.wait(LEAVING_SECONDS if self.ended and not self.overflowed else 0):
             ended_by = "closed stdin"
+            if self.overflowed:
+                grace_seconds = min(grace_seconds, LEAVING_SECONDS)
             link.close_stdin()
             if not await link.wait(grace_seconds):
                 ended_by = "SIGTERM"

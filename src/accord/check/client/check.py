@@ -69,10 +69,11 @@ async def _play(program: Program, options: Options, rules: list[Rule], progress:
     for _ in range(MAX_STARTS):
         before = host.repertoire.played
         await play_once(program, options, host)
-        if not host.repertoire.remaining or host.repertoire.played == before:
+        if not host.repertoire.remaining or host.repertoire.played == before or host.budget.is_spent:
             break
     host.case.blocked_by_version = _is_blocked(host.case)
-    if any(rule.id == STRANGE for rule in rules) and not host.case.blocked_by_version:
+    wanted_strange = any(rule.id == STRANGE for rule in rules)
+    if wanted_strange and not host.case.blocked_by_version and not host.budget.is_spent:
         host.is_strange = True
         await play_once(program, options, host)
     return host.case

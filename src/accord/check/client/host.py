@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from accord.check.budget import Budget
 from accord.check.client.part import Part, Turn
 from accord.check.client.repertoire import Repertoire
 from accord.check.client.seat import Seat
@@ -20,6 +21,8 @@ VERSIONS: dict[EditionName, int] = {"v1": 1, "v2_june": 2, "v2": 2}
 STRANGE_VERSIONS: dict[EditionName, int] = {"v1": 9999, "v2_june": 9999, "v2": 0}
 """What nobody speaks; v2 lets an agent answer with no more than it was asked for."""
 SETTLE_SECONDS = 1.0
+MAX_OPEN_TURNS = 1000
+"""A client that begins more at once is not served any further."""
 _INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS = -32600, -32601, -32602
 _NOT_FOUND, _NO_VERSION = -32002, -32022
 
@@ -42,6 +45,7 @@ class Host:
         self.repertoire = Repertoire(options, parts, self._tell)
         self.case = self.repertoire.case
         self.seats: list[Seat] = []
+        self.budget = Budget()
         self.is_strange = False
         """Whether it answers with a version that nobody speaks."""
         self.changed = asyncio.Event()
@@ -68,7 +72,8 @@ class Host:
     def welcome(self) -> Seat:
         """A new connection."""
         kind = "strange" if self.is_strange else "client"
-        seat = Seat(f"{self._starts:02}.{len(self.seats) + 1} {kind}", self._options.timeout_seconds, self._on_message)
+        name = f"{self._starts:02}.{len(self.seats) + 1} {kind}"
+        seat = Seat(name, self._options.timeout_seconds, self._on_message, self.budget)
         self.seats.append(seat)
         self._guests[seat] = Guest()
         self.changed.set()
@@ -78,6 +83,12 @@ class Host:
     def is_busy(self) -> bool:
         """Whether something is being played."""
         return bool(self._tasks)
+
+    @property
+    def is_flooded(self) -> bool:
+        """Whether a client of this start wrote, or asks for, more than is kept."""
+        too_many = self.budget.is_spent or len(self._tasks) > MAX_OPEN_TURNS
+        return too_many or any(seat.overflowed for seat in self.seats)
 
     @property
     def is_met(self) -> bool:
@@ -107,6 +118,8 @@ class Host:
 
     def _on_message(self, seat: Seat, message: dict[str, Any]) -> None:
         self.changed.set()
+        if self.is_flooded:
+            return
         params = message.get("params")
         params = params if isinstance(params, dict) else {}
         if message["method"] == "session/cancel":
@@ -203,7 +216,7 @@ class Host:
 
     def _refuse(self, seat: Seat, id_: Any, code: int, message: str, data: Any = None) -> None:
         error = {"code": code, "message": message}
-        seat.say({"jsonrpc": "2.0", "id": id_, "error": error if data is None else {**error, "data": data}})
+        seat.respond({"jsonrpc": "2.0", "id": id_, "error": error if data is None else {**error, "data": data}})
 
     # --- turns
 

@@ -113,7 +113,7 @@ async def _watch(link: Link, options: Options, host: Host) -> bool:
                 [ending, changing], timeout=_patience_seconds(options, host), return_when=asyncio.FIRST_COMPLETED
             )
             changing.cancel()
-            if not done:
+            if not done or host.is_flooded:
                 return False
         return True
     finally:
@@ -174,6 +174,8 @@ class _Door:
         try:
             while data := await reader.read(_READ_BYTES):
                 seat.feed(data)
+                if seat.overflowed:
+                    break
         except ConnectionError:
             pass  # It was killed: that is an end too.
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from accord.check.budget import Budget, cost_of
 from accord.check.entry import Record, read_json
 from accord.check.wire import Wire
 
@@ -26,8 +27,10 @@ class Pipe(Protocol):
 class Seat(Wire):
     """Where the agent sits that we play. `on_message` gets what the client asks and tells, and never its answers."""
 
-    def __init__(self, name: str, timeout_seconds: float, on_message: Callable[[Seat, dict[str, Any]], None]) -> None:
-        super().__init__(name, timeout_seconds, {})
+    def __init__(
+        self, name: str, timeout_seconds: float, on_message: Callable[[Seat, dict[str, Any]], None], budget: Budget
+    ) -> None:
+        super().__init__(name, timeout_seconds, {}, budget)
         self._on_message = on_message
         self._pipe: Pipe | None = None
 
@@ -55,7 +58,12 @@ class Seat(Wire):
 
     def answer_to(self, id_: Any, result: Any) -> None:
         """Answer a request of the client."""
-        self.say({"jsonrpc": "2.0", "id": id_, "result": result})
+        self.respond({"jsonrpc": "2.0", "id": id_, "result": result})
+
+    def respond(self, answer: dict[str, Any]) -> None:
+        """Send an answer; counted, since a client may ask without end."""
+        place = self.say(answer)
+        self._allowance.spend(cost_of(self.entries[place].raw))
 
     def leave(self) -> None:
         """End the agent."""

@@ -155,14 +155,14 @@ def _succeeded(case: Case, method: str, *names: str) -> list[Asked]:
     return found
 
 
-@judge("ACP-LOAD-001", steps=("load", "load_after_restart"), editions=JUNE)
+@judge("ACP-LOAD-001", steps=("load", "load_after_restart", "keep"), editions=JUNE)
 def a_session_can_be_loaded(case: Case) -> None:
     tried = _tried(case, "session/load", "load", "load_after_restart")
     if not any("result" in each.answer for each in tried):
         raise Violation("no session could be loaded", tried[0].entry, tried[0].answer_entry)
 
 
-@judge("ACP-LOAD-002", steps=("load", "load_after_restart"), editions=JUNE)
+@judge("ACP-LOAD-002", steps=("load", "load_after_restart", "keep"), editions=JUNE)
 def a_loaded_session_is_replayed_before_the_answer(case: Case) -> None:
     for each in _succeeded(case, "session/load", "load", "load_after_restart"):
         since = each.answer_entry.place if each.answer_entry else 0
@@ -173,21 +173,21 @@ def a_loaded_session_is_replayed_before_the_answer(case: Case) -> None:
                 raise Violation("a part of a replay came behind the answer to the load", each.answer_entry, entry)
 
 
-@judge("ACP-LOAD-003", steps=("load", "load_after_restart"), editions=JUNE)
+@judge("ACP-LOAD-003", steps=("load", "load_after_restart", "keep"), editions=JUNE)
 def the_answer_to_a_load_is_an_object(case: Case) -> None:
     for each in _succeeded(case, "session/load", "load", "load_after_restart"):
         if each.result is None:
             raise Violation("the result of a load is no object", each.entry, each.answer_entry)
 
 
-@judge("ACP-RESUME-001", steps=("resume", "resume_after_restart"), editions=JUNE)
+@judge("ACP-RESUME-001", steps=("resume", "resume_after_restart", "keep"), editions=JUNE)
 def a_session_can_be_resumed(case: Case) -> None:
     tried = _tried(case, "session/resume", "resume", "resume_after_restart")
     if not any(each.result is not None for each in tried):
         raise Violation("no session could be resumed", tried[0].entry, tried[0].answer_entry)
 
 
-@judge("ACP-RESUME-002", steps=("resume", "resume_after_restart"), editions=JUNE)
+@judge("ACP-RESUME-002", steps=("resume", "resume_after_restart", "keep"), editions=JUNE)
 def resuming_shows_no_history(case: Case) -> None:
     for each in _succeeded(case, "session/resume", "resume", "resume_after_restart"):
         before = next_about(each.record, each.params["sessionId"], each.entry.place + 1)

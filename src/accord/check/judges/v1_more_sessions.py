@@ -27,6 +27,8 @@ def two_sessions_work_at_the_same_time(case: Case) -> None:
     if ends and ends[0] < played.request_entry(played["beside"]).place:  # type: ignore[union-attr]
         raise Unseen("the turn ended before another began: give --cancel-prompt")
     if not played["is_beside"]:
+        if case.stuck:
+            raise Unseen(f"turns do not end: {case.stuck}")
         raise Violation(
             "a prompt of another session was not answered while the first one's turn ran",
             played.request_entry(played["first"]),

@@ -137,7 +137,7 @@ class Turn(NamedTuple):
     answered: Entry | None
     answer: dict[str, Any]
     end: int
-    """The place in the record where something else is said to its session, or where the record ends."""
+    """The place in the record where its session is named again or another turn begins, or where the record ends."""
     is_cancelled: bool
     """Whether we cancelled something in the session before its answer."""
 
@@ -165,11 +165,12 @@ def _turn(record: Record, entry: Entry, message: dict[str, Any]) -> Turn:
     since = answered.place if answered is not None else len(record.entries)
     end, is_cancelled = len(record.entries), False
     for line, said in messages_in(record.entries[entry.place + 1 :], sent=True):
-        if as_dict(said.get("params")).get("sessionId") == session:
-            if line.place > since:
-                end = line.place
-                break
-            is_cancelled = True
+        is_about_it = as_dict(said.get("params")).get("sessionId") == session
+        # What is told of it in a turn of another session belongs to that: `ACCORD-SESSION-004` judges it.
+        if line.place > since and (is_about_it or said.get("method") == "session/prompt"):
+            end = line.place
+            break
+        is_cancelled = is_cancelled or is_about_it
     return Turn(record, session, entry, answered, answer, end, is_cancelled)
 
 

@@ -89,7 +89,8 @@ def the_mode_follows_the_option(case: Case) -> None:
     played = _switched(case)
     if "error" in played.answer(played["set_option"]):
         raise Unseen("the option could not be set")
-    updates = played.updates(played["session"], "current_mode_update", since=played["since_option"])
+    since, before = played["since_option"], played.end
+    updates = played.updates(played["session"], "current_mode_update", since=since, before=before)
     if not any(played["back"] in update.values() for _, update in updates):
         entry = played.answer_entry(played["set_option"])
         raise Violation("no current_mode_update told the new mode", played.request_entry(played["set_option"]), entry)
@@ -98,7 +99,7 @@ def the_mode_follows_the_option(case: Case) -> None:
 def _switched(case: Case) -> Played:
     played = seen(case, "v1_more_modes")
     if played.get("set_option") is None:
-        raise Unseen("there is no other mode, or no option for it")
+        raise Unseen(played.get("untouched") or "there is no other mode, or no option for it")
     if "error" in played.answer(played["set_mode"]):
         raise Unseen("the mode could not be set")
     return played

@@ -66,9 +66,15 @@ def _done(step: Played, id_: Any, what: str) -> Played:
     return step
 
 
-@judge("ACP-LOAD-001", steps=("load",), editions=("v1",))
+def _reopened(case: Case, name: str, note: str) -> Played:
+    """The step in which a session was opened again: in the same process, or in the next if it could not be closed."""
+    step = case.step(name)
+    return step if note in step.notes else case.step(f"{name}_after_restart")
+
+
+@judge("ACP-LOAD-001", steps=("load", "load_after_restart", "keep"), editions=("v1",))
 def a_session_can_be_loaded(case: Case) -> None:
-    step = case.step("load")
+    step = _reopened(case, "load", "load")
     result = _succeeds(step, step["load"])
     answer = step.answer_entry(step["load"])
     if result is not None:
@@ -77,9 +83,9 @@ def a_session_can_be_loaded(case: Case) -> None:
             raise Violation(f"{shape.field or 'the result'} does not fit: expected {shape.problem}", answer)
 
 
-@judge("ACP-LOAD-002", steps=("load",), editions=("v1",))
+@judge("ACP-LOAD-002", steps=("load", "load_after_restart", "keep"), editions=("v1",))
 def a_loaded_session_is_replayed_before_the_answer(case: Case) -> str:
-    step = case.step("load")
+    step = _reopened(case, "load", "load")
     _done(step, step["load"], "loaded")
     request, answer = step.request_entry(step["load"]), step.answer_entry(step["load"])
     asked = request.place if request else 0
@@ -89,29 +95,31 @@ def a_loaded_session_is_replayed_before_the_answer(case: Case) -> str:
         raise Violation("a part of the history comes behind the answer to the load", answer, late[0][0])
     replayed = step.updates(step["session"], *TURN_KINDS, since=asked, before=answer.place)
     told = step.updates(step["session"], *TURN_KINDS, before=asked)
+    if step.name == "load_after_restart":
+        told = case.step("keep").updates(step["session"], *TURN_KINDS)
     if told and not replayed:
         raise Violation("nothing of the conversation is replayed", told[0][0], answer)
     return f"{len(replayed)} updates"
 
 
-@judge("ACP-LOAD-003", steps=("load",), editions=("v1",))
+@judge("ACP-LOAD-003", steps=("load", "load_after_restart", "keep"), editions=("v1",))
 def the_answer_to_a_load_is_an_object(case: Case) -> None:
-    step = case.step("load")
+    step = _reopened(case, "load", "load")
     _done(step, step["load"], "loaded")
     if step.result(step["load"]) is None:
         request, answer = step.request_entry(step["load"]), step.answer_entry(step["load"])
         raise Violation("the answer to a load is null, not an empty object", request, answer)
 
 
-@judge("ACP-RESUME-001", steps=("resume",), editions=("v1",))
+@judge("ACP-RESUME-001", steps=("resume", "resume_after_restart", "keep"), editions=("v1",))
 def a_session_can_be_resumed(case: Case) -> None:
-    step = case.step("resume")
+    step = _reopened(case, "resume", "plain")
     _succeeds(step, step["plain"])
 
 
-@judge("ACP-RESUME-002", steps=("resume",), editions=("v1",))
+@judge("ACP-RESUME-002", steps=("resume", "resume_after_restart", "keep"), editions=("v1",))
 def resuming_shows_no_history(case: Case) -> None:
-    step = case.step("resume")
+    step = _reopened(case, "resume", "plain")
     _done(step, step["plain"], "resumed")
     request = step.request_entry(step["plain"])
     asked = request.place if request else 0

@@ -10,7 +10,7 @@ from accord.check.entry import Entry, Record, messages_in
 from accord.check.judge import judge
 from accord.check.judges.v1_handshake import offers
 
-__all__: list[str] = []
+__all__ = ["untouched"]
 
 _AUTH_REQUIRED = -32000
 
@@ -39,11 +39,16 @@ def _objects(said: Any) -> list[dict[str, Any]]:
     return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
 
 
+def untouched(step: Played, what: str) -> str:
+    """Why a setting was left alone; "" if it was not."""
+    return next((reason for reason in step.get("untouched") or () if reason.startswith(what)), "")
+
+
 @judge("ACP-MODES-002", steps=("options",), editions=("v1",))
 def a_mode_can_be_set(case: Case) -> None:
     step = case.step("options")
     if "set_mode" not in step.notes:
-        raise Unseen("a client that offers everything is offered no modes")
+        raise Unseen(untouched(step, "the mode") or "a client that offers everything is offered no modes")
     step.result(step["set_mode"])
     for entry, update in step.updates(step["session"], "current_mode_update"):
         if not isinstance(update.get("currentModeId"), str):
@@ -85,6 +90,8 @@ def the_values_of_options_fit(case: Case) -> None:
 def setting_an_option_answers_with_all_of_them(case: Case) -> str:
     step = case.step("options")
     known = [option.get("id") for option in _objects(step.result(step["new"]).get("configOptions"))]
+    if not step["changes"] and step["untouched"]:
+        raise Unseen(step["untouched"][0])
     for id_, value, request in step["changes"]:
         result = step.result(request)
         told = _objects(result.get("configOptions") if isinstance(result, dict) else None)
@@ -94,7 +101,7 @@ def setting_an_option_answers_with_all_of_them(case: Case) -> str:
             raise Violation(f"options are missing in the answer: {', '.join(map(repr, missing))}", *lines)
         if not any(option.get("id") == id_ and option.get("currentValue") == value for option in told):
             raise Violation(f"the option {id_!r} does not have the value that was set", *lines)
-    return f"{len(step['changes'])} options were set"
+    return "; ".join([f"{len(step['changes'])} options were set", *step["untouched"]])
 
 
 @judge("ACP-CONFIG-003", steps=("meet", "turns"), editions=("v1",))

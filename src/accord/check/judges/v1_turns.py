@@ -127,10 +127,14 @@ def ended_before(step: Played, prompt: Any, place: int) -> bool:
 
 
 def until_asked(step: Played, place: int) -> int | None:
-    """The place behind another at which we next asked something of the step's session; None if we never did."""
+    """The place behind another at which we next asked something of the step's session, or began any turn; or None.
+
+    What an agent tells of the session in a turn of another one belongs to that turn: that has a rule of its own.
+    """
     for entry, message in messages_in(step.entries[place + 1 :], sent=True):
         params = message.get("params")
-        if "id" in message and isinstance(params, dict) and params.get("sessionId") == step["session"]:
+        is_about_it = "id" in message and isinstance(params, dict) and params.get("sessionId") == step["session"]
+        if is_about_it or message.get("method") == "session/prompt":
             return entry.place
     return None
 

@@ -70,7 +70,7 @@ def setting_an_option_is_answered_with_all(case: Case) -> None:
     played, options = _offered(case)
     known = {option.get("configId") for option in options}
     if not played["changes"]:
-        raise Unseen("no option can have another value")
+        raise Unseen(next(iter(played["untouched"]), "no option can have another value"))
     for id_, value, request in played["changes"]:
         entries = played.request_entry(request), played.answer_entry(request)
         after = _in(played.answer(request).get("result"))
@@ -86,7 +86,7 @@ def setting_an_option_is_answered_with_all_and_the_new_value(case: Case) -> None
     played, options = _offered(case)
     known = {option.get("id") for option in options}
     if not played["changes"]:
-        raise Unseen("no option can have another value")
+        raise Unseen(next(iter(played["untouched"]), "no option can have another value"))
     for id_, value, request in played["changes"]:
         entries = played.request_entry(request), played.answer_entry(request)
         after = {option.get("id"): option for option in _in(played.answer(request).get("result")) or []}

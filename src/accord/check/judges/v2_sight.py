@@ -149,10 +149,16 @@ def handshake(case: Case) -> tuple[Asked, dict[str, Any]]:
 
 
 def next_about(record: Record | Played, session: Any, since: int) -> int:
-    """The place where we next named a session, from a place on: what is said behind it may be the answer to that."""
+    """The place where we next named a session or began any turn, from a place on.
+
+    What is said behind it may be the answer to that. What an agent tells of the session in a turn of another one has a
+    rule of its own.
+    """
     for entry in record.entries[since:]:
-        params = entry.message.get("params") if entry.sent and isinstance(entry.message, dict) else None
-        if isinstance(params, dict) and params.get("sessionId") == session:
+        message = entry.message if entry.sent and isinstance(entry.message, dict) else {}
+        params = message.get("params")
+        is_about_it = isinstance(params, dict) and params.get("sessionId") == session
+        if is_about_it or message.get("method") == "session/prompt":
             return entry.place
     return len(record.entries)
 

@@ -15,6 +15,7 @@ SCHEMAS = {"v1": "2026-11", "v2": "2026-11-draft", "v2_june": "2026-06-11-draft"
 """The state of each edition's schema that its rules were taken from."""
 VERSIONS = {"v1": 1, "v2": 2, "v2_june": 2}
 # A report is read by people: the middle of a line of many megabytes proves nothing.
+_TRANSCRIPT_LINES = 2000
 _SHOWN_CHARACTERS = 4000
 
 
@@ -44,6 +45,9 @@ def document_of(report: Report) -> dict[str, Any]:
         "scoped": report.scoped,
         "requirements": [_requirement(outcome) for outcome in report.outcomes],
         "findings": [_finding(finding) for finding in report.findings],
+        "left_by_an_earlier_check": list(report.left),
+        "left_alone": list(report.untouched),
+        "not_set_back": list(report.unrestored),
         "verdict": {
             "conformant": report.conformant,
             "tier_counts": {tier.upper(): counts for tier, counts in report.tier_counts().items()},
@@ -79,9 +83,16 @@ def _test(test: Judgement) -> dict[str, Any]:
         "duration_s": round(test.seconds, 6),
         "properties": {"note": test.message} if test.status == "PASS" and test.message else {},
         "evidence": [_line(entry) for entry in test.evidence],
-        "transcript": [_line(entry) for entry in record.entries] if has_failed and record is not None else None,
+        "transcript": _transcript(record.entries) if has_failed and record is not None else None,
         "stderr": record.stderr.decode(errors="replace") if has_failed and record is not None else None,
     }
+
+
+def _transcript(entries: list[Entry]) -> list[dict[str, Any]]:
+    """The lines of a process; of very many the first and the last."""
+    half = _TRANSCRIPT_LINES // 2
+    kept = entries if len(entries) <= _TRANSCRIPT_LINES else [*entries[:half], *entries[-half:]]
+    return [_line(entry) for entry in kept]
 
 
 def _line(entry: Entry) -> dict[str, Any]:

@@ -55,6 +55,7 @@ _MANDATORY = _rows(
     ("TERMINAL-005", "A turn that is cancelled while it waits for a command ends as cancelled", _STOP),
     ("TERMINAL-006", "A terminal is released also when its turn is cancelled", _TERMINALS),
     ("SESSION-001", "What is asked of the client is asked for a session of this connection", _OVERVIEW),
+    ("SESSION-004", "What is said in a turn names the session that was prompted", _TURN),
     ("PATH-001", "The locations of tool calls are absolute paths", _OVERVIEW),
     ("DIFF-001", "Diffs are of files that are named by absolute paths", _OVERVIEW),
     ("PERM-001", "The options of a question for permission have an id each", _SCHEMA + "PermissionOption"),

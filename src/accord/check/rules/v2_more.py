@@ -139,6 +139,7 @@ _SESSIONS = (
         "Options and commands in a result are lists, or absent, and never null",
         "schema/v2#/$defs/NewSessionResponse",
     ),
+    _must("SESSION-205", "What is said in a turn names the session that was prompted", "protocol/v2/prompt-lifecycle"),
     _should(
         "ADDDIRS-201",
         "A relative extra directory is refused with -32602",

@@ -10,6 +10,7 @@ from accord.check.rule import EditionName
 from accord.check.step import Notes, step
 from accord.check.steps.more_turns import answered_turn
 from accord.check.talk import BARE, StepFailed, Talk
+from accord.check.terminals import Terminals
 from accord.check.wire import Refusal, Reply, Silence
 
 __all__: list[str] = []
@@ -34,29 +35,13 @@ def _choosing(*kinds: str) -> Reply:
     return choose
 
 
-def _terminals(**status: Any) -> dict[str, Reply]:
-    """Terminals with an id each. With a status they have ended; without one they never end."""
-    made: list[str] = []
-
-    def create(_params: Any) -> Any:
-        made.append(f"accord-terminal-{len(made) + 1}")
-        return {"terminalId": made[-1]}
-
-    output = {"output": "hello\n", "truncated": False}
-    return {
-        "terminal__create": create,
-        "terminal__output": lambda _: {**output, "exitStatus": status} if status else output,
-        "terminal__wait_for_exit": lambda _: status or None,
-    }
-
-
 @step("able", editions=BOTH, order=30)
 async def more_work(talk: Talk) -> Notes:
     """A turn of a client that says yes to everything; then the session is closed, if it can be."""
     session = await talk.new()
     since = talk.now
     yes = _choosing("allow_once", "allow_always")
-    with talk.replying(session__request_permission=yes, **_terminals(exitCode=0)):
+    with talk.replying(session__request_permission=yes, **Terminals(exitCode=0).replies()):
         prompt = await answered_turn(talk, session, _words(talk), "ACCORD-PERM-003")
         await talk.is_alive()
         end = talk.now
@@ -82,7 +67,7 @@ async def more_rejecting(talk: Talk) -> Notes:
     session = await talk.new()
     since = talk.now
     no = _choosing("reject_once", "reject_always")
-    with talk.replying(session__request_permission=no, **_terminals(exitCode=0)):
+    with talk.replying(session__request_permission=no, **Terminals(exitCode=0).replies()):
         prompt = await answered_turn(talk, session, _words(talk), "ACCORD-PERM-004")
         await talk.is_alive()
     return {"session": session, "prompt": prompt, "since": since}
@@ -113,7 +98,11 @@ async def _cancelled_when(talk: Talk, holds: Callable[[Entry], bool], rule: str)
     prompt = talk.prompt(session, _words(talk))
     bound = talk.options.turn_seconds
     entry = await talk.until(
-        lambda entry: holds(entry) or is_answer(entry.message, prompt), since, "it never asked", "", bound
+        lambda entry: holds(entry) or is_answer(entry.message, prompt),
+        since,
+        "it neither asked nor ended its turn",
+        talk.turn_rule(""),
+        bound,
     )
     notes: Notes = {"session": session, "prompt": prompt, "since": since, "asked": None}
     if not holds(entry):
@@ -130,7 +119,7 @@ async def _cancelled_when(talk: Talk, holds: Callable[[Entry], bool], rule: str)
 @step("able", editions=BOTH, order=36)
 async def more_cancel_in_permission(talk: Talk) -> Notes:
     """A turn that is cancelled while a permission is open, which is then answered as it has to be."""
-    with talk.replying(session__request_permission=lambda _: None, **_terminals(exitCode=0)):
+    with talk.replying(session__request_permission=lambda _: None, **Terminals(exitCode=0).replies()):
         return await _cancelled_when(
             talk, lambda entry: is_request(entry.message, "session/request_permission"), "ACCORD-PERM-005"
         )
@@ -138,8 +127,8 @@ async def more_cancel_in_permission(talk: Talk) -> Notes:
 
 @step("able", editions=("v1",), order=38)
 async def v1_more_cancel_in_terminal(talk: Talk) -> Notes:
-    """A turn that is cancelled while a command runs that does not end."""
-    with talk.replying(session__request_permission=_choosing("allow_once", "allow_always"), **_terminals()):
+    """A turn that is cancelled while a command runs that ends only when it is killed."""
+    with talk.replying(session__request_permission=_choosing("allow_once", "allow_always"), **Terminals().replies()):
         return await _cancelled_when(
             talk,
             lambda entry: is_request(entry.message, "terminal/wait_for_exit", "terminal/output"),
@@ -156,7 +145,8 @@ async def _offering(talk: Talk, offered: dict[str, Any]) -> Notes:
     if talk.options.auth_method:
         await talk.log_in()
     session = await talk.new()
-    with talk.replying(session__request_permission=_choosing("allow_once", "allow_always"), **_terminals(exitCode=0)):
+    yes = _choosing("allow_once", "allow_always")
+    with talk.replying(session__request_permission=yes, **Terminals(exitCode=0).replies()):
         prompt = await answered_turn(talk, session, _words(talk), "ACCORD-OFFER-001")
     await talk.is_alive()
     return {"session": session, "prompt": prompt}

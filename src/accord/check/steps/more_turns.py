@@ -31,10 +31,10 @@ async def answered_turn(talk: Talk, session: str, words: str, rule: str) -> Any:
     """A turn up to its answer, whatever that is; gives the id of the prompt.
 
     Raises:
-        StepFailed: It was not answered; `rule` is blamed.
+        StepFailed: It was not answered; `rule` is blamed, or the rule about plain turns where those do not end.
     """
     prompt = talk.prompt(session, words)
-    await talk.answer(prompt, rule, talk.options.turn_seconds)
+    await talk.end_of_answered_turn(prompt, rule)
     return prompt
 
 
@@ -150,7 +150,7 @@ async def more_large_prompt(talk: Talk) -> Notes:
     since = talk.now
     padding = {"accord.check/padding": "x" * LARGE_BYTES}
     prompt = talk.prompt(session, talk.options.prompt, _meta=padding)
-    await talk.answer(prompt, "ACCORD-SIZE-002", talk.options.turn_seconds)
+    await talk.end_of_answered_turn(prompt, "ACCORD-SIZE-002")
     return {"session": session, "prompt": prompt, "since": since}
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from accord.check.rule import EditionName
+from accord.check.settings import Key, settings_in
 from accord.check.step import Notes, step
 from accord.check.steps.more_turns import lives
+from accord.check.steps.options import offered_values, set_first_taken
 from accord.check.talk import LOGIN, StepFailed, Talk
 
 __all__: list[str] = []
 
 BOTH: tuple[EditionName, ...] = ("v1", "v2_june")
 NOBODY = "accord-check-nobody"
+_MODE = Key("mode", "mode")
 
 
 async def _asked(talk: Talk, method: str, params: Any, rule: str) -> Any:
@@ -57,9 +60,11 @@ async def more_wrong_options(talk: Talk) -> Notes:
     session, rule = opened.get("sessionId"), "ACCORD-CONFIG-005"
     params = {"sessionId": session, "configId": NOBODY, "value": "x"}
     notes: Notes = {"option": await _asked(talk, "session/set_config_option", params, rule)}
-    for option in opened.get("configOptions") or []:
-        if option.get("type") == "select":
-            params = {"sessionId": session, "configId": option.get("id"), "value": NOBODY}
+    for setting in settings_in(opened):
+        is_select = setting.key.kind == "option" and isinstance(setting.value, str)
+        # An agent that takes any value has another one then: also that only where it may be, and set back.
+        if is_select and talk.ledger is not None and not talk.ledger.why_not(setting, NOBODY):
+            params = {"sessionId": session, "configId": setting.key.id, "value": NOBODY}
             notes["value"] = await _asked(talk, "session/set_config_option", params, rule)
             break
     return notes
@@ -74,15 +79,14 @@ async def v1_more_modes(talk: Talk) -> Notes:
         raise StepFailed("session/new gave no modes", "ACP-SESSION-001")
     session, modes = opened["sessionId"], opened["modes"]
     wrong = await _asked(talk, "session/set_mode", {"sessionId": session, "modeId": NOBODY}, "ACCORD-MODES-001")
-    ids = [mode["id"] for mode in modes["availableModes"]]
-    others = [id_ for id_ in ids if id_ != modes["currentModeId"]]
     notes: Notes = {"session": session, "new": new, "wrong": wrong}
-    if not others:
-        return notes
-    notes |= {"mode": others[0], "since_mode": talk.now}
-    notes["set_mode"] = await _asked(
-        talk, "session/set_mode", {"sessionId": session, "modeId": others[0]}, "ACP-MODES-002"
-    )
+    setting = talk.ledger.settings(talk.wire, session).get(_MODE) if talk.ledger is not None else None
+    values, reason = ([], "") if setting is None else offered_values(talk, setting)
+    if setting is None or not setting.others or not values:
+        return {**notes, "untouched": reason}
+    notes["since_mode"] = talk.now
+    notes["mode"], notes["set_mode"] = await set_first_taken(talk, session, _MODE, values)
+    await talk.answer(notes["set_mode"], "ACP-MODES-002")
     await talk.is_alive()
     notes["since_option"] = talk.now
     option = next((each for each in opened.get("configOptions") or [] if each.get("category") == "mode"), None)

@@ -1,82 +1,89 @@
-"""Every option that a session offers gets another value; then its mode, where the edition has modes."""
+"""Every option that a session offers gets another value; then its mode, where the edition has modes.
+
+What may be changed is decided by the ledger, which also sets it back.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from accord.check.settings import Key, Setting, Value, request_for
 from accord.check.step import Notes, step
 from accord.check.steps.ability import SESSIONS, can
 from accord.check.steps.asking import asked, heard
+from accord.check.steps.sessions import closed
 from accord.check.talk import StepFailed, Talk
 
-__all__ = ["options"]
+__all__ = ["offered_values", "options", "set_first_taken"]
+
+_MOST_VALUES = 4
+"""How many values of one option are tried until one is taken."""
 
 
 @step("able", gate=SESSIONS, order=20)
 async def options(talk: Talk) -> Notes:
     """`changes` has for each change the option, the value, the request; `mode` is the mode that `set_mode` wished for.
 
-    `resume` is there where sessions can be resumed.
+    A value that is refused is followed by the next; the last request counts. `untouched` are the reasons why something
+    was left alone. `resume` is there where sessions can be resumed.
     """
     new = talk.ask("session/new", {"cwd": talk.cwd, "mcpServers": []})
     opened = (await talk.answer(new, "ACP-SESSION-001")).get("result")
     if not isinstance(opened, dict) or not isinstance(opened.get("sessionId"), str):
         raise StepFailed("session/new gave no session id", "ACP-SESSION-001")
     session: str = opened["sessionId"]
-    notes: Notes = {"session": session, "new": new, "changes": await _change_all(talk, session, opened)}
-    if talk.edition == "v1":
-        notes |= await _change_mode(talk, session, opened.get("modes"))
-    if can(talk, "resume"):
+    notes: Notes = {"session": session, "new": new, "changes": [], "untouched": []}
+    for key in list(_settings(talk, session)):
+        # One change may alter the choices of others: each is taken from what was said last.
+        setting = _settings(talk, session).get(key)
+        if setting is not None and key.kind != "model":
+            await _change(talk, session, setting, notes)
+    if can(talk, "resume") and await closed(talk, session):
         notes["resume"] = await asked(talk, "session/resume", {"sessionId": session, "cwd": talk.cwd})
     return {**notes, "alive": await talk.is_alive()}
 
 
-def _options_in(said: Any) -> list[dict[str, Any]]:
-    found = said.get("configOptions") if isinstance(said, dict) else None
-    return [option for option in found if isinstance(option, dict)] if isinstance(found, list) else []
+def _settings(talk: Talk, session: str) -> dict[Key, Setting]:
+    return {} if talk.ledger is None else talk.ledger.settings(talk.wire, session)
 
 
-def _id_of(option: dict[str, Any]) -> Any:
-    return option.get("configId", option.get("id"))
+async def _change(talk: Talk, session: str, setting: Setting, notes: Notes) -> None:
+    values, reason = offered_values(talk, setting)
+    if not values:
+        if reason:
+            notes["untouched"].append(reason)
+        return
+    value, request = await set_first_taken(talk, session, setting.key, values)
+    if setting.key.kind == "option":
+        notes["changes"].append((setting.key.id, value, request))
+    else:
+        notes |= {setting.key.kind: value, f"set_{setting.key.kind}": request}
 
 
-async def _change_all(talk: Talk, session: str, opened: dict[str, Any]) -> list[tuple[Any, str | bool, Any]]:
-    """One change may alter the choices of others: each is taken from what was said last."""
-    changes = []
-    latest = _options_in(opened)
-    for id_ in [_id_of(option) for option in latest]:
-        option = next((option for option in latest if _id_of(option) == id_), None)
-        value = None if option is None else _another(option)
-        if option is None or value is None:
-            continue
-        params = {"sessionId": session, "configId": id_, "value": value}
-        if isinstance(value, bool) or talk.edition == "v2":
-            params["type"] = "boolean" if isinstance(value, bool) else "id"
-        request = talk.ask("session/set_config_option", params)
-        changes.append((id_, value, request))
-        latest = _options_in((await heard(talk, request) or {}).get("result")) or latest
-    return changes
+def offered_values(talk: Talk, setting: Setting) -> tuple[list[Value], str]:
+    """What a setting may be set to, the value that it has last; and why others are left out.
+
+    A setting that is to be left alone has none at all: not even its own value is sent to it.
+    """
+    if talk.ledger is None:
+        return [], ""
+    reasons = {value: talk.ledger.why_not(setting, value) for value in setting.others}
+    allowed = [value for value, reason in reasons.items() if not reason]
+    reason = next(iter(reasons.values()), talk.ledger.why_not(setting, None))
+    if reason and not allowed:
+        return [], reason
+    # A toggle has no list of values, and a list without the value that holds is another rule's business.
+    own = [setting.value] if isinstance(setting.value, bool) or setting.value in setting.choices else []
+    return [*allowed[:_MOST_VALUES], *own], ""
 
 
-def _another(option: dict[str, Any]) -> str | bool | None:
-    """A value that the option does not have; the one it has where there is no other, None where it cannot be read."""
-    current = option.get("currentValue")
-    if option.get("type") == "boolean":
-        return not current if isinstance(current, bool) else None
-    choices = option.get("options")
-    if not isinstance(current, str) or not isinstance(choices, list):
-        return None
-    nested = [each.get("options", [each]) for each in choices if isinstance(each, dict)]
-    flat = [choice for each in nested if isinstance(each, list) for choice in each if isinstance(choice, dict)]
-    values = [choice["value"] for choice in flat if isinstance(choice.get("value"), str)]
-    return next((value for value in values if value != current), current)
-
-
-async def _change_mode(talk: Talk, session: str, modes: Any) -> Notes:
-    said = modes.get("availableModes") if isinstance(modes, dict) else None
-    offered = [mode for mode in said if isinstance(mode, dict)] if isinstance(said, list) else []
-    ids = [mode["id"] for mode in offered if isinstance(mode.get("id"), str)]
-    if not ids:
-        return {}
-    mode = next((id_ for id_ in ids if id_ != modes.get("currentModeId")), ids[0])
-    return {"mode": mode, "set_mode": await asked(talk, "session/set_mode", {"sessionId": session, "modeId": mode})}
+async def set_first_taken(talk: Talk, session: str, key: Key, values: list[Value]) -> tuple[Value, Any]:
+    """Set one value after the other until one is taken; gives the last one and its request."""
+    value, request = values[0], None
+    for value in values:
+        request = talk.ask(*request_for(talk.edition, session, key, value))
+        answer = await heard(talk, request)
+        # An agent may refuse a value that it offers (a plan without that model), and say so with an error.
+        if answer is None or "error" not in answer:
+            break
+    return value, request

@@ -29,5 +29,6 @@ async def load_after_restart(talk: Talk) -> Notes:
 async def resume_after_restart(talk: Talk) -> Notes:
     """Two sessions of another process are resumed: one without a turn, then one with."""
     kept = _kept(talk)
+    kept = kept.get("to_resume", kept)
     empty = await resumed(talk, kept["empty"])
     return {"empty": empty["plain"], "prompt": kept["prompt"], **await resumed(talk, kept["session"])}

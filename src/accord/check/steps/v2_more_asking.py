@@ -60,8 +60,8 @@ async def is_alive(talk: Talk, rule: str = "ACCORD-CLOSE-204") -> None:
 async def hold_on(talk: Talk, holds: Callable[[Entry], bool], since: int, seconds: float | None = None) -> Entry | None:
     """Wait for a line, as long as for a turn; None if it does not come."""
     try:
-        # With an agent that never rests nobody waits for the end of every turn.
-        bound = talk.seconds(talk.options.turn_seconds, IDLE_RULE) if seconds is None else seconds
+        # With an agent that never rests nobody waits for the end of every turn: the manifest has what falls with that.
+        bound = talk.patience.seconds(talk.options.turn_seconds, IDLE_RULE) if seconds is None else seconds
         return await talk.wire.until(holds, since, bound)
     except Silence:
         return None

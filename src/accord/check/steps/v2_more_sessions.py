@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accord.check.rule import EditionName
+from accord.check.settings import Setting, settings_in
 from accord.check.step import Notes, step
 from accord.check.steps.v2_more_asking import NOBODY, advertises, ask_all, heard, is_alive
 from accord.check.talk import Talk, text
@@ -14,6 +15,7 @@ __all__: list[str] = []
 
 SESSION: dict[EditionName, str] = {"v2": "initialize.capabilities.session"}
 _MOST_PAGES = 30
+_NO_VALUE = "accord-check-no-such-value"
 _SERVERS: dict[str, dict[str, Any]] = {
     "stdio": {"type": "stdio", "name": "accord-check", "command": "/bin/false", "args": [], "env": []},
     "http": {"type": "http", "name": "accord-check", "url": "http://127.0.0.1:9/", "headers": []},
@@ -145,25 +147,26 @@ async def v2_wrong_options(talk: Talk) -> Notes:
     new = talk.ask("session/new", {"cwd": talk.cwd, "mcpServers": []})
     result = (await talk.answer(new, "ACP-SESSION-001")).get("result")
     named = {"sessionId": result.get("sessionId") if isinstance(result, dict) else None}
-    selects = _selects(result)
+    selects = _selects(talk, result)
     unknown = {"configId": "accord-check-no-such-option", "type": "id", "value": "x"}
     ids = await ask_all(talk, option=("session/set_config_option", {**named, **unknown}))
     if not selects:
         return {"new": new, **ids}
     # What was changed by a refused request would be put right by setting the same option.
-    last = {**named, "configId": selects[-1].get("configId"), "type": "id", "value": selects[-1].get("currentValue")}
-    named |= {"configId": selects[0].get("configId")}
+    last = {**named, "configId": selects[-1].key.id, "type": "id", "value": selects[-1].value}
+    named |= {"configId": selects[0].key.id}
     ids |= await ask_all(
         talk,
-        value=("session/set_config_option", {**named, "type": "id", "value": "accord-check-no-such-value"}),
+        value=("session/set_config_option", {**named, "type": "id", "value": _NO_VALUE}),
         type=("session/set_config_option", {**named, "type": "_accord.check/colour", "value": "#fff"}),
         same=("session/set_config_option", last),
     )
     return {"new": new, **ids}
 
 
-def _selects(result: Any) -> list[dict[str, Any]]:
-    """The options of a new session with values to choose from."""
-    options = result.get("configOptions") if isinstance(result, dict) else None
-    found = options if isinstance(options, list) else []
-    return [option for option in found if isinstance(option, dict) and option.get("type") == "select"]
+def _selects(talk: Talk, result: Any) -> list[Setting]:
+    """The options of a new session with values to choose from, but for those that are to be left alone."""
+    if talk.ledger is None:
+        return []
+    found = [each for each in settings_in(result) if each.key.kind == "option" and isinstance(each.value, str)]
+    return [setting for setting in found if not talk.ledger.why_not(setting, _NO_VALUE)]

@@ -22,6 +22,8 @@ _STDERR_LINES = 3
 def report_lines(report: Report, again: Sequence[str], columns: int, *, all_rules: bool) -> Iterator[Line]:
     """The whole report; `again` is the command line so far, to which `--only` is added."""
     yield [Span(_head(report), "bold")]
+    for line in report.left:
+        yield [Span(safe_line(f"left by an earlier check: {line}"), "yellow")]
     binding = [each for each in report.findings if each.root.rule.tier in BINDING]
     advice = [each for each in report.findings if each.root.rule.tier not in BINDING]
     for number, finding in enumerate(binding, 1):
@@ -38,8 +40,17 @@ def report_lines(report: Report, again: Sequence[str], columns: int, *, all_rule
         for outcome in report.outcomes:
             yield _row(outcome, columns)
     yield []
+    yield from _settings(report)
     yield from _counts(report)
     yield from _verdict(report, len(binding))
+
+
+def _settings(report: Report) -> Iterator[Line]:
+    """What was left alone, and what could not be set back."""
+    for line in report.untouched:
+        yield [Span(safe_line(f"not judged: {line}"), "dim")]
+    for line in report.unrestored:
+        yield [Span(safe_line(f"not set back: {line}"), "red")]
 
 
 def _head(report: Report) -> str:

@@ -10,14 +10,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from accord.check import Options, Report, check_agent, editions_of
+from accord.check.agent import left_changed
 from accord.check.report import documents_of, junit_of, markdown_of
 from accord.check.rule import EDITIONS, EditionName
 from accord.check.rules import rules_for
 from accord.cli.fault import phase
 from accord.cli.question import Questions
 from accord.cli.show.line import Span
+from accord.cli.show.safe import safe_line
 from accord.cli.show.screen import Progress, Screen, stdout_screen
 from accord.cli.show.verdict import report_lines
+from accord.cli.signals import Signals
 from accord.cli.status import Failure, Status, UsageFailure
 from accord.cli.target import approve, split_agent, target_of
 from accord.cli.terminal import Terminal, somebody_is_there
@@ -76,6 +79,12 @@ def _add_how(parser: Parser) -> None:
     )
     how.add_argument("--auth-method", metavar="ID", default="", help="log in by this method first")
     how.add_argument("--allow-logout", action="store_true", help="judge the logout too; you may have to log in again")
+    how.add_argument("--touch-model", action="store_true", help="change the model too, and set it back")
+    how.add_argument(
+        "--touch-permission",
+        action="store_true",
+        help="change modes and options that may loosen permission too, and set them back",
+    )
     how.add_argument("--prompt", metavar="TEXT", default=Options.prompt, help="what is said in an ordinary turn")
     how.add_argument(
         "--tool-prompt", metavar="TEXT", default="", help="what makes it use a tool that asks for permission"
@@ -97,13 +106,16 @@ def _add_how(parser: Parser) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do it; the exit status: 0 conformant, 1 not, 2 nothing could be judged."""
+    """Do it; the exit status: 0 conformant, 1 not, 2 nothing could be judged, 128 and more after a signal."""
     before, command = split_command(arguments)
     given = _parser().read(before)
     if given.rules:
         return _list_rules(given)
+    signals = Signals()
     try:
-        return asyncio.run(_check(given, command, ["accord", "check", *arguments]))
+        return asyncio.run(_caught(signals, given, command, ["accord", "check", *arguments]))
+    except asyncio.CancelledError:
+        return signals.status
     except Failure as failure:
         # This verb has three answers.
         raise Failure(
@@ -124,8 +136,26 @@ def _list_rules(given: argparse.Namespace) -> int:
     return Status.DONE
 
 
-async def _check(given: argparse.Namespace, command: Sequence[str] | None, again: Sequence[str]) -> int:
+async def _caught(
+    signals: Signals, given: argparse.Namespace, command: Sequence[str] | None, again: Sequence[str]
+) -> int:
+    """The check; a signal cancels it, which sets back what it changed before it ends."""
     argv, env = await _program(given, command)
+    with signals.caught():
+        try:
+            return await _check(given, argv, env, again)
+        except asyncio.CancelledError:
+            _say_left(given, argv, env)
+            raise
+
+
+def _say_left(given: argparse.Namespace, argv: list[str], env: dict[str, str | None]) -> None:
+    lines = [] if given.client else left_changed(argv, env)
+    for line in lines:
+        sys.stderr.write(f"accord check: {safe_line(line)}; the next check of this agent sets it back\n")
+
+
+async def _check(given: argparse.Namespace, argv: list[str], env: dict[str, str | None], again: Sequence[str]) -> int:
     progress = Progress(sys.stderr, shown=True)
     screen = stdout_screen(progress)
     reports = []
@@ -174,6 +204,8 @@ def _options(given: argparse.Namespace, edition: EditionName, env: dict[str, str
         cancel_prompt=given.cancel_prompt,
         auth_method=given.auth_method,
         allow_logout=given.allow_logout,
+        touch_model=given.touch_model,
+        touch_permission=given.touch_permission,
         timeout_seconds=given.timeout,
         turn_seconds=given.turn_timeout,
         start_seconds=given.start_timeout,

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from accord.testing.faults import agent_june, agent_v1, agent_v2
+from accord.testing.faults.careful import CAREFUL
 from accord.testing.faults.fault import FAULTS, FaultyPeer
 from accord.testing.faults.plain_v1 import PlainV1
 from accord.testing.faults.shelf import FolderShelf
@@ -30,7 +31,10 @@ _LINE_BYTES = 64 * 1024 * 1024
 def find(edition: str, name: str) -> Callable[[], FaultyPeer] | None:
     """What makes the agent with a name."""
     makes = [fault.make for fault in FAULTS if (fault.edition, fault.side) == (edition, "agent")]
-    return next((make for make in (*CONFORMING[edition], *makes) if getattr(make, "__name__", "") == name), None)
+    careful = CAREFUL if edition == "v1" else ()
+    return next(
+        (make for make in (*CONFORMING[edition], *careful, *makes) if getattr(make, "__name__", "") == name), None
+    )
 
 
 async def lines_of_stdin() -> AsyncIterator[bytes]:

@@ -18,6 +18,39 @@ NOBODY = "accord-check-nobody"
 _PAGE_SIZE = 2
 
 
+# --- whose turn
+
+
+@breaks("ACCORD-SESSION-004", "v1")
+class SpeaksForTheSessionOpenedLast(FullV1):
+    """Takes the session that was loaded or resumed last for the one that it works for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened_last = ""
+
+    async def on_session_load(self, params: dict[str, Any]) -> Any:
+        """A session with all that was said in it."""
+        result = await super().on_session_load(params)
+        self.opened_last = params["sessionId"]
+        return result
+
+    async def on_session_resume(self, params: dict[str, Any]) -> Any:
+        """A session without what was said in it."""
+        result = await super().on_session_resume(params)
+        self.opened_last = params["sessionId"]
+        return result
+
+    def show(self, session: Session, kind: str, /, **fields: Any) -> None:
+        """Tell the client, and again when the session is replayed."""
+        if not kind.startswith("agent_message") or not self.opened_last:
+            super().show(session, kind, **fields)
+            return
+        session.history.append({"sessionUpdate": kind, **fields})
+        update = {"sessionUpdate": kind, **fields}
+        self.notify("session/update", {"sessionId": self.opened_last, "update": update})
+
+
 # --- at once
 
 

@@ -46,6 +46,28 @@ class HasNullForOptions(PlainV2):
         return {**super().session_result(session), "configOptions": None}
 
 
+@breaks("ACCORD-SESSION-205", "v2")
+class SpeaksForTheSessionResumedLast(FullV2):
+    """Takes the session that was resumed last for the one that it works for."""
+
+    resumed_last = ""
+
+    async def on_session_resume(self, params: dict[str, Any]) -> Any:
+        """One from before."""
+        result = await super().on_session_resume(params)
+        self.resumed_last = params["sessionId"]
+        return result
+
+    def tell(self, session: OpenSession, kind: str, /, **fields: Any) -> None:
+        """An update, which is kept as well."""
+        if not kind.startswith("agent_message") or not self.resumed_last:
+            super().tell(session, kind, **fields)
+            return
+        update = {"sessionUpdate": kind, **fields}
+        session.kept.keep(update)
+        self.update(self.resumed_last, update)
+
+
 @breaks("ACCORD-ADDDIRS-201", "v2")
 class DropsRelativeRoots(FullV2):
     async def on_session_new(self, params: dict[str, Any]) -> Any:

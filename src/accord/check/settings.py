@@ -1,0 +1,167 @@
+"""What an agent says of the settings of a session: config options, the mode, the model; and which are left alone.
+
+Every edition in one shape. Nothing is sent from here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from accord.check.rule import EditionName
+
+__all__ = ["Key", "Kind", "Setting", "Value", "caution_of", "request_for", "set_by", "settings_in"]
+
+Kind: TypeAlias = Literal["option", "mode", "model"]
+"""`mode` and `model` are those of v1 beside its options: `session/set_mode`, and `session/set_model` of its drafts."""
+Value: TypeAlias = str | bool
+
+
+class Key(NamedTuple):
+    """Names a setting of an agent."""
+
+    kind: Kind
+    id: str
+
+    def __str__(self) -> str:
+        return f"the option {self.id!r}" if self.kind == "option" else f"the {self.kind}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a session with its value."""
+
+    key: Key
+    value: Value
+    choices: dict[Value, str] = field(default_factory=dict)
+    """Every value that is offered, with all words that the agent says of it."""
+    category: str = ""
+    words: str = ""
+    """All words that the agent says of the setting itself."""
+
+    @property
+    def others(self) -> list[Value]:
+        """What it could be set to."""
+        if isinstance(self.value, bool):
+            return [not self.value]
+        return [value for value in self.choices if value != self.value]
+
+
+# --- parsing
+
+
+def settings_in(said: Any) -> list[Setting]:
+    """The settings that the answer to a request, or an update, tells; what has another shape is left out."""
+    if not isinstance(said, dict):
+        return []
+    options = [_option(option) for option in _objects(said.get("configOptions"))]
+    lists = [_listed("mode", said.get("modes"), "currentModeId", "availableModes", "id")]
+    lists.append(_listed("model", said.get("models"), "currentModelId", "availableModels", "modelId"))
+    if said.get("sessionUpdate") == "current_mode_update" and isinstance(said.get("currentModeId"), str):
+        lists.append(Setting(Key("mode", "mode"), said["currentModeId"]))
+    return [setting for setting in (*options, *lists) if setting is not None]
+
+
+def _objects(said: Any) -> list[dict[str, Any]]:
+    return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
+
+
+def _words(*said: Any) -> str:
+    return " ".join(each for each in said if isinstance(each, str))
+
+
+def _option(option: dict[str, Any]) -> Setting | None:
+    id_, value = option.get("configId", option.get("id")), option.get("currentValue")
+    if not isinstance(id_, str) or not isinstance(value, str | bool):
+        return None
+    choices: dict[Value, str] = {}
+    for each in _objects(option.get("options")):
+        for choice in _objects(each.get("options")) or [each]:
+            if isinstance(choice.get("value"), str):
+                choices[choice["value"]] = _words(choice["value"], choice.get("name"), choice.get("description"))
+    category = option.get("category")
+    words = _words(id_, option.get("name"), option.get("description"))
+    return Setting(Key("option", id_), value, choices, category if isinstance(category, str) else "", words)
+
+
+def _listed(kind: Kind, said: Any, current: str, available: str, id_: str) -> Setting | None:
+    if not isinstance(said, dict) or not isinstance(said.get(current), str):
+        return None
+    choices: dict[Value, str] = {
+        each[id_]: _words(each[id_], each.get("name"), each.get("description"))
+        for each in _objects(said.get(available))
+        if isinstance(each.get(id_), str)
+    }
+    return Setting(Key(kind, kind), said[current], choices, kind, kind)
+
+
+# --- requests
+
+
+def request_for(edition: EditionName, session: str, key: Key, value: Value) -> tuple[str, dict[str, Any]]:
+    """The method and the params that set a setting."""
+    if key.kind != "option":
+        return f"session/set_{key.kind}", {"sessionId": session, f"{key.kind}Id": value}
+    params: dict[str, Any] = {"sessionId": session, "configId": key.id, "value": value}
+    if isinstance(value, bool) or edition == "v2":
+        params["type"] = "boolean" if isinstance(value, bool) else "id"
+    return "session/set_config_option", params
+
+
+def set_by(message: Any) -> Iterator[tuple[Any, Key, Any]]:
+    """The session, the setting and the value of every request in a message that sets something."""
+    for each in message if isinstance(message, list) else [message]:
+        params = each.get("params") if isinstance(each, dict) else None
+        method = each.get("method") if isinstance(each, dict) else None
+        if not isinstance(params, dict):
+            continue
+        if method == "session/set_config_option" and isinstance(params.get("configId"), str):
+            yield params.get("sessionId"), Key("option", params["configId"]), params.get("value")
+        elif method == "session/set_mode":
+            yield params.get("sessionId"), Key("mode", "mode"), params.get("modeId")
+        elif method == "session/set_model":
+            yield params.get("sessionId"), Key("model", "model"), params.get("modelId")
+
+
+# --- what is left alone
+
+_MODEL = re.compile(r"\b(models?|providers?)\b")
+_PERMISSION = re.compile(
+    r"\b(permissions?|approv\w*|accept\w*|allow\w*|auto|autopilot|yolo|bypass\w*|confirm\w*|consent|danger\w*|sandbox\w*"
+    r"|trust\w*|unsafe|unrestricted|skip|full access|without asking|(never|don t|dont|do not) ask|ask before|security"
+    r"|network|read ?only|elevated|sudo|root|modes?)\b"
+)
+_STRICT = re.compile(r"\b(plan|planning|read ?only|architect)\b")
+_LOOSE = re.compile(
+    r"\b(auto|autopilot|accept\w*|approv\w*|bypass\w*|yolo|danger\w*|full|skip|unrestricted|without|never|dont|don t"
+    r"|trust\w*|unsafe|all|edits?|write|writes|execute|build|code|agent)\b"
+)
+
+
+def _plain(words: str) -> str:
+    """Words apart and small: `acceptEdits`, `accept_edits` and `Accept-Edits` are two words each."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", words)
+    return re.sub(r"[^a-z0-9]+", " ", apart.lower())
+
+
+def caution_of(setting: Setting, value: Any) -> Literal["", "model", "permission"]:
+    """Why a setting is not given another value unless that is allowed: it picks the model, or may loosen permission.
+
+    An option counts as one of permission if its category, its own words or the words of any of its values speak of
+    that. Such a setting may be set to a value whose words say that it only plans or reads, and to one that the agent
+    does not offer and so has to refuse.
+    """
+    if value == setting.value and type(value) is type(setting.value):
+        return ""
+    own = _plain(setting.words)
+    if setting.category in {"model", "model_config"} or _MODEL.search(own):
+        return "model"
+    speaks = _PERMISSION.search(own) or any(_PERMISSION.search(_plain(words)) for words in setting.choices.values())
+    if setting.category not in {"mode", "permission", "permissions"} and not speaks:
+        return ""
+    if isinstance(value, str) and value not in setting.choices:
+        return ""
+    target = _plain(setting.choices[value]) if isinstance(value, str) else ""
+    return "" if _STRICT.search(target) and not _LOOSE.search(target) else "permission"
