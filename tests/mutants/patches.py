@@ -15,6 +15,7 @@ class Mutant(NamedTuple):
 
 ORDER = "tests/connection/test_order.py::"
 BOUNDED = "tests/connection/test_bounded.py::"
+UNWRITTEN = "tests/connection/test_bounded_answers.py::"
 ANSWERS = "tests/connection/test_answers.py::"
 CALLS = "tests/connection/test_calls.py::"
 INPUT = "tests/connection/test_bad_input.py::"
@@ -540,5 +541,54 @@ MUTANTS = (
         '            if status != "cancelled":\n                await self._session.end_commands()\n'
         "        except asyncio.CancelledError:",
         PROMISES + "test_a_cancelled_turn_releases_the_terminal_that_the_client_runs",
+    ),
+    # --- bounded in both directions
+    Mutant(
+        "bounded",
+        "answers that wait to be written weigh nothing",
+        "connection/answers.py",
+        "        weight = OPEN_REQUEST_BYTES + len(text)\n        self._backlog.answered",
+        "        weight = 0\n        self._backlog.answered",
+        UNWRITTEN + "test_requests_of_a_peer_that_reads_no_answers_are_not_started",
+    ),
+    Mutant(
+        "bounded",
+        "nothing is reserved for answers to come",
+        "connection/admission.py",
+        "        return not taken_bytes or taken_bytes + expected_bytes <= max_bytes\n",
+        "        return unwritten_bytes <= max_bytes\n",
+        UNWRITTEN + "test_a_handler_with_a_share_runs_that_many_times_at_once",
+    ),
+    Mutant(
+        "bounded",
+        "reservations never lapse",
+        "connection/admission.py",
+        "            self._reserved_bytes = 0\n        self.go_on()\n",
+        "            pass\n        self.go_on()\n",
+        UNWRITTEN + "test_reservations_of_handlers_that_take_long_lapse",
+    ),
+    Mutant(
+        "bounded",
+        "unwritten answers stop the reader although a call waits",
+        "connection/backlog.py",
+        "        if self.calls:\n            return",
+        "        if False:\n            return",
+        UNWRITTEN + "test_the_answer_to_our_call_is_read_although_our_answers_are_not",
+    ),
+    Mutant(
+        "bounded",
+        "an answer in the transport's buffer counts as written",
+        "connection/outbox.py",
+        "            await self._drain()\n",
+        "            pass\n",
+        UNWRITTEN + "test_a_large_answer_counts_until_the_pipe_has_taken_it",
+    ),
+    Mutant(
+        "bounded",
+        "each terminal keeps all that it may",
+        "client/terminals.py",
+        "limit_output(min(limit, MAX_TOTAL_BYTES // count))",
+        "limit_output(limit)",
+        "tests/client/test_terminals.py::test_the_terminals_of_a_session_share_what_is_kept",
     ),
 )
