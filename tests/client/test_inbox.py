@@ -59,11 +59,12 @@ async def test_a_terminal_that_the_agent_lets_its_client_cancel_is_cancelled() -
 def test_what_is_said_about_sessions_that_nobody_opens_is_bounded_and_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(inbox, "MAX_EARLY", 3)
+    monkeypatch.setattr(inbox, "MAX_EARLY_BYTES", 10_000)
     early = Inbox(Offer())
 
-    for number in range(5):
-        early._update(lambda params: ("nobody's", params), number)
+    for text in ("a" * 4000, "b" * 6000, "c" * 100, "d" * 3000):
+        early._update(lambda params: ("nobody's", params), text)
 
-    assert early._early == {"nobody's": [0, 1, 2]}
+    assert [update[0][0] for update in early._early["nobody's"]] == ["a", "c"]
+    assert early._early_bytes <= 10_000
     assert early.dropped_early == 2

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import accord
+from accord.client import terminals
 from accord.client.terminals import MAX_OUTPUT_BYTES, SCREEN_BYTES, SCREEN_REST_BYTES, ClientTerminals, _Screen
 from accord.client.turn import MAX_WAITING_BYTES
 from accord.session.agent_ask import AwaitTerminal, ReleaseTerminal, StartTerminal
@@ -356,3 +357,37 @@ def test_the_events_of_a_terminal_are_part_of_a_turn(tmp_path: Path) -> None:
         (tool,) = session.transcript.tool_calls.values()
     assert outputs == [b"hello\n"]
     assert tool.status == "completed"
+
+
+# --- how much of all of them is kept
+
+
+async def test_the_terminals_of_a_session_share_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminals, "MAX_TOTAL_BYTES", 400_000)
+    async with asker(tmp_path) as desk:
+        ids = []
+        for _ in range(4):
+            ids.append(await desk.start(*PYTHON, "print('x' * 300_000)"))
+            await desk.finished(ids[-1])
+        sizes = [await output_of(desk, terminal) for terminal in ids]
+        assert [len(read["output"]) for read in sizes] == [100_000] * 4
+        assert all(read["truncated"] for read in sizes)
+        for terminal in ids[1:]:
+            await desk.ask("terminal/release", terminalId=terminal)
+        again = await desk.start(*PYTHON, "print('y' * 150_000)")
+        assert len((await desk.finished(again))["output"]) == 150_001
+
+
+async def test_beyond_the_limit_an_ended_terminal_is_forgotten_and_running_ones_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminals, "MAX_TERMINALS", 2)
+    async with asker(tmp_path) as desk:
+        ended = await desk.start(*PYTHON, "print('done')")
+        await desk.finished(ended)
+        running = [await desk.start(*PYTHON, "import time; time.sleep(600)") for _ in range(2)]
+        assert await desk.refusal("terminal/output", terminalId=ended) == accord.ResourceNotFound.code
+        refused = await desk.refusal("terminal/create", command=sys.executable, args=["-c", "print('one more')"])
+        assert refused == accord.RateLimited.code
+        await desk.ask("terminal/release", terminalId=running[0])
+        assert (await desk.finished(await desk.start(*PYTHON, "print('now')")))["output"] == "now\n"

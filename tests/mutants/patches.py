@@ -24,6 +24,7 @@ KILLS = "tests/agent/test_kills.py::"
 PROMISES = "tests/agent/test_promises.py::"
 SHELL_LINE = "tests/session/test_shell_line.py::"
 REQUESTS = "tests/client/test_machine_requests.py::"
+UNWRITTEN = "tests/connection/test_bounded_answers.py::"
 
 MUTANTS = (
     # --- order
@@ -787,5 +788,54 @@ MUTANTS = (
         "            return _unknown(params)\n        return {}\n",
         "tests/check/test_careful_agents.py::"
         "test_a_careful_agent_in_a_process_of_its_own_is_not_accused[KillsAndWaits]",
+    ),
+    # --- bounded in both directions
+    Mutant(
+        "bounded",
+        "answers that wait to be written weigh nothing",
+        "connection/answers.py",
+        "        weight = OPEN_REQUEST_BYTES + len(text)\n        self._backlog.answered",
+        "        weight = 0\n        self._backlog.answered",
+        UNWRITTEN + "test_requests_of_a_peer_that_reads_no_answers_are_not_started",
+    ),
+    Mutant(
+        "bounded",
+        "nothing is reserved for answers to come",
+        "connection/admission.py",
+        "        return not taken_bytes or taken_bytes + expected_bytes <= max_bytes\n",
+        "        return unwritten_bytes <= max_bytes\n",
+        UNWRITTEN + "test_a_handler_with_a_share_runs_that_many_times_at_once",
+    ),
+    Mutant(
+        "bounded",
+        "reservations never lapse",
+        "connection/admission.py",
+        "            self._reserved_bytes = 0\n        self.go_on()\n",
+        "            pass\n        self.go_on()\n",
+        UNWRITTEN + "test_reservations_of_handlers_that_take_long_lapse",
+    ),
+    Mutant(
+        "bounded",
+        "unwritten answers stop the reader although a call waits",
+        "connection/backlog.py",
+        "        if self.calls:\n            return",
+        "        if False:\n            return",
+        UNWRITTEN + "test_the_answer_to_our_call_is_read_although_our_answers_are_not",
+    ),
+    Mutant(
+        "bounded",
+        "an answer in the transport's buffer counts as written",
+        "connection/outbox.py",
+        "            await self._drain()\n",
+        "            pass\n",
+        UNWRITTEN + "test_a_large_answer_counts_until_the_pipe_has_taken_it",
+    ),
+    Mutant(
+        "bounded",
+        "each terminal keeps all that it may",
+        "client/terminals.py",
+        "limit_output(min(limit, MAX_TOTAL_BYTES // count))",
+        "limit_output(limit)",
+        "tests/client/test_terminals.py::test_the_terminals_of_a_session_share_what_is_kept",
     ),
 )

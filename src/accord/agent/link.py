@@ -55,6 +55,9 @@ __all__ = ["Extension", "Link"]
 
 log = logging.getLogger("accord.agent")
 
+# Pages of sessions may be large: so many are made at once, see `Handlers.on`.
+LISTS_AT_ONCE = 4
+
 
 class Extension:
     """A call of an extension method, as its handler gets it. `session` is the one it names, if it is open."""
@@ -125,7 +128,8 @@ class Link:
                 self._handlers.on_arrival(words.method, functools.partial(self._prompt_arrived, words))
             else:
                 serve = self._SERVERS[words.ask]
-                self._handlers.on(words.method, functools.partial(self._serve, dialect, words, serve))
+                share = LISTS_AT_ONCE if words.ask is ListSessions else 0
+                self._handlers.on(words.method, functools.partial(self._serve, dialect, words, serve), share=share)
         self._handlers.on_arrival(dialect.cancel, functools.partial(self._cancel_arrived, dialect))
 
     async def _serve(self, dialect: Dialect, words: Words, serve: Callable[[Any, Any], Any], params: Any) -> Any:

@@ -14,14 +14,20 @@ from accord.client.services import Offer, Services, unknown_session
 from accord.client.session import ClientSession
 from accord.connection import Handlers
 from accord.errors import AccordError
-from accord.session.agent_ask import ElicitForm, ElicitUrl
+from accord.protocol.codec import encode
+from accord.session.agent_ask import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
 from accord.session.dialect import Words
 from accord.session.dialects import dialect_of
 
 __all__ = ["Inbox"]
 
-# What an agent may say about sessions before it has told us their ids.
-MAX_EARLY = 10_000
+# How much an agent may say about sessions before it has told us their ids, and what each update costs beyond its text.
+MAX_EARLY_BYTES = 4 * 1024 * 1024
+EARLY_OVERHEAD_BYTES = 1024
+
+# Requests with large answers that are made quickly: so many of each kind run at once, see `Handlers.on`.
+LARGE_ANSWERS = (ReadFile, ReadTerminal)
+LARGE_ANSWERS_AT_ONCE = 4
 
 
 class Inbox:
@@ -34,8 +40,8 @@ class Inbox:
         self._sessions: dict[str, ClientSession] = {}
         self._services: dict[str, Services] = {}
         self._deaf: set[str] = set()
-        self._early: dict[str, list[Any]] = {}
-        self._early_count = 0
+        self._early: dict[str, list[tuple[Any, int]]] = {}
+        self._early_bytes = 0
         self._closing: set[asyncio.Task[None]] = set()
         self.dropped_early = 0
         """Updates of sessions that nobody opened, beyond what is kept for them."""
@@ -46,7 +52,8 @@ class Inbox:
             dialect = dialect_of(edition)
             handlers.on(dialect.update, functools.partial(self._update, dialect.hear_update))
             for words in dialect.client_words:
-                handlers.on(words.method, functools.partial(self._serve, words))
+                share = LARGE_ANSWERS_AT_ONCE if words.ask in LARGE_ANSWERS else 0
+                handlers.on(words.method, functools.partial(self._serve, words), share=share)
         for name, handler in self.requests.items():
             handlers.on_extension_request(name, handler)
         for name, handler in self.notifications.items():
@@ -78,8 +85,8 @@ class Inbox:
     def deliver_early(self, session: ClientSession) -> None:
         """Let a session hear what was said about it before its id was known."""
         early = self._early.pop(session.id, [])
-        self._early_count -= len(early)
-        for update in early:
+        for update, size_bytes in early:
+            self._early_bytes -= size_bytes
             session.hear(update)
 
     @contextlib.contextmanager
@@ -110,9 +117,12 @@ class Inbox:
         session = self._sessions.get(session_id)
         if session is not None:
             return None if self._deaf and session_id in self._deaf else session.hear(update)
-        if self._early_count < MAX_EARLY:
-            self._early_count += 1
-            self._early.setdefault(session_id, []).append(update)
+        left_bytes = MAX_EARLY_BYTES - self._early_bytes
+        # Not encoded for nothing: when it is full it stays so, and the agent may say much more.
+        size_bytes = EARLY_OVERHEAD_BYTES + (len(encode(params)) if left_bytes > EARLY_OVERHEAD_BYTES else 0)
+        if size_bytes < left_bytes:
+            self._early_bytes += size_bytes
+            self._early.setdefault(session_id, []).append((update, size_bytes))
         else:
             self.dropped_early += 1
         return None

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from accord.errors import ResourceNotFound
+from accord.errors import RateLimited, ResourceNotFound
 from accord.session.agent_ask import (
     AwaitTerminal,
     KillTerminal,
@@ -30,9 +30,14 @@ Tell: TypeAlias = Callable[[Event], Awaitable[None] | None]
 
 # What an agent may have us keep of a terminal's output, whatever it asks for.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
+# What an agent may have us keep of all terminals of a session: each has an equal part, if that is less.
+MAX_TOTAL_BYTES = 2 * MAX_OUTPUT_BYTES
+# How many terminals of a session may run. Beyond it the oldest one that has ended is forgotten, as if it were released.
+MAX_TERMINALS = 64
 # What the transcript shows of it, and with how much that begins anew when it is more.
 SCREEN_BYTES = 1024 * 1024
-SCREEN_REST_BYTES = SCREEN_BYTES // 4
+SCREEN_PART = 4
+SCREEN_REST_BYTES = SCREEN_BYTES // SCREEN_PART
 # How long the last events of terminals may wait for somebody to take them when all is over.
 LAST_EVENTS_SECONDS = 1.0
 
@@ -48,6 +53,8 @@ class ClientTerminals:
         self._tell = tell
         self._pty = pty
         self._commands: dict[str, Command] = {}
+        self._limits: dict[str, tuple[int, _Screen]] = {}
+        """How much the agent wants to have of each."""
         self._watchers: set[asyncio.Task[None]] = set()
 
     @property
@@ -56,22 +63,30 @@ class ClientTerminals:
         return [id_ for id_, command in self._commands.items() if command.exit is None]
 
     async def start(self, ask: StartTerminal, expected: Path | None = None) -> TerminalStarted:
-        """Run a command; answers at once. `expected` is the real path of the directory that was allowed."""
+        """Run a command; answers at once. `expected` is the real path of the directory that was allowed.
+
+        Raises:
+            RateLimited: Too many run already.
+        """
+        await self._make_room()
         terminal_id = f"terminal-{secrets.token_hex(8)}"
         workspace = self._workspace()
         cwd = ask.cwd or str(workspace.roots[0])
         screen = _Screen(terminal_id, self._tell)
+        limit = _at_most(MAX_OUTPUT_BYTES, ask.output_byte_limit)
         command = await start_command(
             [ask.command, *ask.args],
             cwd=cwd,
             within=workspace,
             expected=expected,
             env=dict(ask.env),
-            output_byte_limit=_at_most(MAX_OUTPUT_BYTES, ask.output_byte_limit),
+            output_byte_limit=limit,
             pty=self._pty,
             on_output=screen.feed,
         )
         self._commands[terminal_id] = command
+        self._limits[terminal_id] = limit, screen
+        self._share()
         self._tell(TerminalChanged(terminal_id, command=shlex.join([ask.command, *ask.args]), cwd=cwd))
         watcher = asyncio.get_running_loop().create_task(screen.watch(command))
         self._watchers.add(watcher)
@@ -96,13 +111,13 @@ class ClientTerminals:
     async def release(self, ask: ReleaseTerminal) -> Done:
         """End it and forget it; the transcript keeps what it wrote."""
         command = self._find(ask.terminal_id)
-        del self._commands[ask.terminal_id]
-        await command.release()
+        await self._forget(ask.terminal_id, command)
         return Done()
 
     async def close(self) -> None:
         """End all of them."""
         commands, self._commands = list(self._commands.values()), {}
+        self._limits = {}
         await asyncio.gather(*(command.release() for command in commands), return_exceptions=True)
         if self._watchers:
             _, late = await asyncio.wait(self._watchers, timeout=LAST_EVENTS_SECONDS)
@@ -110,6 +125,27 @@ class ClientTerminals:
                 watcher.cancel()
             if late:
                 await asyncio.wait(late)
+
+    async def _make_room(self) -> None:
+        if len(self._commands) < MAX_TERMINALS:
+            return
+        ended = next(((id_, command) for id_, command in self._commands.items() if command.exit is not None), None)
+        if ended is None:
+            raise RateLimited(message=f"{MAX_TERMINALS} terminals of this session run: end or release one first")
+        await self._forget(*ended)
+
+    async def _forget(self, terminal_id: str, command: Command) -> None:
+        del self._commands[terminal_id]
+        del self._limits[terminal_id]
+        self._share()
+        await command.release()
+
+    def _share(self) -> None:
+        """Give each terminal its part of what may be kept."""
+        count = max(1, len(self._commands))
+        for terminal_id, (limit, screen) in self._limits.items():
+            self._commands[terminal_id].limit_output(min(limit, MAX_TOTAL_BYTES // count))
+            screen.limit(min(SCREEN_BYTES, MAX_TOTAL_BYTES // 2 // count))
 
     def _find(self, terminal_id: str) -> Command:
         command = self._commands.get(terminal_id)
@@ -135,6 +171,13 @@ class _Screen:
         self._is_behind = False
         self._pause: Awaitable[None] | None = None
         self._more = asyncio.Event()
+        self._max_bytes = SCREEN_BYTES
+
+    def limit(self, max_bytes: int) -> None:
+        """Keep no more than so much of what was told: with many terminals, each has less."""
+        self._max_bytes = max_bytes
+        if len(self._shown) > max_bytes:
+            self._shown = self._shown[-(max_bytes // SCREEN_PART) :]
 
     def feed(self, data: bytes) -> None:
         """The next piece; told at once, unless what was told before still waits."""
@@ -144,9 +187,9 @@ class _Screen:
                 self._more.set()
             return
         self._held += data
-        if len(self._held) > SCREEN_BYTES:
+        if len(self._held) > self._max_bytes:
             self._is_behind = True
-            del self._held[:-SCREEN_REST_BYTES]
+            del self._held[: -(self._max_bytes // SCREEN_PART)]
         self._more.set()
 
     async def watch(self, command: Command) -> None:
@@ -173,13 +216,13 @@ class _Screen:
             self._pause = self._show(held) if held else None
 
     def _show(self, data: bytes) -> Awaitable[None] | None:
-        if not self._is_behind and len(self._shown) + len(data) <= SCREEN_BYTES:
+        if not self._is_behind and len(self._shown) + len(data) <= self._max_bytes:
             self._shown += data
             return self._tell(TerminalOutput(self._id, data))
         # Who is behind has so much to show that nothing from before the gap is left.
         self._is_behind = False
         self._shown += data
-        del self._shown[:-SCREEN_REST_BYTES]
+        del self._shown[: -(self._max_bytes // SCREEN_PART)]
         return self._tell(TerminalChanged(self._id, output=bytes(self._shown)))
 
 

@@ -3,9 +3,9 @@
 It knows order, back-pressure, cancellation, tasks and failure; what a tool call looks like it does not.
 """
 
-from accord.connection.answers import Inbound, current_request
 from accord.connection.connection import Connection
 from accord.connection.handlers import Handlers
+from accord.connection.inbound import Inbound, current_request
 from accord.connection.outbox import Observer
 
 __all__ = ["Connection", "Handlers", "Inbound", "Observer", "current_request"]

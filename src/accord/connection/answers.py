@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextvars import Context, ContextVar, copy_context
+from contextvars import Context, copy_context
 from typing import Any
 
-import msgspec
-
+from accord.connection.admission import LARGE_TEXT_BYTES, SMALL_ANSWER_BYTES, Admission
 from accord.connection.backlog import OPEN_REQUEST_BYTES, Backlog
 from accord.connection.fault import CANCELLED, error_answer, refused, serialize_error
-from accord.connection.handlers import Handler
+from accord.connection.inbound import CURRENT, Inbound
 from accord.connection.lane import INSIDE
 from accord.connection.outbox import Outbox
-from accord.errors import LocalProtocolError, TransportError
+from accord.errors import LocalProtocolError, RequestError, TransportError
 from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.peer import Peer
@@ -23,33 +21,9 @@ from accord.protocol.codec import Codec, encode_between
 from accord.protocol.model import Wire
 from accord.protocol.salvage import Misfit
 
-__all__ = ["Answers", "Inbound", "current_request"]
+__all__ = ["Answers"]
 
-
-class Inbound(msgspec.Struct, eq=False):
-    """A request of the peer, from its arrival to its answer."""
-
-    id: RequestId
-    method: str
-    handler: Handler
-    params: Any
-    result: Any
-    """The type the handler must return; Any for extensions."""
-    batch: BatchAnswer | None = None
-    task: asyncio.Task[None] | None = None
-    began: bool = False
-    arrived: bool = False
-    """Whether somebody heard of its arrival: then only its handler can say what its end is."""
-    finish: Callable[[Any], Any] | None = None
-    """Looks at a result before it is sent, and once at None where there is none."""
-
-
-_CURRENT: ContextVar[Inbound | None] = ContextVar("_CURRENT", default=None)
-
-
-def current_request() -> Inbound | None:
-    """The request whose handler this code runs in: its `id` and `method`."""
-    return _CURRENT.get()
+BATCH_TOO_LARGE = "The answers of this batch are larger than this side keeps: send fewer requests in one batch"
 
 
 class Answers:
@@ -60,6 +34,9 @@ class Answers:
         self._outbox = outbox
         self._backlog = backlog
         self._codec = codec
+        self._admission = Admission(backlog, self.start)
+        self._batched_bytes = 0
+        """Answers of batches that are not complete."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop
         self._context: Context
@@ -91,7 +68,7 @@ class Answers:
             return  # cancelled while it waited in its lane: answered, or started past it
         context = self._context.copy()
         inbound.task = self._loop.create_task(self._run(inbound), name=inbound.method, context=context)
-        self._backlog.add(OPEN_REQUEST_BYTES)
+        self._backlog.add(_unbegun_bytes(inbound))
         self._tasks.add(inbound.task)
 
     def cancel(self, id_: RequestId) -> None:
@@ -103,6 +80,7 @@ class Answers:
             inbound.task.cancel()
             return
         if inbound.arrived:
+            inbound.admitted = True
             self.start(inbound)
             # When it has begun, and suspends: before that, it could not even hear that it is cancelled.
             self._loop.call_soon(self._cancel_begun, inbound)
@@ -112,7 +90,8 @@ class Answers:
         if inbound.task is not None:
             inbound.task.cancel()
             self._tasks.discard(inbound.task)
-            self._backlog.free(OPEN_REQUEST_BYTES)
+            self._backlog.free(_unbegun_bytes(inbound))
+        self._returned(inbound, 0)
         self._finish(inbound, None)
         self._peer.answer(inbound.id)
         self.refuse(inbound.id, CANCELLED, inbound.method, inbound.batch)
@@ -124,7 +103,7 @@ class Answers:
     def refuse(self, id_: RequestId, error: ErrorObject, method: str, batch: BatchAnswer | None = None) -> None:
         """Answer a request that has no handler to run, or something that was no request."""
         text = serialize_error(id_, error, method)
-        whole = text if batch is None else batch.add(text)
+        whole = text if batch is None else self._collect(batch, text)
         if whole is not None:
             self._post(whole)
 
@@ -136,20 +115,35 @@ class Answers:
             self._backlog.add(weight)
             room.add_done_callback(lambda _: self._backlog.free(weight))
 
+    def _collect(self, batch: BatchAnswer, text: bytes) -> bytes | None:
+        self._batched_bytes += len(text)
+        whole = batch.add(text)
+        if whole is not None:
+            self._batched_bytes -= batch.size_bytes
+        return whole
+
     def tasks(self) -> list[asyncio.Task[None]]:
         """The handlers that run."""
         return list(self._tasks)
+
+    def stop(self) -> None:
+        """The link is gone: nothing can be answered, and what waits does not start."""
+        self.lost = True
+        self._admission.stop()
 
     # --- one request
 
     async def _run(self, inbound: Inbound) -> None:
         # One coroutine, as flat as it gets: there is one for each request.
-        inbound.began = True
-        _CURRENT.set(inbound)
+        if not self._begins(inbound):
+            return
+        CURRENT.set(inbound)
         handler = inbound.handler
+        answer_bytes = 0
         try:
             try:
                 result = handler.call(inbound.params)
+                inbound.params = None
                 if handler.suspends or hasattr(result, "__await__"):
                     result = await result
                 text = self._result_text(inbound, result)
@@ -160,25 +154,65 @@ class Answers:
             except Exception as problem:  # noqa: BLE001 - whatever a handler raises becomes the one answer
                 text = self._error_text(inbound, error_answer(problem, inbound.method))
             finally:
+                result = None  # the answer is a text from now on, and may have to wait
                 self._backlog.free(OPEN_REQUEST_BYTES)
             self._peer.answer(inbound.id)
-            whole = text if inbound.batch is None else inbound.batch.add(bytes(text))
+            answer_bytes = len(text)
+            whole = text if inbound.batch is None else self._collect(inbound.batch, bytes(text))
+            del text
             if whole is not None and not self._outbox.put(whole):
-                await self._send(whole)
+                size_bytes, answer_bytes = answer_bytes, 0
+                await self._send(inbound, whole, size_bytes)
         finally:
+            self._returned(inbound, answer_bytes)
             # Not a callback of the task: that would cost a turn of the loop for each request.
             if inbound.task is not None:
                 self._tasks.discard(inbound.task)
 
-    async def _send(self, text: bytes | bytearray) -> None:
-        weight = len(text)
-        self._backlog.add(weight)
+    def _begins(self, inbound: Inbound) -> bool:
+        """Whether a request starts now; if not, it waits in `Admission`, and its task ends."""
+        admission, backlog = self._admission, self._backlog
+        # Nearly all pass here: nothing waits, and the answers of this method have been small.
+        if (
+            inbound.size_bytes <= LARGE_TEXT_BYTES
+            and not inbound.handler.share
+            and not admission.waits
+            and backlog.unwritten_bytes <= backlog.max_bytes
+            and inbound.method not in admission.largest_bytes
+        ):
+            inbound.began = True
+            return True
+        if inbound.size_bytes > LARGE_TEXT_BYTES:
+            backlog.free(inbound.size_bytes)
+        if inbound.admitted or admission.admits(inbound):
+            inbound.began = True
+            return True
+        backlog.free(OPEN_REQUEST_BYTES)
+        if inbound.task is not None:
+            self._tasks.discard(inbound.task)
+            inbound.task = None
+        return False
+
+    def _check_batch(self, answer_bytes: int) -> None:
+        """A batch is answered as a whole: what it has of answers cannot leave before the last."""
+        if self._batched_bytes and self._batched_bytes + answer_bytes > self._backlog.max_bytes:
+            raise RequestError(BATCH_TOO_LARGE)
+
+    def _returned(self, inbound: Inbound, answer_bytes: int) -> None:
+        if inbound.admitted or answer_bytes > SMALL_ANSWER_BYTES or self._admission.waits:
+            self._admission.returned(inbound, answer_bytes)
+
+    async def _send(self, inbound: Inbound, text: bytes | bytearray, answer_bytes: int) -> None:
+        """Send an answer for which there was no room at once; it counts until it is written."""
+        weight = OPEN_REQUEST_BYTES + len(text)
+        self._backlog.answered(weight)
+        self._returned(inbound, answer_bytes)
         try:
-            await self._outbox.send(text)
+            await self._outbox.send_whole(text)
         except TransportError:
             pass
         finally:
-            self._backlog.free(weight)
+            self._backlog.written(weight)
 
     def _error_text(self, inbound: Inbound, error: ErrorObject) -> bytes:
         self._finish(inbound, None)
@@ -191,6 +225,8 @@ class Answers:
         text = encode_between(head, result, TAIL)
         if self._codec.strict and inbound.result is not Any:
             self._check_strictly(inbound, bytes(text[len(head) : -len(TAIL)]))
+        if inbound.batch is not None:
+            self._check_batch(len(text))
         self._finish(inbound, result)
         return text
 
@@ -216,3 +252,9 @@ class Answers:
         if inbound.finish is not None:
             finish, inbound.finish = inbound.finish, None
             finish(result)
+
+
+def _unbegun_bytes(inbound: Inbound) -> int:
+    """What a request costs whose task did not run yet; from then on `Admission` counts its text."""
+    size_bytes = inbound.size_bytes
+    return OPEN_REQUEST_BYTES + size_bytes if size_bytes > LARGE_TEXT_BYTES else OPEN_REQUEST_BYTES

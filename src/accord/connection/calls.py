@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from collections import deque
 from typing import Any
 
 import msgspec
@@ -32,6 +33,8 @@ class Call(msgspec.Struct, eq=False):
     inside: bool
     """Whether a handler of the same connection made it: then its answer waits for no lane."""
     future: asyncio.Future[Any]
+    counted: bool = False
+    """Whether it is among those that are open at the peer."""
 
     def settle(self, outcome: Any) -> None:
         """End it with a result or an exception; nothing happens if nobody waits any more."""
@@ -54,6 +57,8 @@ class Calls:
         self._backlog = backlog
         self._codec = codec
         self._inside: set[Call] = set()
+        self._open = 0
+        self._turns: deque[asyncio.Future[None]] = deque()
         self._owner: object = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.cancels = False
@@ -81,25 +86,70 @@ class Calls:
         text = encode_between(request_head(id_, method), params, TAIL)
         call = Call(method, result, session, INSIDE.get() is self._owner, self._loop.create_future())
         self._peer.wait(id_, call)
+        self._begin(call)
         try:
-            if call.inside:
-                self._enter(call)
             if timeout_seconds is not None:
                 return await self._within(timeout_seconds, call, text)
+            if not call.counted:
+                await self._turn(call)
             if not self._outbox.put(text):
                 await self._outbox.send(text)
             del text  # a large one is not kept for as long as its answer takes
             return await call.future
         except BaseException:
-            self._give_up(id_)
+            self._give_up(id_, call)
             raise
         finally:
-            if call.inside:
-                self._leave(call)
+            self._finish(call)
+
+    async def _turn(self, call: Call) -> None:
+        """Wait until fewer than `max_calls` are open: a peer that cannot answer yet has to hold all of them.
+
+        Not for calls inside handlers: there are no more of them than handlers, and an open call may wait for one.
+        """
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._turns.append(turn)
+        try:
+            await turn
+        finally:
+            # Also where it is cancelled in the instant in which its turn comes: then the next one gets it.
+            call.counted = turn.done() and not turn.cancelled()
+        if call.future.done():
+            await call.future  # the link was lost meanwhile: raises
+
+    def _begin(self, call: Call) -> None:
+        backlog = self._backlog
+        backlog.calls += 1
+        if call.inside:
+            self._inside.add(call)
+            backlog.calls_inside += 1
+            call.counted = True
+        elif self._open < backlog.max_calls:
+            self._open += 1
+            call.counted = True
+        if backlog.waiter is not None:
+            backlog.wake()
+
+    def _finish(self, call: Call) -> None:
+        self._backlog.calls -= 1
+        if call.inside:
+            self._leave(call)
+        elif call.counted:
+            self._close()
+
+    def _close(self) -> None:
+        self._open -= 1
+        while self._turns and self._open < self._backlog.max_calls:
+            turn = self._turns.popleft()
+            if not turn.done():
+                self._open += 1
+                turn.set_result(None)
 
     async def _within(self, timeout_seconds: float, call: Call, text: bytes | bytearray) -> Any:
         try:
             async with asyncio.timeout(timeout_seconds) as deadline:
+                if not call.counted:
+                    await self._turn(call)
                 await self._outbox.send(text)
                 return await call.future
         except TimeoutError:
@@ -107,19 +157,14 @@ class Calls:
                 raise  # a peer's or a handler's own
             raise CallTimeout(call.method, timeout_seconds) from None
 
-    def _enter(self, call: Call) -> None:
-        self._inside.add(call)
-        self._backlog.calls_inside += 1
-        self._backlog.wake()
-
     def _leave(self, call: Call) -> None:
         if call in self._inside:
             self._inside.discard(call)
             self._backlog.calls_inside -= 1
 
-    def _give_up(self, id_: int) -> None:
-        """Nobody waits any more; a call that was answered is not withdrawn."""
-        if isinstance(self._peer.settle(id_), Call) and self.cancels:
+    def _give_up(self, id_: int, call: Call) -> None:
+        """Nobody waits any more; a call that was answered, or not sent, is not withdrawn."""
+        if isinstance(self._peer.settle(id_), Call) and self.cancels and call.counted:
             self._outbox.post(notification_head("$/cancel_request") + encode({"requestId": id_}) + TAIL)
 
     # --- what comes back
@@ -196,6 +241,11 @@ class Calls:
         """The link is gone."""
         for call in self._peer.settle_all():
             call.settle(copy.copy(error))  # each caller gets its own, with its own traceback
+        while self._turns:
+            turn = self._turns.popleft()
+            if not turn.done():
+                self._open += 1
+                turn.set_result(None)
 
 
 def _empty(kind: Any) -> Any:

@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
-from accord.connection.answers import Answers, Inbound
+from accord.connection.answers import Answers
 from accord.connection.backlog import Backlog
 from accord.connection.calls import Call, Calls
 from accord.connection.fault import refused, serialize_error
 from accord.connection.handlers import Handlers
 from accord.connection.handshake import Handshake
+from accord.connection.inbound import Inbound
 from accord.connection.lane import Lanes
 from accord.connection.outbox import Observer, Outbox
 from accord.connection.reception import Counts, Reception
@@ -38,7 +39,7 @@ from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
 from accord.transport.burst import SLICE_BYTES
-from accord.transport.interface import DeliveringTransport, Transport
+from accord.transport.interface import DeliveringTransport, HangUpTransport, Transport
 from accord.wire.piece import Piece
 
 __all__ = ["Connection"]
@@ -60,7 +61,8 @@ class Connection:
     Register handlers before it starts. An agent offers the editions whose `initialize` it handles and speaks the one
     that its client selects; a client names its edition in its call of `initialize`.
 
-    `max_backlog_bytes` bounds what is read and not yet handled; beyond it the peer is not read. `strict` turns what is
+    `max_backlog_bytes` bounds what is read and not yet handled, and answers that are not written; beyond it the peer is
+    not read. `strict` turns what is
     otherwise tolerated, in both directions, into errors: for development. When the peer is gone, handlers get
     `grace_seconds` to finish what they are doing.
     """
@@ -171,7 +173,7 @@ class Connection:
 
     @property
     def backlog_bytes(self) -> int:
-        """How much was read and is not yet handled."""
+        """How much was read and is not yet handled, and how much of answers is not written."""
         return self._backlog.bytes
 
     @property
@@ -363,8 +365,9 @@ class Connection:
     async def _read_all(self) -> AccordError:
         transport = self.transport
         deliver = transport.deliver if isinstance(transport, DeliveringTransport) else self._deliver
+        hung_up = transport.hung_up if isinstance(transport, HangUpTransport) else _never
         while await deliver(self._reception.take) and self._lost is None:
-            if not await self._backlog.room():
+            if not await self._backlog.room(hung_up):
                 self._calls.fail_inside()
         return ConnectionLost("the peer closed the connection", clean=True)
 
@@ -404,7 +407,7 @@ class Connection:
         return [*self._lanes.tasks(), *self._answers.tasks(), *self._outbox.waits()]
 
     async def _stop(self, caller: asyncio.Task[Any] | None) -> None:
-        self._answers.lost = True
+        self._answers.stop()
         tasks = [task for task in self._running() if task is not caller]
         if self._reader is not None and self._reader is not caller:
             tasks.append(self._reader)
@@ -420,3 +423,8 @@ class Connection:
             log.exception("closing the transport failed")
         finally:
             self._closed.set()
+
+
+def _never() -> bool:
+    """Stands for `hung_up` where a transport cannot say it."""
+    return False

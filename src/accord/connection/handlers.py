@@ -27,10 +27,16 @@ class Handler(NamedTuple):
 
     call: AnyHandler
     suspends: bool
+    share: int = 0
+    """While it runs, one `share`th of the connection's budget is kept for its answer; 0 for nothing."""
 
 
-def _handler(call: AnyHandler) -> Handler:
-    return Handler(call, inspect.iscoroutinefunction(call))
+EXTENSION_SHARE = 64
+"""Of an extension request nothing is known before its first answer."""
+
+
+def _handler(call: AnyHandler, share: int = 0) -> Handler:
+    return Handler(call, inspect.iscoroutinefunction(call), share)
 
 
 class Handlers:
@@ -49,12 +55,17 @@ class Handlers:
         self.extension_notifications: dict[str, Handler] = {}
 
     @overload
-    def on(self, method: RequestMethod[P, R], handler: RequestHandler[P, R]) -> None: ...
+    def on(self, method: RequestMethod[P, R], handler: RequestHandler[P, R], *, share: int = 0) -> None: ...
     @overload
     def on(self, method: NotificationMethod[P], handler: NotificationHandler[P]) -> None: ...
-    def on(self, method: Method, handler: AnyHandler) -> None:
-        """Handle a method from now on; the last registration counts."""
-        self.by_method[method] = _handler(handler)
+    def on(self, method: Method, handler: AnyHandler, *, share: int = 0) -> None:
+        """Handle a method from now on; the last registration counts.
+
+        `share` is for requests with large answers that are made quickly, such as reading a file: no more than that
+        many run at once, so that a peer which asks and does not read finds few answers in memory. See
+        `accord.connection.admission`.
+        """
+        self.by_method[method] = _handler(handler, share)
 
     def on_arrival(self, method: RequestMethod[P, Any] | NotificationMethod[P], hook: Arrival[P]) -> None:
         """Call `hook` when a message is read, before and regardless of what its session's lane still holds.
@@ -82,7 +93,7 @@ class Handlers:
 
     def on_extension_request(self, name: str, handler: AnyHandler) -> None:
         """Answer an extension request: params as plain JSON in, result as plain JSON out."""
-        self.extension_requests[extension_name(name)] = _handler(handler)
+        self.extension_requests[extension_name(name)] = _handler(handler, EXTENSION_SHARE)
 
     def on_extension_notification(self, name: str, handler: AnyHandler) -> None:
         """Take an extension notification: params as plain JSON."""

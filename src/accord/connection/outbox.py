@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from accord.errors import TransportError
 from accord.transport.burst import Burst
-from accord.transport.interface import PostingTransport, QueueingTransport, Transport
+from accord.transport.interface import DrainingTransport, PostingTransport, QueueingTransport, Transport
 
 __all__ = ["Observer", "Outbox"]
 
@@ -29,6 +29,7 @@ class Outbox:
         self.post_lines_at_once = transport.post_lines if isinstance(transport, PostingTransport) else _cannot_post
         self.burst = transport.burst if isinstance(transport, PostingTransport) else Burst()
         self.observers: tuple[Observer, ...] = ()
+        self._drain = transport.drain if isinstance(transport, DrainingTransport) else None
         self._queue = transport.queue if isinstance(transport, QueueingTransport) else None
         self._posts: set[asyncio.Future[Any]] = set()
 
@@ -48,6 +49,16 @@ class Outbox:
             self._show(bytes(text))
         if not self.post_at_once(text):
             await self._send(text)
+
+    async def send_whole(self, text: bytes | bytearray) -> None:
+        """Send one text; suspends until it is written, but for what a transport holds of small ones.
+
+        Raises:
+            ConnectionLost: The link is gone.
+        """
+        await self.send(text)
+        if self._drain is not None:
+            await self._drain()
 
     def post(self, text: bytes) -> asyncio.Future[Any] | None:
         """Send one text before all that are sent from now on, by somebody who cannot wait.

@@ -10,12 +10,13 @@ import logging
 from collections.abc import Callable
 from typing import Any, Literal
 
-from accord.connection.answers import Answers, Inbound
+from accord.connection.answers import Answers
 from accord.connection.backlog import OVERHEAD_BYTES, Backlog
 from accord.connection.calls import Calls
 from accord.connection.fault import internal_error, invalid_params, not_found, refused
 from accord.connection.handlers import Handler, Handlers
 from accord.connection.handshake import Handshake, announcing, complete
+from accord.connection.inbound import Inbound
 from accord.connection.lane import Lanes, in_lane, waiting
 from accord.connection.outbox import Observer
 from accord.connection.shortcut import (
@@ -139,7 +140,8 @@ class Reception:
         return False
 
     def _has_room(self) -> bool:
-        return self._backlog.bytes <= self._backlog.max_bytes and not self.ended
+        backlog = self._backlog
+        return (backlog.bytes <= backlog.max_bytes or not backlog.full) and not self.ended
 
     def _take_failed(self, text: bytes, error: ErrorObject) -> None:
         """What we failed to read may be a request, and then it is owed an answer."""
@@ -178,7 +180,7 @@ class Reception:
         except REFUSED:
             return False
         params = envelope.params
-        inbound = Inbound(envelope.id, method.name, handler, params, method.result)
+        inbound = Inbound(envelope.id, method.name, handler, params, method.result, None, len(text))
         self._accept(inbound, method, _session_of(params), len(text))
         return True
 
@@ -218,7 +220,7 @@ class Reception:
             if message.method == "initialize" and self._side == "agent":
                 self._initialize(message, batch)
             else:
-                self._take_request(message, len(text), batch)
+                self._take_request(message, len(text) or _size_of(message.params), batch)
         elif isinstance(message, Result):
             self._calls.succeed(message.id, message.result)
         elif isinstance(message, Notification):
@@ -256,7 +258,7 @@ class Reception:
         except Misfit as misfit:
             self._answers.refuse(request.id, invalid_params(misfit), request.method, batch)
             return
-        inbound = Inbound(request.id, request.method, handler, params, method.result, batch)
+        inbound = Inbound(request.id, request.method, handler, params, method.result, batch, size)
         self._accept(inbound, method, _session_of(params), size)
 
     def _take_extension_request(self, request: Request, size: int, batch: BatchAnswer | None) -> None:
@@ -265,7 +267,7 @@ class Reception:
             self._answers.refuse(request.id, not_found(request.method), request.method, batch)
             return
         params = _plain(request.params)
-        inbound = Inbound(request.id, request.method, handler, params, Any, batch)
+        inbound = Inbound(request.id, request.method, handler, params, Any, batch, size)
         self._accept(inbound, None, _session_in(params), size)
 
     def _accept(self, inbound: Inbound, method: Method | None, session: str | None, size: int) -> None:
@@ -407,6 +409,11 @@ def _given(params: Json | None) -> Json:
     if params is None or bytes(memoryview(params)[:4]) == b"null":
         return b"{}"
     return params
+
+
+def _size_of(params: Json | None) -> int:
+    """What a request of a batch takes, more or less."""
+    return 0 if params is None else memoryview(params).nbytes
 
 
 def _plain(params: Json | None) -> Any:

@@ -13,9 +13,12 @@ class BatchAnswer:
     def __init__(self, expected: int) -> None:
         self._missing = expected
         self._texts: list[bytes] = []
+        self.size_bytes = 0
+        """All answers that were added."""
 
     def add(self, text: bytes) -> bytes | None:
         """One answer; the whole array once it was the last."""
         self._texts.append(text)
+        self.size_bytes += len(text)
         self._missing -= 1
         return None if self._missing else array_text(self._texts)

@@ -119,6 +119,10 @@ class ChildTransport(StreamTransport):
         """The end of what it wrote to stderr so far."""
         return self._tail.text()
 
+    def hung_up(self) -> bool:
+        """See `HangUpTransport.hung_up`; what a program started may hold its pipes when it is gone."""
+        return self._process.ended or super().hung_up()
+
     async def close(self) -> None:
         """End the program and whatever it started.
 

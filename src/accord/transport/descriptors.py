@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 
-__all__ = ["can_poll", "enlarge_pipe", "unread_bytes"]
+__all__ = ["can_poll", "enlarge_pipe", "has_hung_up", "unread_bytes"]
 
 # Four times the default, which saves wake-ups of both sides when much is said at once. A megabyte measured no
 # better, and all pipes of a user share 64 MiB: whoever opens many would make everybody else's small.
@@ -35,6 +35,17 @@ def enlarge_pipe(descriptor: int) -> None:
         with contextlib.suppress(OSError):
             if fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ) < PIPE_BYTES:
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+
+
+def has_hung_up(descriptor: int) -> bool:
+    """Whether nobody has the other end of a pipe or socket any more; False where the system does not say it."""
+    import select  # noqa: PLC0415 - asked by few
+
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(descriptor, 0)  # for no event: the end is told in any case
+    return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
 
 
 def unread_bytes(descriptor: int) -> int:

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from accord.transport.burst import Burst
     from accord.wire.piece import Piece
 
-__all__ = ["DeliveringTransport", "PostingTransport", "QueueingTransport", "Transport"]
+__all__ = [
+    "DeliveringTransport",
+    "DrainingTransport",
+    "HangUpTransport",
+    "PostingTransport",
+    "QueueingTransport",
+    "Transport",
+]
 
 
 @runtime_checkable
@@ -84,6 +91,28 @@ class QueueingTransport(Transport, Protocol):
         For few and small texts: a bound does not hold them. What is returned is done when there was room for the text,
         False if there never will be; None if there is nothing to wait for, also because the link is gone.
         """
+        ...
+
+
+@runtime_checkable
+class DrainingTransport(Transport, Protocol):
+    """A transport that can also say when what it holds of large texts is written."""
+
+    async def drain(self) -> None:
+        """Wait while it holds more than it would take at once from several senders; returns at once after `close`.
+
+        `send` takes a text of any size where it holds no other: its sender does not have to wait for the peer to read
+        it, but one who counts bytes has to.
+        """
+        ...
+
+
+@runtime_checkable
+class HangUpTransport(Transport, Protocol):
+    """A transport that can also say that its peer is gone while nobody receives."""
+
+    def hung_up(self) -> bool:
+        """Whether nothing more can come than what is on its way already; False where that is not known."""
         ...
 
 

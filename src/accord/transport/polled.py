@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from accord.transport.burst import SLICE_BYTES
-from accord.transport.descriptors import unread_bytes
+from accord.transport.descriptors import has_hung_up, unread_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +69,10 @@ class PolledSource:
         self._remaining_bytes = unread_bytes(self._descriptor)
         if not self._remaining_bytes:
             self._end()
+
+    def hung_up(self) -> bool:
+        """Whether nobody can write any more, also while nothing is read."""
+        return self._ended or has_hung_up(self._descriptor)
 
     def close(self) -> None:
         """Give the descriptor back as it was, and close it."""

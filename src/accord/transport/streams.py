@@ -61,6 +61,7 @@ class StreamTransport:
         self._closed = False
         self._gone = asyncio.Event()
         self._flushed: asyncio.Future[None] | None = None
+        self._drains: list[asyncio.Future[None]] = []
         self._turnstile = Turnstile(self._fits, self._put, FAVOUR_BYTES)
         self._waiting = self._turnstile.waiting
         # With the loop: to find the running one is a system call, and this is asked for each text.
@@ -100,6 +101,17 @@ class StreamTransport:
         if self._unyielded_bytes >= SLICE_BYTES:
             self._unyielded_bytes = 0
             await asyncio.sleep(0)
+
+    def hung_up(self) -> bool:
+        """See `HangUpTransport.hung_up`."""
+        return self._ended or self._source.hung_up()
+
+    async def drain(self) -> None:
+        """See `DrainingTransport.drain`."""
+        while self._sink.buffered_bytes > HIGH_WATER_BYTES and not self._closed:
+            drained = self._loop.create_future()
+            self._drains.append(drained)
+            await drained
 
     def queue(self, text: bytes | bytearray) -> asyncio.Future[bool] | None:
         """See `QueueingTransport.queue`."""
@@ -232,6 +244,7 @@ class StreamTransport:
             self._sink.end_burst()
         self._texts.clear()
         self._turnstile.shut()
+        self._end_drains()
         self._wake_receiver()
 
     async def _flush(self, seconds: float) -> None:
@@ -258,8 +271,16 @@ class StreamTransport:
     def _on_room(self) -> None:
         if self._turnstile:
             self._turnstile.advance()
+        if self._drains and self._sink.buffered_bytes <= HIGH_WATER_BYTES:
+            self._end_drains()
         if self._flushed is not None and not self._sink.buffered_bytes and not self._flushed.done():
             self._flushed.set_result(None)
+
+    def _end_drains(self) -> None:
+        drains, self._drains = self._drains, []
+        for drained in drains:
+            if not drained.done():
+                drained.set_result(None)
 
     def _on_output_error(self, error: OSError) -> None:
         self._output_error = error

@@ -86,6 +86,10 @@ class ThreadedSource:
         """Take what was read so far for all there is."""
         self._arrive(b"")
 
+    def hung_up(self) -> bool:
+        """Not known before it is read: the thread owns the descriptor."""
+        return self._ended
+
     def close(self) -> None:
         """Have the thread close the descriptor as soon as the system lets it go."""
         if self._closed:

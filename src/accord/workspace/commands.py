@@ -179,6 +179,10 @@ class Command:
         """The same as it was written."""
         return self._tail.data()
 
+    def limit_output(self, max_bytes: int) -> None:
+        """Keep another number of bytes of its output from now on."""
+        self._tail.limit(max_bytes)
+
     async def wait(self) -> Exit:
         """How it ended, when it has ended; it may leave descendants behind that still run."""
         await self._exited.wait()

@@ -46,6 +46,14 @@ class Tail:
         if len(self._held) > self._max_bytes + self._slack_bytes:
             self._cut()
 
+    def limit(self, max_bytes: int) -> None:
+        """Keep so much from now on; what was dropped does not come back."""
+        self._max_bytes = max_bytes
+        self._slack_bytes = max(max_bytes // 4, 64 * 1024)
+        if len(self._held) > max_bytes:
+            self._cut()
+            self._held = bytearray(self._held)  # a bytearray that was cut keeps its memory
+
     def data(self) -> bytes:
         """The bytes that are kept."""
         self._cut()

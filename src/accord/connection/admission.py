@@ -1,0 +1,177 @@
+"""Which requests of the peer may start: there must be room for the answer, and for the text of the request.
+
+A peer that asks and never reads makes answers pile up. Answers that exist count in the budget (`backlog`), and no
+request starts while they are over it. But many requests that run at once have no answer yet, and each of them may
+return a large one. So a part of the budget is reserved for the answer while the handler runs:
+
+- as much as the largest answer of that method on this connection so far, if that was more than `SMALL_ANSWER_BYTES`;
+- at least the share that the handler was registered with, for methods whose answers are known to be large;
+- at most the whole budget: such a request runs when nothing else is reserved or unwritten. So an answer of any size
+  can be given, one at a time.
+
+A request whose answers have been small reserves nothing and waits for no reservation. Requests that wait do so in the
+order of their arrival, without a task.
+
+Reservations lapse when another request waits for them and none of them has ended for `LAPSE_SECONDS`. Handlers may
+take as long as they like, and may depend on another request (a terminal's end on its kill): no set of them blocks the
+others for good.
+
+The text of a large request counts while its handler runs, up to `TEXTS` budgets; beyond that large requests wait for
+the end of an earlier one, and small ones pass them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from accord.connection.backlog import OPEN_REQUEST_BYTES, Backlog
+from accord.connection.inbound import Inbound
+
+__all__ = ["LARGE_TEXT_BYTES", "SMALL_ANSWER_BYTES", "Admission"]
+
+SMALL_ANSWER_BYTES = OPEN_REQUEST_BYTES
+"""An answer of this size is covered by what a running request costs."""
+LARGE_TEXT_BYTES = 4096
+"""From this size on the text of a request counts while it runs."""
+TEXTS = 8
+"""How many budgets the texts of large requests that run may take."""
+LAPSE_SECONDS = 0.25
+
+
+class Admission:
+    """The requests of one connection that wait to start; `start` is called with each when its time has come."""
+
+    def __init__(self, backlog: Backlog, start: Callable[[Inbound], None]) -> None:
+        self._backlog = backlog
+        self._start = start
+        self._small: deque[Inbound] = deque()
+        self._large: deque[Inbound] = deque()
+        self._heavy: deque[Inbound] = deque()
+        self.largest_bytes: dict[str, int] = {}
+        """The largest answer of each method whose answers are not all small."""
+        self._reserved_bytes = 0
+        self._lapses = 0
+        self._moves = False
+        """Whether a handler with a reservation has ended since the timer was set."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._texts_bytes = 0
+        self.waits = 0
+        """How many requests wait."""
+
+    def admits(self, inbound: Inbound) -> bool:
+        """Whether a request may start now; if not, it waits here."""
+        queue = self._large if self._expected_bytes(inbound) else self._small
+        if not self._fits_text(inbound):
+            queue = self._heavy
+        elif not queue and self._fits_answer(inbound):
+            self._admit(inbound)
+            return True
+        self._backlog.hold(inbound.size_bytes + OPEN_REQUEST_BYTES)
+        queue.append(inbound)
+        self.waits += 1
+        self._set_timer()
+        return False
+
+    def returned(self, inbound: Inbound, answer_bytes: int) -> None:
+        """A handler is done; its answer, if there is one, is counted by now or was written."""
+        if inbound.weighs:
+            inbound.weighs = False
+            self._texts_bytes -= inbound.size_bytes
+        if inbound.reserved is not None:
+            (reserved_bytes, lapses), inbound.reserved = inbound.reserved, None
+            self._moves = True
+            if lapses == self._lapses:
+                self._reserved_bytes -= reserved_bytes
+        largest_bytes = self.largest_bytes.get(inbound.method, 0)
+        if answer_bytes > max(largest_bytes, SMALL_ANSWER_BYTES):
+            self.largest_bytes[inbound.method] = answer_bytes
+        elif 0 < answer_bytes < largest_bytes and inbound.handler.share:
+            # Back to its share, by and by. Without a share it stays: nothing else would protect from the next one.
+            self.largest_bytes[inbound.method] = largest_bytes - largest_bytes // 8
+        if self.waits:
+            self.go_on()
+
+    def go_on(self) -> None:
+        """Start the requests for which there is room now."""
+        backlog = self._backlog
+        while self._heavy and (self._is_over(self._heavy[0]) or self._fits_text(self._heavy[0])):
+            inbound = self._pop(self._heavy)
+            if not self._is_over(inbound) and self.admits(inbound):
+                self._start(inbound)
+        # Not more of them than may run at all: they are counted when they are started.
+        while self._small and backlog.unwritten_bytes <= backlog.max_bytes and backlog.load_bytes <= backlog.max_bytes:
+            self._go(self._small)
+        while self._large and (self._is_over(self._large[0]) or self._fits_answer(self._large[0])):
+            self._go(self._large)
+        self._set_timer()
+
+    def stop(self) -> None:
+        """Start nothing any more."""
+        for queue in (self._small, self._large, self._heavy):
+            while queue:
+                self._pop(queue)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _go(self, queue: deque[Inbound]) -> None:
+        inbound = self._pop(queue)
+        if not self._is_over(inbound):
+            self._admit(inbound)
+            self._start(inbound)
+
+    def _pop(self, queue: deque[Inbound]) -> Inbound:
+        inbound = queue.popleft()
+        self.waits -= 1
+        self._backlog.unhold(inbound.size_bytes + OPEN_REQUEST_BYTES)
+        return inbound
+
+    @staticmethod
+    def _is_over(inbound: Inbound) -> bool:
+        """Whether it was cancelled while it waited, and so answered or started."""
+        return inbound.began or inbound.task is not None
+
+    def _admit(self, inbound: Inbound) -> None:
+        inbound.admitted = True
+        expected_bytes = self._expected_bytes(inbound)
+        if expected_bytes:
+            self._reserved_bytes += expected_bytes
+            inbound.reserved = expected_bytes, self._lapses
+        if inbound.size_bytes > LARGE_TEXT_BYTES:
+            inbound.weighs = True
+            self._texts_bytes += inbound.size_bytes
+
+    def _expected_bytes(self, inbound: Inbound) -> int:
+        share, max_bytes = inbound.handler.share, self._backlog.max_bytes
+        least_bytes = max_bytes // share if share else 0
+        return min(max_bytes, max(least_bytes, self.largest_bytes.get(inbound.method, 0)))
+
+    def _fits_answer(self, inbound: Inbound) -> bool:
+        unwritten_bytes, max_bytes = self._backlog.unwritten_bytes, self._backlog.max_bytes
+        expected_bytes = self._expected_bytes(inbound)
+        if not expected_bytes:
+            return unwritten_bytes <= max_bytes
+        taken_bytes = unwritten_bytes + self._reserved_bytes
+        return not taken_bytes or taken_bytes + expected_bytes <= max_bytes
+
+    def _fits_text(self, inbound: Inbound) -> bool:
+        size_bytes, taken_bytes = inbound.size_bytes, self._texts_bytes
+        return (
+            size_bytes <= LARGE_TEXT_BYTES
+            or not taken_bytes
+            or (taken_bytes + size_bytes <= TEXTS * self._backlog.max_bytes)
+        )
+
+    def _set_timer(self) -> None:
+        if self._large and self._reserved_bytes and self._timer is None:
+            self._moves = False
+            self._timer = asyncio.get_running_loop().call_later(LAPSE_SECONDS, self._lapse)
+
+    def _lapse(self) -> None:
+        self._timer = None
+        if not self._moves:
+            self._lapses += 1
+            self._reserved_bytes = 0
+        self.go_on()

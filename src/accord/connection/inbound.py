@@ -1,0 +1,51 @@
+"""A request of the peer, from its arrival to its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import msgspec
+
+from accord.connection.handlers import Handler
+from accord.jsonrpc.batch import BatchAnswer
+from accord.jsonrpc.message import RequestId
+
+__all__ = ["CURRENT", "Inbound", "current_request"]
+
+
+class Inbound(msgspec.Struct, eq=False):
+    """A request of the peer, from its arrival to its answer."""
+
+    id: RequestId
+    method: str
+    handler: Handler
+    params: Any
+    """None as soon as the handler has them: what it needs it keeps, and the rest is freed."""
+    result: Any
+    """The type the handler must return; Any for extensions."""
+    batch: BatchAnswer | None = None
+    size_bytes: int = 0
+    """How long its text is."""
+    task: asyncio.Task[None] | None = None
+    began: bool = False
+    arrived: bool = False
+    """Whether somebody heard of its arrival: then only its handler can say what its end is."""
+    admitted: bool = False
+    """Whether its handler may start without a further look at the budget."""
+    reserved: tuple[int, int] | None = None
+    """What `Admission` keeps free for its answer, and since which lapse."""
+    weighs: bool = False
+    """Whether its text counts while it runs."""
+    finish: Callable[[Any], Any] | None = None
+    """Looks at a result before it is sent, and once at None where there is none."""
+
+
+CURRENT: ContextVar[Inbound | None] = ContextVar("CURRENT", default=None)
+
+
+def current_request() -> Inbound | None:
+    """The request whose handler this code runs in: its `id` and `method`."""
+    return CURRENT.get()
