@@ -485,9 +485,9 @@ MUTANTS = (
         "kept",
         "a new file is looked at in several looks",
         "stores/database.py",
-        '            connection.execute("BEGIN")\n            _recognise(connection, str(path))\n'
+        '            connection.execute("BEGIN")\n            recognise(connection, str(path))\n'
         '            connection.execute("COMMIT")\n',
-        "            _recognise(connection, str(path))\n",
+        "            recognise(connection, str(path))\n",
         "tests/stores/test_database.py::"
         "test_a_file_that_another_makes_during_the_first_look_is_not_taken_for_a_strangers",
     ),

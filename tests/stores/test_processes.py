@@ -26,11 +26,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, limits a
 
 
 class Process:
-    """A child that runs `writer.py`; every wait for it is bounded."""
+    """A child that runs `writer.py` or another program; every wait for it is bounded."""
 
-    def __init__(self, *arguments: object) -> None:
+    def __init__(self, *arguments: object, program: Path = WRITER) -> None:
         self.child = subprocess.Popen(
-            [sys.executable, WRITER, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+            [sys.executable, program, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
         self._rest = b""
 
