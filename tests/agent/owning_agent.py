@@ -3,17 +3,18 @@
     python owning_agent.py DATABASE [in_use]
 
 The prompt `work` starts a tool call, says `working` and waits for the notification `_go` before it ends. The prompt
-`stream 7` works without end: its tool calls and texts are marked `[7.1]`, `[7.2]` and so on.
+`stream 7` works without end: its tool calls and texts are marked `[7.1]`, `[7.2]` and so on, and the last one waits.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import sys
 
 from accord.agent import Agent, Turn
 from accord.stores import SqliteStore
+
+STEPS = 60
 
 
 def main(path: str, in_use: str = "error") -> None:
@@ -33,10 +34,12 @@ def main(path: str, in_use: str = "error") -> None:
                 await turn.say("working")
                 await go.wait()
         elif word == "stream":
-            for step in itertools.count(1):
+            for step in range(1, STEPS + 1):
                 async with turn.tool(f"[{number}.{step}]"):
                     await turn.say(f"[{number}.{step}]")
-                    await asyncio.sleep(0.001)
+                    await asyncio.sleep(0)
+                    if step == STEPS:
+                        await asyncio.Event().wait()
         else:
             await turn.say(f"You said: {turn.text}")
 
