@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -32,7 +33,7 @@ from accord.stores.refusal import (
     sqlite_reason,
     unknown_session,
 )
-from accord.stores.schema import recognise, set_up
+from accord.stores.schema import OWNERS_SINCE, recognise, schema_version, set_up
 from accord.stores.text import decode_event
 
 __all__ = ["Batch", "Database"]
@@ -67,6 +68,8 @@ class Database:
 
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
+        # A file that cannot be written cannot be migrated either, and its sessions have no owners.
+        self._owner_column = "owner" if schema_version(connection) >= OWNERS_SINCE else "NULL"
         self._path = path
         self._owners = owners_folder(Path(path))
 
@@ -81,10 +84,28 @@ class Database:
             make_private(path)
         except OSError as error:
             raise of_system(error, str(path)) from error
+        return cls._open_patiently(path, busy_seconds, cls._open_once)
+
+    @classmethod
+    def open_to_read(cls, path: Path, busy_seconds: float) -> Database:
+        """The same for one who only reads: a file that cannot be written is opened too.
+
+        Raises:
+            StoreError: It cannot even be read.
+        """
+        try:
+            return cls.open(path, busy_seconds)
+        except StoreError as error:
+            if error.reason not in {"read_only", "failed"} or not os.access(path, os.R_OK):
+                raise
+            return cls._open_patiently(path, busy_seconds, cls._open_unwritable)
+
+    @classmethod
+    def _open_patiently(cls, path: Path, busy_seconds: float, open_once: Callable[[Path, float], Database]) -> Database:
         deadline = time.monotonic() + busy_seconds
         while True:
             try:
-                return cls._open_once(path, busy_seconds)
+                return open_once(path, busy_seconds)
             except sqlite3.Error as error:
                 # SQLite does not wait by itself while another process switches a new file to its write-ahead log.
                 if sqlite_reason(error) != "busy" or time.monotonic() >= deadline:
@@ -110,6 +131,20 @@ class Database:
             connection.close()
             raise
         return cls(connection, str(path))
+
+    @classmethod
+    def _open_unwritable(cls, path: Path, busy_seconds: float) -> Database:
+        # A write-ahead log is read through shared memory, which cannot be made here. Without a log there is none to
+        # read: whoever writes has one.
+        written = Path(f"{path}-wal").exists()
+        address = f"{path.as_uri()}?mode=ro{'' if written else '&immutable=1'}"
+        connection = sqlite3.connect(address, uri=True, timeout=busy_seconds, isolation_level=None)
+        try:
+            recognise(connection, str(path))
+            return cls(connection, str(path))
+        except BaseException:
+            connection.close()
+            raise
 
     def close(self) -> None:
         """Close the connection; the last one leaves a single file."""
@@ -305,7 +340,7 @@ class Database:
         return row
 
     def _look_up(self, session_id: str) -> _Row | None:
-        sql = "SELECT number, events, owner FROM sessions WHERE id = ?"
+        sql = f"SELECT number, events, {self._owner_column} FROM sessions WHERE id = ?"  # noqa: S608
         row = self._connection.execute(sql, (_said(session_id),)).fetchone()
         return None if row is None else _Row(*row)
 

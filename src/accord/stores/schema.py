@@ -10,11 +10,12 @@ import sqlite3
 
 from accord.errors import StoreError
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "recognise", "set_up"]
+__all__ = ["APPLICATION_ID", "OWNERS_SINCE", "SCHEMA_VERSION", "recognise", "schema_version", "set_up"]
 
 # "ACRD": the file says whose it is, so that another program's database is never taken for a damaged one of ours.
 APPLICATION_ID = 0x41435244
 SCHEMA_VERSION = 2
+OWNERS_SINCE = 2
 
 _SCHEMA = (
     """CREATE TABLE sessions (
@@ -80,6 +81,11 @@ def set_up(connection: sqlite3.Connection, path: str) -> None:
     if version < SCHEMA_VERSION:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """The schema of the file as it is."""
+    return _pragma(connection, "user_version")
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

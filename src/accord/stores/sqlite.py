@@ -333,7 +333,7 @@ class SqliteStore:
 
     def _run_reading(self, job: Callable[[Database], T]) -> T:
         if self._reading is None:
-            self._reading = Database.open(self.path, self._busy_seconds)
+            self._reading = Database.open_to_read(self.path, self._busy_seconds)
         return job(self._reading)
 
     def _end_reading(self) -> None:
