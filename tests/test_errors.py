@@ -35,6 +35,7 @@ from accord.errors import (
     RequestCancelled,
     RequestError,
     ResourceNotFound,
+    SessionInUse,
     StoreError,
     TransportError,
     UnsupportedVersion,
@@ -49,6 +50,7 @@ CODES: dict[int, type[RequestError]] = {
     -32603: InternalError,
     -32000: AuthRequired,
     -32002: ResourceNotFound,
+    -32009: SessionInUse,
     -32003: PermissionDenied,
     -32022: UnsupportedVersion,
     -32029: RateLimited,
@@ -114,7 +116,12 @@ def test_no_class_has_a_code_that_is_not_in_the_table() -> None:
 @pytest.mark.parametrize("code", [-32000, -32001, -32603, -32800, 0, 401])
 @pytest.mark.parametrize(
     ("reason", "kind"),
-    [("auth_required", AuthRequired), ("rate_limited", RateLimited), ("permission_denied", PermissionDenied)],
+    [
+        ("auth_required", AuthRequired),
+        ("rate_limited", RateLimited),
+        ("permission_denied", PermissionDenied),
+        ("session_in_use", SessionInUse),
+    ],
 )
 def test_the_reason_in_the_data_decides_before_the_code(reason: str, kind: type[RequestError], code: int) -> None:
     error = request_error(code, "m", {"reason": reason})
@@ -178,6 +185,11 @@ def test_an_internal_error_names_the_entry_in_the_log() -> None:
 
 def test_permission_denied_names_the_scope() -> None:
     assert PermissionDenied.from_answer(PermissionDenied.code, "", {"scope": "fs.write"}).scope == "fs.write"
+
+
+def test_a_session_in_use_names_the_session() -> None:
+    assert SessionInUse("s1").session_id == "s1"
+    assert SessionInUse.from_answer(-32009, "", {"sessionId": 1}).session_id is None
 
 
 def test_auth_required_offers_the_ways_to_log_in() -> None:

@@ -19,7 +19,8 @@ AccordError
     ├── MethodNotFound -32601     ├── PermissionDenied -32003
     ├── InvalidParams -32602      ├── UnsupportedVersion -32022
     ├── InternalError -32603      ├── RateLimited -32029
-    └── RequestCancelled -32800   └── ElicitationRequired -32042
+    ├── RequestCancelled -32800   ├── ElicitationRequired -32042
+    └── SessionInUse -32009
 
 Facts are attributes; the text is for people. This room knows nothing of bytes, tasks or methods.
 """
@@ -53,6 +54,7 @@ __all__ = [
     "RequestCancelled",
     "RequestError",
     "ResourceNotFound",
+    "SessionInUse",
     "StoreError",
     "TransportError",
     "UnsupportedVersion",
@@ -192,8 +194,9 @@ class StoreError(AccordError):
     `reason` is one of `unknown_session`, `session_exists`, `bad_cursor`, `unwritable` (an event that JSON has no words
     for), `unreadable` (a kept event that this version does not understand), `full`, `read_only`, `busy` (locked by
     somebody else for too long), `damaged`, `newer` (made by a later version), `foreign` (another program's file),
-    `closed`, `no_home` (the environment names no folder), or `failed` for everything else. `path` is the file, where
-    there is one.
+    `in_use` (another process owns the session), `not_owned` (this process lost it), `no_locks` (the file system has
+    none), `no_home` (the environment names no folder), `closed`, or `failed` for everything else. `path` is the file,
+    where there is one.
     """
 
     def __init__(
@@ -391,28 +394,29 @@ class ElicitationRequired(RequestError):
     default_message = "The user must act first"
 
 
-_BY_CODE: dict[int, type[RequestError]] = {
-    int(kind.code): kind
-    for kind in (
-        ParseError,
-        InvalidRequest,
-        MethodNotFound,
-        InvalidParams,
-        InternalError,
-        RequestCancelled,
-        AuthRequired,
-        ResourceNotFound,
-        PermissionDenied,
-        UnsupportedVersion,
-        RateLimited,
-        ElicitationRequired,
-    )
-}
+class SessionInUse(RequestError):
+    """-32009: another process of the agent has the session open, and alone may write to it until it ends."""
+
+    code = -32009
+    default_message = "The session is open in another process: close it there and try again"
+
+    def __init__(self, session_id: str | None = None, message: str = "") -> None:
+        data = {"reason": "session_in_use"}
+        super().__init__(message, data if session_id is None else {**data, "sessionId": session_id})
+
+    @property
+    def session_id(self) -> str | None:
+        """The session, if the answer names it."""
+        return _text_of(self.data, "sessionId")
+
+
+_BY_CODE: dict[int, type[RequestError]] = {int(kind.code): kind for kind in RequestError.__subclasses__()}
 
 _BY_REASON: dict[str, type[RequestError]] = {
     "auth_required": AuthRequired,
     "rate_limited": RateLimited,
     "permission_denied": PermissionDenied,
+    "session_in_use": SessionInUse,
 }
 
 

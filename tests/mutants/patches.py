@@ -838,4 +838,14 @@ MUTANTS = (
         "limit_output(limit)",
         "tests/client/test_terminals.py::test_the_terminals_of_a_session_share_what_is_kept",
     ),
+    Mutant(
+        "kept",
+        "a new file is looked at in several looks",
+        "stores/database.py",
+        '            connection.execute("BEGIN")\n            recognise(connection, str(path))\n'
+        '            connection.execute("COMMIT")\n',
+        "            recognise(connection, str(path))\n",
+        "tests/stores/test_database.py::"
+        "test_a_file_that_another_makes_during_the_first_look_is_not_taken_for_a_strangers",
+    ),
 )

@@ -96,8 +96,9 @@ class MixesCase(MemoryStore):
 
 
 class ForgetsRoots(MemoryStore):
-    async def create(self, record: SessionRecord) -> None:
-        await super().create(SessionRecord(record.id, record.cwd, record.created_at, record.updated_at, record.title))
+    async def create(self, record: SessionRecord, *, owned: bool = False) -> None:
+        bare = SessionRecord(record.id, record.cwd, record.created_at, record.updated_at, record.title)
+        await super().create(bare, owned=owned)
 
 
 class PatchesEverything(MemoryStore):
@@ -130,9 +131,9 @@ class InventsSessions(MemoryStore):
 
 
 class ReplacesSessions(MemoryStore):
-    async def create(self, record: SessionRecord) -> None:
+    async def create(self, record: SessionRecord, *, owned: bool = False) -> None:
         await self.delete(record.id)
-        await super().create(record)
+        await super().create(record, owned=owned)
 
 
 class LeavesHoles(MemoryStore):
@@ -201,14 +202,14 @@ class TakesAnyCursor(MemoryStore):
 
 
 class SharesForks(MemoryStore):
-    async def fork(self, session_id: str, record: SessionRecord) -> None:
-        await super().fork(session_id, record)
+    async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
+        await super().fork(session_id, record, owned=owned)
         self._sessions[record.id].texts = self._sessions[session_id].texts
 
 
 class ForgetsStateInForks(MemoryStore):
-    async def fork(self, session_id: str, record: SessionRecord) -> None:
-        await super().fork(session_id, record)
+    async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
+        await super().fork(session_id, record, owned=owned)
         await self.patch(record.id, state=None)
 
 
@@ -228,9 +229,38 @@ class RemembersStates(MemoryStore):
             self.states[session_id] = self._sessions[session_id].state
         await super().delete(session_id)
 
-    async def create(self, record: SessionRecord) -> None:
-        await super().create(record)
+    async def create(self, record: SessionRecord, *, owned: bool = False) -> None:
+        await super().create(record, owned=owned)
         self._sessions[record.id].state = self.states.get(record.id)
+
+
+class AlwaysFirst(MemoryStore):
+    async def acquire(self, session_id: str) -> bool:
+        await super().acquire(session_id)
+        return True
+
+
+class ReleasesAtOnce(MemoryStore):
+    async def release(self, session_id: str) -> None:
+        self._open_sessions()
+        if session_id in self._sessions:
+            self._sessions[session_id].claims = 0
+
+
+class NeverReleases(MemoryStore):
+    async def release(self, session_id: str) -> None:
+        await self.get(session_id)
+
+
+class OwnsNothingNew(MemoryStore):
+    async def create(self, record: SessionRecord, *, owned: bool = False) -> None:
+        await super().create(record, owned=owned and False)
+
+
+class CopiesOwners(MemoryStore):
+    async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
+        await super().fork(session_id, record, owned=owned)
+        self._sessions[record.id].claims = self._sessions[session_id].claims
 
 
 class LosesWhenShared(MemoryStore):
@@ -308,6 +338,11 @@ FAULTS: list[tuple[type[MemoryStore], str]] = [
     (LosesWhenShared, "Twenty tasks"),
     (TakesAPart, "a part of it was kept"),
     (TakesAnything, "queue raised nothing"),
+    (AlwaysFirst, "taken for the first"),
+    (ReleasesAtOnce, "once more than released"),
+    (NeverReleases, "is not free"),
+    (OwnsNothingNew, "made as an owned one has no owner"),
+    (CopiesOwners, "the owner of its source"),
     (NeverCloses, "closed store refuses"),
     (ClosesOnce, "closed store refuses|: the store is closed"),
 ]

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from accord.errors import StoreError
-from accord.stores.database import APPLICATION_ID, SCHEMA_VERSION, Database
+from accord.stores.database import Database
 from accord.stores.refusal import of_sqlite, of_system
+from accord.stores.schema import APPLICATION_ID, SCHEMA_VERSION
 from accord.stores.text import encode_event
 from tests.stores.meanwhile import meanwhile
 from tests.stores.sessions import record, words

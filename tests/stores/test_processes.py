@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,11 +27,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, limits a
 
 
 class Process:
-    """A child that runs `writer.py`; every wait for it is bounded."""
+    """A child that runs `writer.py` or another program; every wait for it is bounded."""
 
-    def __init__(self, *arguments: object) -> None:
+    def __init__(self, *arguments: object, program: Path = WRITER) -> None:
         self.child = subprocess.Popen(
-            [sys.executable, WRITER, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+            [sys.executable, program, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
         self._rest = b""
 
@@ -153,17 +154,15 @@ def test_a_folder_that_may_not_be_written_is_read_only(foreign_folder: Path) -> 
     assert process.end() == 0
 
 
-def test_a_file_that_may_not_be_written_is_read_only(foreign_folder: Path) -> None:
+@pytest.mark.parametrize("schema", [1, 2])
+def test_a_file_that_may_not_be_written_is_read_and_not_written(foreign_folder: Path, schema: int) -> None:
     path = foreign_folder / "sessions.db"
-
-    async def make() -> None:
-        store = SqliteStore(path)
-        await store.list_sessions()
-        await store.close()
-
-    asyncio.run(make())
+    shutil.copyfile(Path(__file__).with_name("fixtures") / f"sessions-{schema}.sqlite", path)
     path.chmod(0o444)
     foreign_folder.chmod(0o555)
-    process = Process("locked", path)
-    assert process.lines() == [f"read_only {path}"] * 2
+    before = path.read_bytes()
+    process = Process("unwritable", path, "talk")
+    assert process.lines() == ["3 sessions, 15 events, state True", f"read_only {path}", f"read_only {path}"]
     assert process.end() == 0
+    assert path.read_bytes() == before
+    assert list(foreign_folder.iterdir()) == [path]

@@ -231,7 +231,7 @@ def fail_once(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert database is not None
     append = database.append
 
-    def fail(_: object) -> set[str]:
+    def fail(*_: object) -> dict[str, StoreError]:
         monkeypatch.setattr(database, "append", append)
         raise StoreError("it failed", reason="full")
 

@@ -4,6 +4,7 @@ writer.py stream PATH SEED      appends groups of events for ever; prints the po
 writer.py share PATH NAME N     waits for a line on stdin, then appends N events one by one; prints each position
 writer.py full PATH             appends until the file may not grow, then lets it grow; prints what it saw
 writer.py locked PATH           opens the file as somebody who may not write there; prints the reason
+writer.py unwritable PATH ID    reads the file as somebody who may not write there, then tries to; prints what it saw
 """
 
 from __future__ import annotations
@@ -90,11 +91,28 @@ async def locked(path: str) -> None:
             say(error.reason, error.path)
 
 
+async def unwritable(path: str, session_id: str) -> None:
+    if os.geteuid() == 0:
+        os.setuid(NOBODY)
+    store = SqliteStore(path)
+    listed = (await store.list_sessions()).records
+    has_state = await store.state(session_id) is not None
+    say(f"{len(listed)} sessions, {len(await store.read(session_id))} events, state {has_state}")
+    for call in (store.acquire(session_id), store.create(SessionRecord("b", "/", 1.0, 1.0))):
+        try:
+            await call
+            say("none")
+        except StoreError as error:
+            say(error.reason, error.path)
+    await store.close()
+
+
 if __name__ == "__main__":
     programs: dict[str, Callable[..., Coroutine[None, None, None]]] = {
         "stream": stream,
         "share": share,
         "full": full,
         "locked": locked,
+        "unwritable": unwritable,
     }
     asyncio.run(programs[sys.argv[1]](*sys.argv[2:]))

@@ -7,12 +7,14 @@ import contextlib
 import signal
 import sys
 import threading
+import typing
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 import accord.stores
 import accord.transport
 from accord.agent.book import PROMPT_KINDS, Book, PromptKind
+from accord.agent.desk import InUse
 from accord.agent.link import Extension, Link
 from accord.agent.login import Gate
 from accord.agent.session import Session
@@ -63,7 +65,8 @@ class Agent:
     `store` keeps the sessions: by default an SQLite file in the platform's state folder (`accord/<name>/sessions.db`),
     None switches it off, and sessions then cannot be listed, loaded or resumed. `strict` turns what is otherwise
     tolerated on the wire into errors, for development. `drafts` also serves what the protocol's unstable text has
-    (`session/fork`). A handler that was cancelled has `cancel_grace_seconds` to come to its end.
+    (`session/fork`). A handler that was cancelled has `cancel_grace_seconds` to come to its end. `in_use` says what a
+    client gets that opens a session which another process has open: `SessionInUse`, or a read-only view of its history.
     """
 
     def __init__(
@@ -76,9 +79,14 @@ class Agent:
         strict: bool = False,
         drafts: bool = False,
         cancel_grace_seconds: float = CANCEL_GRACE_SECONDS,
+        in_use: InUse = "error",
     ) -> None:
         if not name:
             raise LocalProtocolError("an agent needs a name", field="name")
+        if in_use not in typing.get_args(InUse):
+            raise LocalProtocolError("in_use is 'error' or 'read_only'", field="in_use")
+        if store is not None and not isinstance(store, str | Store):
+            raise LocalProtocolError("the store lacks methods of accord.Store: see check_store", field="store")
         self.name = name
         self._book = Book(Peer(name, version, title))
         self._store_wanted = store
@@ -87,6 +95,7 @@ class Agent:
         self._strict = strict
         self._drafts = drafts
         self._cancel_grace_seconds = cancel_grace_seconds
+        self._in_use: InUse = in_use
 
     def __repr__(self) -> str:
         return f"<agent {self.name}>"
@@ -283,6 +292,7 @@ class Agent:
             strict=self._strict,
             drafts=self._drafts,
             cancel_grace_seconds=self._cancel_grace_seconds,
+            in_use=self._in_use,
         )
         await served.serve()
 

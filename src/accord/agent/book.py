@@ -51,20 +51,6 @@ class Book:
     requests: dict[str, AnyHandler] = field(default_factory=dict)
     notifications: dict[str, AnyHandler] = field(default_factory=dict)
     advertised: dict[str, Any] = field(default_factory=dict)
-    open_sessions: dict[str, set[int]] = field(default_factory=dict)
-    """Who of this agent's connections has each session open, so that none takes the work of another for a wreck."""
-
-    def enter(self, session_id: str, who: int) -> None:
-        """A connection opened a session."""
-        self.open_sessions.setdefault(session_id, set()).add(who)
-
-    def leave(self, session_id: str, who: int) -> None:
-        """A connection has it open no more, if it ever had."""
-        others = self.open_sessions.get(session_id, set()) - {who}
-        if others:
-            self.open_sessions[session_id] = others
-        else:
-            self.open_sessions.pop(session_id, None)
 
     def add_option(self, option: Select | Toggle) -> None:
         """Declare a config option; its value is the one that new sessions begin with."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -20,11 +18,11 @@ from accord.agent.client import Client
 from accord.agent.fault import unknown_session
 from accord.agent.foreground import Foreground
 from accord.agent.history import healing, retold
+from accord.agent.opening import check_opening, check_path, same_directory
 from accord.agent.outlet import Outlet
 from accord.agent.session import Session, new_id
 from accord.connection import Connection
-from accord.errors import InvalidParams, LocalProtocolError, StoreError
-from accord.protocol.model import Unknown
+from accord.errors import InvalidParams, LocalProtocolError, SessionInUse, StoreError
 from accord.session.ability import AgentAbilities
 from accord.session.ask import (
     ForkSession,
@@ -42,33 +40,26 @@ from accord.session.transcript import Transcript
 from accord.session.turn_input import CloseAsked, ConnectionLost
 from accord.stores.interface import SessionRecord, Store
 
-__all__ = ["Desk"]
+__all__ = ["Desk", "InUse"]
 
 log = logging.getLogger("accord.agent")
 
 PAGE = 50
 
-
-class _Opening(Protocol):
-    """What every way of opening a session says about its place."""
-
-    @property
-    def cwd(self) -> str: ...
-    @property
-    def roots(self) -> list[str]: ...
-    @property
-    def servers(self) -> list[McpServer | Unknown]: ...
+InUse: TypeAlias = Literal["error", "read_only"]
+"""What a client gets that opens a session which another process has open."""
 
 
 class _Live:
-    """A session that is open here, and its turns."""
+    """A session that is open here, and its turns. A view has none: another process owns the session."""
 
-    __slots__ = ("foreground", "record", "session")
+    __slots__ = ("foreground", "is_view", "record", "session")
 
-    def __init__(self, session: Session, foreground: Foreground, record: SessionRecord) -> None:
+    def __init__(self, session: Session, foreground: Foreground, record: SessionRecord, *, is_view: bool) -> None:
         self.session = session
         self.foreground = foreground
         self.record = record
+        self.is_view = is_view
 
     @property
     def current(self) -> SessionRecord:
@@ -90,6 +81,7 @@ class Desk:
         served: AgentAbilities,
         *,
         grace_seconds: float,
+        in_use: InUse = "error",
     ) -> None:
         self._book = book
         self._store = store
@@ -97,6 +89,7 @@ class Desk:
         self._connection = connection
         self._served = served
         self._grace_seconds = grace_seconds
+        self._in_use = in_use
         self._client: Client | None = None
         self._dialect: Dialect | None = None
         self._live: dict[str, _Live] = {}
@@ -119,20 +112,23 @@ class Desk:
         return None if live is None else live.session
 
     def session(self, session_id: str) -> Session:
-        """The session.
+        """The session, to be changed.
 
         Raises:
             ResourceNotFound: It is not open here.
+            SessionInUse: It is, but as a view.
         """
         live = self._live.get(session_id)
         if live is None:
             raise unknown_session(session_id)
+        if live.is_view:
+            raise SessionInUse(session_id)
         return live.session
 
     def foreground(self, session_id: str) -> Foreground | None:
-        """The session's turns, if it is open here."""
+        """The session's turns, if it is open here and may have any."""
         live = self._live.get(session_id)
-        return None if live is None else live.foreground
+        return None if live is None or live.is_view else live.foreground
 
     async def settled(self, session_id: str) -> Foreground | None:
         """The same, when whoever opens or closes the session just now is done with that."""
@@ -140,18 +136,21 @@ class Desk:
         if door is not None:
             async with door:
                 """Nobody else is there now."""
+        live = self._live.get(session_id)
+        if live is not None and live.is_view:
+            raise SessionInUse(session_id)
         return self.foreground(session_id)
 
     # --- opening
 
     async def new(self, ask: NewSession) -> SessionOpened:
         """A session that nobody has seen before."""
-        roots, servers = self._check(ask)
+        roots, servers = check_opening(ask, self._served)
         now = time.time()
         record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))
-        if self._store is not None:
-            await self._store.create(record)
         try:
+            if self._store is not None:
+                await self._store.create(record, owned=True)
             return await self._open(self._make(record, roots, ask.meta), servers)
         except BaseException:
             await asyncio.shield(self._forget(record.id))
@@ -159,7 +158,7 @@ class Desk:
 
     async def fork(self, ask: ForkSession) -> SessionOpened:
         """A session that begins as a copy of another."""
-        roots, servers = self._check(ask)
+        roots, servers = check_opening(ask, self._served)
         store = self._kept()
         origin = self._live.get(ask.session_id)
         if origin is not None:
@@ -169,10 +168,11 @@ class Desk:
             raise unknown_session(ask.session_id)
         now = time.time()
         record = SessionRecord(new_id("session"), roots[0], now, now, parent.title, tuple(roots[1:]))
-        await store.fork(ask.session_id, record)
         try:
+            await store.fork(ask.session_id, record, owned=True)
             live = self._make(record, roots, ask.meta)
-            live.session.outlet.voice = self._taught(await self._remember(live, store))
+            # The copy of a turn that goes on in the source is one that was broken off here.
+            live.session.outlet.voice = self._taught(await self._remember(live, store, heal=True))
             return await self._open(live, servers)
         except BaseException:
             await asyncio.shield(self._forget(record.id))
@@ -180,22 +180,51 @@ class Desk:
 
     async def reopen(self, ask: ReopenSession) -> SessionOpened:
         """A session from before: kept in the store, or still open here."""
-        roots, servers = self._check(ask)
+        roots, servers = check_opening(ask, self._served)
         async with self._door(ask.session_id):
             live = self._live.get(ask.session_id)
-            record = live.record if live is not None else None
-            if self._store is not None:
-                record = await self._store.get(ask.session_id)
-            if record is None:
-                raise unknown_session(ask.session_id)
-            if not _same(record.cwd, roots[0]):
+            record = await self._record(ask.session_id, live)
+            if not same_directory(record.cwd, roots[0]):
                 expected = "the directory that the session was made with"
                 raise InvalidParams("The session belongs to another directory", {"field": "cwd", "expected": expected})
-            if live is not None:
+            if live is not None and live.is_view:
+                # Its owner may be gone by now.
+                await self._shut(ask.session_id)
+            elif live is not None:
                 return await self._reopen_live(live, replay=ask.replay)
-            live = self._make(record, roots, ask.meta)
-            await self._tell_history(live, await self._remember(live, self._kept()), replay=ask.replay)
+            return await self._reopen_kept(ask, roots, servers)
+
+    async def _record(self, session_id: str, live: _Live | None = None) -> SessionRecord:
+        record = live.record if live is not None else None
+        if self._store is not None:
+            record = await self._store.get(session_id)
+        if record is None:
+            raise unknown_session(session_id)
+        return record
+
+    async def _reopen_kept(self, ask: ReopenSession, roots: list[str], servers: list[McpServer]) -> SessionOpened:
+        store = self._kept()
+        try:
+            first = await store.acquire(ask.session_id)
+        except StoreError as error:
+            if self._in_use != "read_only" or error.reason not in {"in_use", "read_only"}:
+                raise
+            return await self._view(ask, roots, store)
+        try:
+            # Read when it is ours: another process may have changed the title until then.
+            live = self._make(await self._record(ask.session_id), roots, ask.meta)
+            await self._tell_history(live, await self._remember(live, store, heal=first), replay=ask.replay)
             return await self._open(live, servers, known=True)
+        except BaseException:
+            await asyncio.shield(self._release(ask.session_id))
+            raise
+
+    async def _view(self, ask: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
+        """The history as it is now, of a session that another process works on: nothing is healed, kept or prepared."""
+        live = self._make(await self._record(ask.session_id), roots, ask.meta, is_view=True)
+        await self._tell_history(live, await self._remember(live, store, heal=False), replay=ask.replay)
+        self._live[ask.session_id] = live
+        return await self._answer(live, known=True)
 
     async def _reopen_live(self, live: _Live, *, replay: bool) -> SessionOpened:
         outlet = live.session.outlet
@@ -210,11 +239,14 @@ class Desk:
             outlet.release()
             raise
 
-    async def _remember(self, live: _Live, store: Store) -> Transcript:
-        """Bring back what the session was: its conversation, its settings, its author's state."""
+    async def _remember(self, live: _Live, store: Store, *, heal: bool) -> Transcript:
+        """Bring back what the session was: its conversation, its settings, its author's state.
+
+        Only who has just become the owner may heal: what others work on is no wreck.
+        """
         session = live.session
         transcript = Transcript(await store.read(session.id))
-        missing = [] if session.id in self._book.open_sessions else healing(transcript)
+        missing = healing(transcript) if heal else []
         if missing:
             await store.append(session.id, missing)
             for event in missing:
@@ -244,14 +276,17 @@ class Desk:
             voice.say(event)
         return voice
 
-    def _make(self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None) -> _Live:
+    def _make(
+        self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False
+    ) -> _Live:
         dialect, client = self._met()
         session = Session(record.id, roots, client, self._asker, self._book, self._store, meta)
         session.title = record.title
         foreground = Foreground(session, self._asker, self._book, dialect, grace_seconds=self._grace_seconds)
         voice = dialect.voice(client.abilities)
-        session.outlet = Outlet(record.id, dialect, voice, self._connection, self._store, foreground.store_failed)
-        live = _Live(session, foreground, record)
+        store = None if is_view else self._store
+        session.outlet = Outlet(record.id, dialect, voice, self._connection, store, foreground.store_failed)
+        live = _Live(session, foreground, record, is_view=is_view)
         # Nothing of the session may leave before the answer that names it.
         session.outlet.hold()
         return live
@@ -259,7 +294,6 @@ class Desk:
     async def _open(self, live: _Live, servers: list[McpServer], *, known: bool = False) -> SessionOpened:
         session = live.session
         self._live[session.id] = live
-        self._book.enter(session.id, id(self))
         try:
             session.connect_servers(servers)
             for handler in self._book.on_session:
@@ -267,7 +301,6 @@ class Desk:
             return await self._answer(live, known=known)
         except BaseException:
             self._live.pop(session.id, None)
-            self._book.leave(session.id, id(self))
             await asyncio.shield(session.close())
             raise
 
@@ -277,7 +310,8 @@ class Desk:
         For a new one it leaves right behind it. Then goes what was held back.
         """
         session, (dialect, _) = live.session, self._met()
-        opened = SessionOpened(session.id, session.offered, session.commands, self._book.models)
+        meta = {"accord": {"readOnly": True}} if live.is_view else None
+        opened = SessionOpened(session.id, session.offered, session.commands, self._book.models, meta)
         session.outlet.voice.say(ConfigChanged(list(session.settings.options)))  # to nobody: the answer says it
         if known:
             await session.outlet.replay(dialect.left_over(opened), session.outlet.voice)
@@ -296,6 +330,16 @@ class Desk:
             await self._store.delete(session_id)
         except StoreError as error:
             log.warning("a session that could not be opened stays in the store: %s", error)
+        await self._release(session_id)
+
+    async def _release(self, session_id: str) -> None:
+        if self._store is None:
+            return
+        try:
+            await self._store.release(session_id)
+        except StoreError as error:
+            # It stays this process's until that ends.
+            log.warning("a session could not be released: %s", error)
 
     def _door(self, session_id: str) -> asyncio.Lock:
         """Who opens or closes a session does so alone: two at once would be two sessions of one name."""
@@ -309,7 +353,7 @@ class Desk:
     async def page(self, ask: ListSessions) -> SessionsListed:
         """One page of the sessions; without a store, those that are open here."""
         if ask.cwd is not None:
-            _check_path(ask.cwd, "cwd")
+            check_path(ask.cwd, "cwd")
         if self._store is None:
             if ask.cursor is not None:
                 raise InvalidParams("There is one page only", {"field": "cursor", "expected": "no cursor"})
@@ -368,12 +412,14 @@ class Desk:
         await self._end(live)
 
     async def _end(self, live: _Live) -> None:
-        self._book.leave(live.session.id, id(self))
         try:
             await live.foreground.stop()
             await live.session.close()
         except Exception:
             log.exception("a session could not be ended cleanly")
+        finally:
+            if not live.is_view:
+                await asyncio.shield(self._release(live.session.id))
 
     # --- checks
 
@@ -386,37 +432,6 @@ class Desk:
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing")
         return self._store
-
-    def _check(self, ask: _Opening) -> tuple[list[str], list[McpServer]]:
-        """The roots and the servers of a session.
-
-        Raises:
-            InvalidParams: A root is relative, or a server is one that this agent cannot reach.
-        """
-        _check_path(ask.cwd, "cwd")
-        for place, root in enumerate(ask.roots):
-            _check_path(root, f"additionalDirectories.{place}")
-        servers: list[McpServer] = []
-        for place, server in enumerate(ask.servers):
-            if isinstance(server, Unknown) or server.type not in self._served.mcp:
-                # What we know by this name and did not hear as such, the edition has no words for.
-                known = self._served.mcp - {server.tag} if isinstance(server, Unknown) else self._served.mcp
-                expected = f"one of {', '.join(sorted(known))}"
-                raise InvalidParams(
-                    "This agent cannot reach such an MCP server",
-                    {"field": f"mcpServers.{place}.type", "expected": expected},
-                )
-            servers.append(server)
-        return [ask.cwd, *ask.roots], servers
-
-
-def _check_path(path: str, field: str) -> None:
-    if not Path(path).is_absolute() or "\0" in path:
-        raise InvalidParams("The path must be absolute", {"field": field, "expected": "an absolute path"})
-
-
-def _same(one: str, other: str) -> bool:
-    return os.path.normpath(one) == os.path.normpath(other)
 
 
 def _summary(record: SessionRecord) -> SessionSummary:

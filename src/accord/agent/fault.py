@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from accord.connection.fault import error_answer
-from accord.errors import AuthRequired, InternalError, InvalidParams, RequestError, ResourceNotFound, StoreError
+from accord.errors import (
+    AuthRequired,
+    InternalError,
+    InvalidParams,
+    RequestError,
+    ResourceNotFound,
+    SessionInUse,
+    StoreError,
+)
 from accord.session.ability import AuthMethod
 from accord.session.event import WorkError
 from accord.workspace.errors import WorkspaceError
@@ -25,6 +33,7 @@ _REMEDIES = {
     "damaged": "The sessions' database is damaged: move the file away, the agent will make a new one",
     "newer": "The sessions' database was made by a newer version of this agent: update it",
     "foreign": "The file for the sessions' database belongs to another program: give the agent another path",
+    "no_locks": "The sessions' database is on a file system that cannot lock files: give the agent a local disk",
     "closed": "The agent is shutting down",
     "unwritable": "Something in this session cannot be written down as JSON",
     "unreadable": "Something in this session was kept by a newer version of this agent: update it",
@@ -40,6 +49,8 @@ def store_fault(error: StoreError, session_id: str | None = None) -> RequestErro
     """What to answer when the store failed."""
     if error.reason == "unknown_session":
         return unknown_session(session_id or error.session_id or "")
+    if error.reason in {"in_use", "not_owned"}:
+        return SessionInUse(session_id or error.session_id)
     if error.reason == "bad_cursor":
         return InvalidParams("This cursor is not one of this agent's", {"field": "cursor", "expected": "a nextCursor"})
     message = _REMEDIES.get(error.reason, "The session could not be kept")

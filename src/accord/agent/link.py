@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from accord.agent.book import Book, called
 from accord.agent.client import Client
-from accord.agent.desk import Desk
+from accord.agent.desk import Desk, InUse
 from accord.agent.fault import answerable, unknown_session
 from accord.agent.foreground import Foreground, OpenPrompt
 from accord.agent.login import Gate
@@ -83,6 +83,7 @@ class Link:
         strict: bool,
         drafts: bool,
         cancel_grace_seconds: float,
+        in_use: InUse = "error",
     ) -> None:
         self._book = book
         self._gate = gate
@@ -103,7 +104,9 @@ class Link:
             handlers.on_extension_notification(name, functools.partial(self._extension, book.notifications[name]))
         self._dialect: Dialect | None = None
         self._client: Client | None = None
-        self._desk = Desk(book, store, self, self.connection, self._served, grace_seconds=cancel_grace_seconds)
+        self._desk = Desk(
+            book, store, self, self.connection, self._served, grace_seconds=cancel_grace_seconds, in_use=in_use
+        )
 
     async def serve(self) -> None:
         """Serve the client until it is gone; nothing of its sessions is left then."""

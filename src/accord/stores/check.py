@@ -367,9 +367,36 @@ async def _closing(store: Store) -> None:
         "list_sessions": store.list_sessions,
         "fork": lambda: store.fork("a", _record("b")),
         "delete": lambda: store.delete("a"),
+        "acquire": lambda: store.acquire("a"),
+        "release": lambda: store.release("a"),
     }
     for what, call in calls.items():
         await _expect_refusal(call, "closed", what)
+
+
+async def _owners(store: Store) -> None:
+    """A session is owned until it was released as often as acquired, and a new one may be owned from the start."""
+    await store.create(_record("a"))
+    _expect(await store.acquire("a"), "the first to acquire a session was not told so")
+    _expect(not await store.acquire("a"), "the second to acquire a session was taken for the first")
+    await store.release("a")
+    _expect(not await store.acquire("a"), "a session is free although it was acquired once more than released")
+    _expect(await store.append("a", _words("a", 1)) == 1, "the owner cannot append")
+    await store.release("a")
+    await store.release("a")
+    await store.release("a")
+    _expect(await store.acquire("a"), "a session that was released as often as acquired is not free")
+    await store.create(_record("b"), owned=True)
+    _expect(not await store.acquire("b"), "a session that was made as an owned one has no owner")
+    await store.fork("a", _record("c"), owned=True)
+    _expect(not await store.acquire("c"), "a copy that was made as an owned one has no owner")
+    await store.fork("a", _record("d"))
+    _expect(await store.acquire("d"), "a copy has the owner of its source")
+    await store.delete("d")
+    await store.release("d")
+    await _expect_refusal(lambda: store.acquire("d"), "unknown_session", "acquire of a session that is gone")
+    await store.create(_record("d"))
+    _expect(await store.acquire("d"), "a new session has the owner of one that was deleted")
 
 
 async def _fill(store: Store) -> None:
@@ -377,7 +404,8 @@ async def _fill(store: Store) -> None:
     await store.create(_record("a", 3.5, title="Title"))
     await store.append("a", _STRANGE)
     await store.patch("a", state=b"state")
-    await store.create(_record("b", 9.0))
+    await store.create(_record("b", 9.0), owned=True)
+    await store.acquire("a")
     # Nobody commits these: closing does.
     store.queue("a", _words("a", 50))
 
@@ -388,6 +416,8 @@ async def _find_again(store: Store) -> None:
     _expect(await store.read("a") == expected, "the log differs")
     _expect(await store.append("a", _words("a", 1)) == len(expected) + 1, "it is not continued where it ended")
     _expect(await store.state("a") == b"state", "the state differs")
+    for name in ("a", "b"):
+        _expect(await store.acquire(name), "a store that was closed still owns a session")
     names = [record.id for record in (await store.list_sessions()).records]
     _expect(names == ["b", "a"], f"the sessions are {names}")
 
@@ -407,5 +437,6 @@ _CHECKS: tuple[Check, ...] = (
     _calls_in_order,
     _cancellation,
     _unwritable,
+    _owners,
     _closing,
 )

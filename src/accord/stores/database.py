@@ -1,4 +1,4 @@
-"""Knows the tables in which SQLite keeps sessions, and every statement that is said to them.
+"""Knows every statement that is said to the tables of `stores.schema`.
 
 It blocks, and belongs to one thread; who waits for whom is the business of `stores.sqlite`. What is appended in one
 go to one session is one row, a line per event: a row per event would take about twice as long (decision 0005).
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from accord.errors import StoreError
 from accord.protocol.model import UNSET, Maybe, Omittable
@@ -21,45 +22,27 @@ from accord.session.event import Event
 from accord.stores.cursor import decode_cursor, encode_cursor
 from accord.stores.folder import make_private
 from accord.stores.interface import Page, SessionRecord
-from accord.stores.refusal import damaged, of_sqlite, of_system, session_exists, sqlite_reason, unknown_session
+from accord.stores.owner import Owner, is_live, owners_folder
+from accord.stores.refusal import (
+    damaged,
+    in_use,
+    not_owned,
+    of_sqlite,
+    of_system,
+    session_exists,
+    sqlite_reason,
+    unknown_session,
+)
+from accord.stores.schema import OWNERS_SINCE, recognise, schema_version, set_up
 from accord.stores.text import decode_event
 
 __all__ = ["Batch", "Database"]
-
-# "ACRD": the file says whose it is, so that another program's database is never taken for a damaged one of ours.
-APPLICATION_ID = 0x41435244
-SCHEMA_VERSION = 1
 
 # A group of events that is larger becomes several rows: whoever reads a few events should not load them all.
 _MAX_ROW_BYTES = 256 * 1024
 
 # How long to wait between two tries to open a file that another process is just setting up.
 _RETRY_SECONDS = 0.01
-
-_SCHEMA = (
-    """CREATE TABLE sessions (
-        number INTEGER PRIMARY KEY,
-        id NOT NULL UNIQUE,
-        cwd NOT NULL,
-        roots TEXT NOT NULL,
-        title,
-        created_at REAL NOT NULL,
-        updated_at REAL NOT NULL,
-        events INTEGER NOT NULL
-    )""",
-    "CREATE INDEX sessions_by_time ON sessions (updated_at, id)",
-    "CREATE INDEX sessions_by_cwd ON sessions (cwd, updated_at, id)",
-    # `texts` are the events `last - count + 1` to `last`, one per line.
-    """CREATE TABLE events (
-        session INTEGER NOT NULL,
-        last INTEGER NOT NULL,
-        count INTEGER NOT NULL,
-        texts BLOB NOT NULL,
-        UNIQUE (session, last)
-    )""",
-    # Apart from the record, which is rewritten with every append.
-    "CREATE TABLE states (session INTEGER PRIMARY KEY, state BLOB NOT NULL)",
-)
 
 _COLUMNS = "id, cwd, roots, title, created_at, updated_at, events"
 
@@ -72,12 +55,23 @@ class Batch(Protocol):
     position: int
 
 
+class _Row(NamedTuple):
+    """What every statement about a session needs to know."""
+
+    number: int
+    events: int
+    owner: str | None
+
+
 class Database:
     """One connection to the file; made by `open`, for the thread that made it."""
 
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
+        # A file that cannot be written cannot be migrated either, and its sessions have no owners.
+        self._owner_column = "owner" if schema_version(connection) >= OWNERS_SINCE else "NULL"
         self._path = path
+        self._owners = owners_folder(Path(path))
 
     @classmethod
     def open(cls, path: Path, busy_seconds: float) -> Database:
@@ -90,10 +84,28 @@ class Database:
             make_private(path)
         except OSError as error:
             raise of_system(error, str(path)) from error
+        return cls._open_patiently(path, busy_seconds, cls._open_once)
+
+    @classmethod
+    def open_to_read(cls, path: Path, busy_seconds: float) -> Database:
+        """The same for one who only reads: a file that cannot be written is opened too.
+
+        Raises:
+            StoreError: It cannot even be read.
+        """
+        try:
+            return cls.open(path, busy_seconds)
+        except StoreError as error:
+            if error.reason not in {"read_only", "failed"} or not os.access(path, os.R_OK):
+                raise
+            return cls._open_patiently(path, busy_seconds, cls._open_unwritable)
+
+    @classmethod
+    def _open_patiently(cls, path: Path, busy_seconds: float, open_once: Callable[[Path, float], Database]) -> Database:
         deadline = time.monotonic() + busy_seconds
         while True:
             try:
-                return cls._open_once(path, busy_seconds)
+                return open_once(path, busy_seconds)
             except sqlite3.Error as error:
                 # SQLite does not wait by itself while another process switches a new file to its write-ahead log.
                 if sqlite_reason(error) != "busy" or time.monotonic() >= deadline:
@@ -107,27 +119,66 @@ class Database:
         try:
             # In one look: what another process writes meanwhile must not be seen by half.
             connection.execute("BEGIN")
-            _recognise(connection, str(path))
+            recognise(connection, str(path))
             connection.execute("COMMIT")
             # Promised against the death of the process: what was written to the log is in the system's hands.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             # What a user deletes should be gone from the file, not only from the tables.
             connection.execute("PRAGMA secure_delete = ON")
-            _set_up(connection, str(path))
+            set_up(connection, str(path))
         except BaseException:
             connection.close()
             raise
         return cls(connection, str(path))
 
+    @classmethod
+    def _open_unwritable(cls, path: Path, busy_seconds: float) -> Database:
+        # A write-ahead log is read through shared memory, which cannot be made here. Without a log there is none to
+        # read: whoever writes has one.
+        written = Path(f"{path}-wal").exists()
+        address = f"{path.as_uri()}?mode=ro{'' if written else '&immutable=1'}"
+        connection = sqlite3.connect(address, uri=True, timeout=busy_seconds, isolation_level=None)
+        try:
+            recognise(connection, str(path))
+            return cls(connection, str(path))
+        except BaseException:
+            connection.close()
+            raise
+
     def close(self) -> None:
         """Close the connection; the last one leaves a single file."""
         self._connection.close()
 
-    def create(self, record: SessionRecord) -> None:
-        """Keep a new session."""
-        with self._transaction():
-            self._insert(record, events=0)
+    def create(self, record: SessionRecord, owner: Owner | None = None) -> None:
+        """Keep a new session, which belongs to `owner` from its first moment on."""
+        with _claim(record.id, owner), self._transaction():
+            self._insert(record, events=0, owner=owner)
+
+    def acquire(self, session_id: str, owner: Owner) -> bool:
+        """Make `owner` the one that may write; whether the session was open nowhere in this process."""
+        with owner.lock:
+            with self._transaction():
+                row = self._find(session_id)
+                if row.owner != owner.name:
+                    if row.owner is not None and is_live(self._owners, row.owner):
+                        raise in_use(session_id)
+                    self._set_owner(row.number, owner.name)
+            owner.claims[session_id] += 1
+            return owner.claims[session_id] == 1
+
+    def release(self, session_id: str, owner: Owner) -> None:
+        """Take back one `acquire`; after the last one the session is free. Nothing where there was none."""
+        with owner.lock:
+            if owner.claims[session_id] > 1:
+                owner.claims[session_id] -= 1
+            elif owner.claims.pop(session_id, 0):
+                with self._transaction():
+                    values = (_said(session_id), owner.name)
+                    self._connection.execute("UPDATE sessions SET owner = NULL WHERE id = ? AND owner = ?", values)
+
+    def _set_owner(self, number: int, name: str | None) -> None:
+        self._connection.execute("UPDATE sessions SET owner = ? WHERE number = ?", (name, number))
 
     def get(self, session_id: str) -> SessionRecord | None:
         """The session's record."""
@@ -136,10 +187,19 @@ class Database:
             row = self._connection.execute(sql, (_said(session_id),)).fetchone()
         return None if row is None else _record(row)
 
-    def patch(self, session_id: str, title: Maybe[str], updated_at: Omittable[float], state: Maybe[bytes]) -> None:
+    def patch(
+        self,
+        session_id: str,
+        title: Maybe[str],
+        updated_at: Omittable[float],
+        state: Maybe[bytes],
+        owner: Owner | None = None,
+    ) -> None:
         """Change what is not UNSET."""
         with self._transaction():
-            number, _ = self._find(session_id)
+            row = self._find(session_id)
+            self._fence(session_id, row, owner)
+            number = row.number
             execute = self._connection.execute
             if title is not UNSET:
                 execute("UPDATE sessions SET title = ? WHERE number = ?", (title and _said(title), number))
@@ -153,47 +213,58 @@ class Database:
     def state(self, session_id: str) -> bytes | None:
         """The author's own state."""
         with self._transaction("DEFERRED"):
-            number, _ = self._find(session_id)
+            number = self._find(session_id).number
             row = self._connection.execute("SELECT state FROM states WHERE session = ?", (number,)).fetchone()
         return None if row is None else bytes(row[0])
 
-    def append(self, batches: Sequence[Batch]) -> set[str]:
+    def append(self, batches: Sequence[Batch], owner: Owner | None = None) -> dict[str, StoreError]:
         """Keep all batches in one transaction, or none.
 
-        Returns the sessions that are not there: they alone keep nothing.
+        Returns why sessions keep nothing: they are not there, or another process owns them. The others keep theirs.
         """
         by_session: dict[str, list[Batch]] = {}
         for batch in batches:
             by_session.setdefault(batch.session_id, []).append(batch)
-        unknown = set()
+        errors: dict[str, StoreError] = {}
         with self._transaction():
             for session_id, group in by_session.items():
-                if not self._append_group(session_id, group):
-                    unknown.add(session_id)
-        return unknown
+                try:
+                    row = self._find(session_id)
+                    self._fence(session_id, row, owner)
+                except StoreError as error:
+                    errors[session_id] = error
+                else:
+                    self._append_group(row, group)
+        return errors
 
-    def _append_group(self, session_id: str, group: list[Batch]) -> bool:
-        sql = "SELECT number, events FROM sessions WHERE id = ?"
-        row = self._connection.execute(sql, (_said(session_id),)).fetchone()
-        if row is None:
-            return False
-        number, position = row
+    def _fence(self, session_id: str, row: _Row, owner: Owner | None) -> None:
+        """Refuse to write to a session that belongs to another process, or that this one has lost."""
+        if owner is not None and row.owner == owner.name:
+            return
+        if row.owner is not None:
+            if is_live(self._owners, row.owner):
+                raise in_use(session_id)
+            self._set_owner(row.number, None)
+        if owner is not None and owner.claims[session_id]:
+            raise not_owned(session_id)
+
+    def _append_group(self, row: _Row, group: list[Batch]) -> None:
+        position = row.events
         texts: list[bytes] = []
         for batch in group:
             texts += batch.texts
             batch.position = position + len(texts)
         for row_texts in _rows(texts):
             position += len(row_texts)
-            values = (number, position, len(row_texts), b"\n".join(row_texts))
+            values = (row.number, position, len(row_texts), b"\n".join(row_texts))
             self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", values)
-        self._connection.execute("UPDATE sessions SET events = ? WHERE number = ?", (position, number))
-        return True
+        self._connection.execute("UPDATE sessions SET events = ? WHERE number = ?", (position, row.number))
 
     def read(self, session_id: str, after: int, limit: int | None) -> list[Event]:
         """The events behind a position, in order."""
         after = max(after, 0)
         with self._transaction("DEFERRED"):
-            number, length = self._find(session_id)
+            number, length, _ = self._find(session_id)
             through = length if limit is None else min(length, after + max(limit, 0))
             sql = "SELECT last, count, texts FROM events WHERE session = ? AND last > ? ORDER BY last"
             with contextlib.closing(self._connection.execute(sql, (number, after))) as found:
@@ -237,36 +308,44 @@ class Database:
         more = len(rows) > limit
         return Page(records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None)
 
-    def fork(self, session_id: str, record: SessionRecord) -> None:
-        """Copy a session's log and state under a new record."""
-        with self._transaction():
-            number, events = self._find(session_id)
-            copy = self._insert(record, events)
+    def fork(self, session_id: str, record: SessionRecord, owner: Owner | None = None) -> None:
+        """Copy a session's log and state under a new record, which belongs to `owner`; the source may be another's."""
+        with _claim(record.id, owner), self._transaction():
+            number, events, _ = self._find(session_id)
+            copy = self._insert(record, events, owner)
             execute = self._connection.execute
             execute("INSERT INTO events SELECT ?, last, count, texts FROM events WHERE session = ?", (copy, number))
             execute("INSERT INTO states SELECT ?, state FROM states WHERE session = ?", (copy, number))
 
-    def delete(self, session_id: str) -> None:
+    def delete(self, session_id: str, owner: Owner | None = None) -> None:
         """Forget a session, if it is there."""
         with self._transaction():
-            row = self._connection.execute("SELECT number FROM sessions WHERE id = ?", (_said(session_id),)).fetchone()
-            if row is not None:
-                for sql in (
-                    "DELETE FROM events WHERE session = ?",
-                    "DELETE FROM states WHERE session = ?",
-                    "DELETE FROM sessions WHERE number = ?",
-                ):
-                    self._connection.execute(sql, row)
+            row = self._look_up(session_id)
+            if row is None:
+                return
+            ours = owner is not None and row.owner == owner.name
+            if row.owner is not None and not ours and is_live(self._owners, row.owner):
+                raise in_use(session_id)
+            for sql in (
+                "DELETE FROM events WHERE session = ?",
+                "DELETE FROM states WHERE session = ?",
+                "DELETE FROM sessions WHERE number = ?",
+            ):
+                self._connection.execute(sql, (row.number,))
 
-    def _find(self, session_id: str) -> tuple[int, int]:
-        sql = "SELECT number, events FROM sessions WHERE id = ?"
-        row = self._connection.execute(sql, (_said(session_id),)).fetchone()
+    def _find(self, session_id: str) -> _Row:
+        row = self._look_up(session_id)
         if row is None:
             raise unknown_session(session_id)
-        return row[0], row[1]
+        return row
 
-    def _insert(self, record: SessionRecord, events: int) -> int:
-        sql = f"INSERT INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+    def _look_up(self, session_id: str) -> _Row | None:
+        sql = f"SELECT number, events, {self._owner_column} FROM sessions WHERE id = ?"  # noqa: S608
+        row = self._connection.execute(sql, (_said(session_id),)).fetchone()
+        return None if row is None else _Row(*row)
+
+    def _insert(self, record: SessionRecord, events: int, owner: Owner | None) -> int:
+        sql = f"INSERT INTO sessions ({_COLUMNS}, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
         values = (
             _said(record.id),
             _said(record.cwd),
@@ -275,6 +354,7 @@ class Database:
             float(record.created_at),
             float(record.updated_at),
             events,
+            None if owner is None else owner.name,
         )
         try:
             number = self._connection.execute(sql, values).lastrowid
@@ -304,38 +384,15 @@ class Database:
                 self._connection.execute("ROLLBACK")
 
 
-def _recognise(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse what is not ours, before anything is changed in it."""
-    version = _pragma(connection, "user_version")
-    application = _pragma(connection, "application_id")
-    empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if application != APPLICATION_ID and not (empty and version == application == 0):
-        sentence = f"{path}: this database belongs to another program; give the agent a file of its own"
-        raise StoreError(sentence, reason="foreign", path=path)
-    if version > SCHEMA_VERSION:
-        sentence = (
-            f"{path}: a later version of Accord has written this database (schema {version}, known up to "
-            f"{SCHEMA_VERSION}); update Accord, or give the agent another file"
-        )
-        raise StoreError(sentence, reason="newer", path=path)
-
-
-def _set_up(connection: sqlite3.Connection, path: str) -> None:
-    if _pragma(connection, "user_version") == SCHEMA_VERSION:
+@contextlib.contextmanager
+def _claim(session_id: str, owner: Owner | None) -> Iterator[None]:
+    """Count a session that is made for an owner, if it is made."""
+    if owner is None:
+        yield
         return
-    connection.execute("BEGIN IMMEDIATE")
-    # Another process may have been quicker, also one of a later version.
-    _recognise(connection, path)
-    if _pragma(connection, "user_version") == 0:
-        for sql in _SCHEMA:
-            connection.execute(sql)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    connection.execute("COMMIT")
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+    with owner.lock:
+        yield
+        owner.claims[session_id] += 1
 
 
 def _rows(texts: list[bytes]) -> Iterator[list[bytes]]:

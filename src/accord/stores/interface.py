@@ -38,15 +38,38 @@ class Page(msgspec.Struct, frozen=True):
 class Store(Protocol):
     """Keeps sessions: a record each, an append-only log of events, and a blob of the author's own.
 
-    A log is numbered from 1 without gaps; the number of an event is its *position*. Whoever writes, in this process
-    or in another, appends behind what is there. All calls of one store take effect in the order in which they were
+    A log is numbered from 1 without gaps; the number of an event is its *position*. Every write appends behind what is
+    there.
+
+    A session has at most one *owner*: the process that acquired it, until it releases it, closes the store or dies. The
+    owner alone may write: `append`, `commit`, `patch` and `delete` of every other process fail with `in_use`. A session
+    without an owner may be written by every process. Reading, listing and copying need no owner. A process that
+    acquired a session and lost it, because it was deleted and made again, cannot write to it (`not_owned`).
+
+    All calls of one store take effect in the order in which they were
     made. Every call raises `StoreError`, whose `reason` says why: `unknown_session` where the session must exist,
     `closed` after `close`, and whatever goes wrong underneath. `accord.stores.check_store` proves that an
     implementation keeps what is promised here.
     """
 
-    async def create(self, record: SessionRecord) -> None:
-        """Keep a new session with an empty log; `session_exists` where the id is taken."""
+    async def create(self, record: SessionRecord, *, owned: bool = False) -> None:
+        """Keep a new session with an empty log; `session_exists` where the id is taken.
+
+        With `owned` it is acquired in the same step: no other process can come between.
+        """
+        ...
+
+    async def acquire(self, session_id: str) -> bool:
+        """Make this process the owner of the session; `in_use` where another process that is alive owns it.
+
+        A process may acquire a session several times, from any of its stores, and must release it as often. True says
+        that nothing in this process had it open before: then work that the log shows as unfinished was broken off. The
+        sessions of a process that died are free at once. A call that is cancelled acquires nothing.
+        """
+        ...
+
+    async def release(self, session_id: str) -> None:
+        """Take back one `acquire` of this store, when all that was queued is kept; nothing where there was none."""
         ...
 
     async def get(self, session_id: str) -> SessionRecord | None:
@@ -114,10 +137,10 @@ class Store(Protocol):
         """
         ...
 
-    async def fork(self, session_id: str, record: SessionRecord) -> None:
+    async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
         """Keep a new session with a copy of the log and the state as they are now, also of what is queued.
 
-        From then on the two know nothing of each other.
+        From then on the two know nothing of each other. `owned` is about the copy; the source may have any owner.
         """
         ...
 
@@ -126,7 +149,7 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Commit what is queued and let go of everything; may be called again.
+        """Commit what is queued, release what this store acquired and let go of everything; may be called again.
 
         Raises what `flush` raises, and is closed all the same.
         """

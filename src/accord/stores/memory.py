@@ -27,6 +27,7 @@ class _Session:
         # As texts: an event that the caller changes later must not change here.
         self.texts: list[bytes] = []
         self.state: bytes | None = None
+        self.claims = 0
 
 
 class MemoryStore:
@@ -37,9 +38,21 @@ class MemoryStore:
         self._ledger = Ledger()
         self._closed = False
 
-    async def create(self, record: SessionRecord) -> None:
+    async def create(self, record: SessionRecord, *, owned: bool = False) -> None:
         """Keep a new session with an empty log."""
-        self._admit(record)
+        self._admit(record).claims = int(owned)
+
+    async def acquire(self, session_id: str) -> bool:
+        """Count who has the session open: there is one process only, and it owns all of them."""
+        session = self._find(session_id)
+        session.claims += 1
+        return session.claims == 1
+
+    async def release(self, session_id: str) -> None:
+        """Take back one `acquire`."""
+        session = self._open_sessions().get(session_id)
+        if session is not None and session.claims:
+            session.claims -= 1
 
     async def get(self, session_id: str) -> SessionRecord | None:
         """The session's record, or None where there is no such session."""
@@ -127,12 +140,13 @@ class MemoryStore:
         more = len(places) > len(found)
         return Page(found, encode_cursor(found[-1].updated_at, found[-1].id) if more else None)
 
-    async def fork(self, session_id: str, record: SessionRecord) -> None:
+    async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
         """Keep a new session with a copy of the log and the state as they are now."""
         source = self._find(session_id)
         copy = self._admit(record)
         copy.texts = source.texts.copy()
         copy.state = source.state
+        copy.claims = int(owned)
 
     async def delete(self, session_id: str) -> None:
         """Forget the session, its log and its state."""

@@ -7,7 +7,7 @@ import sqlite3
 
 from accord.errors import StoreError
 
-__all__ = ["closed", "of_sqlite", "of_system", "session_exists", "unknown_session"]
+__all__ = ["closed", "in_use", "no_locks", "not_owned", "of_sqlite", "of_system", "session_exists", "unknown_session"]
 
 
 def unknown_session(session_id: str) -> StoreError:
@@ -18,6 +18,24 @@ def unknown_session(session_id: str) -> StoreError:
 def session_exists(session_id: str) -> StoreError:
     """The session must not be there and is."""
     return StoreError("there is a session of this id already", reason="session_exists", session_id=session_id)
+
+
+def in_use(session_id: str) -> StoreError:
+    """A process that is alive has the session open."""
+    sentence = "another process has this session open: close it there first"
+    return StoreError(sentence, reason="in_use", session_id=session_id)
+
+
+def not_owned(session_id: str) -> StoreError:
+    """This process acquired the session, and meanwhile it was deleted and made again, or taken over."""
+    sentence = "this process does not own the session any more: open it again"
+    return StoreError(sentence, reason="not_owned", session_id=session_id)
+
+
+def no_locks(path: str) -> StoreError:
+    """The file system has no `flock`."""
+    sentence = f"{path}: this file system cannot lock files: keep the session database on a local disk"
+    return StoreError(sentence, reason="no_locks", path=path)
 
 
 def closed() -> StoreError:

@@ -7,8 +7,11 @@ the writing thread, and all who come before that has started on it share one tra
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +23,8 @@ from accord.session.event import Event
 from accord.stores.database import Database
 from accord.stores.interface import Page, SessionRecord
 from accord.stores.ledger import Ledger
-from accord.stores.refusal import closed, unknown_session
+from accord.stores.owner import Owner, open_owner
+from accord.stores.refusal import closed
 from accord.stores.text import encode_event
 
 __all__ = ["SqliteStore"]
@@ -83,12 +87,29 @@ class SqliteStore:
         # Each database belongs to the thread beside it.
         self._writer = ThreadPoolExecutor(1, "accord-store-writer")
         self._writing: Database | None = None
+        self._owner: Owner | None = None
+        self._claimed: Counter[str] = Counter()
         self._reader = ThreadPoolExecutor(1, "accord-store-reader")
         self._reading: Database | None = None
 
-    async def create(self, record: SessionRecord) -> None:
-        """Keep a new session with an empty log."""
-        await self._write(lambda database: database.create(record))
+    async def create(self, record: SessionRecord, *, owned: bool = False) -> None:
+        """Keep a new session with an empty log; with `owned` it is acquired too."""
+        await self._write(lambda database: self._make(record, functools.partial(database.create, record), owned=owned))
+
+    async def acquire(self, session_id: str) -> bool:
+        """Make this process the owner of the session; whether it was open nowhere in this process."""
+        future = self._submit(lambda database: self._take(database, session_id))
+        try:
+            return await asyncio.shield(_result(future))
+        except asyncio.CancelledError:
+            # Nobody will release what nobody knows of.
+            with contextlib.suppress(StoreError):
+                self._submit(lambda database: self._give_back(database, session_id, future))
+            raise
+
+    async def release(self, session_id: str) -> None:
+        """Take back one `acquire`; what is queued is kept first."""
+        await asyncio.shield(_result(self._submit(lambda database: self._let_go(database, session_id))))
 
     async def get(self, session_id: str) -> SessionRecord | None:
         """The session's record, or None where there is no such session."""
@@ -107,7 +128,7 @@ class SqliteStore:
         state: Maybe[bytes] = UNSET,
     ) -> None:
         """Change what is given, all of it or nothing; `UNSET` keeps, None clears."""
-        await self._write(lambda database: database.patch(session_id, title, updated_at, state))
+        await self._write(lambda database: database.patch(session_id, title, updated_at, state, self._owner))
 
     async def state(self, session_id: str) -> bytes | None:
         """The author's own state, as it was last patched."""
@@ -143,13 +164,15 @@ class SqliteStore:
         """One page of the sessions, the last updated first, of exactly that `cwd` where one is given."""
         return await self._read(lambda database: database.list_sessions(cwd, cursor, limit))
 
-    async def fork(self, session_id: str, record: SessionRecord) -> None:
+    async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
         """Keep a new session with a copy of the log and the state as they are now, also of what is queued."""
-        await self._write(lambda database: database.fork(session_id, record))
+        await self._write(
+            lambda database: self._make(record, functools.partial(database.fork, session_id, record), owned=owned)
+        )
 
     async def delete(self, session_id: str) -> None:
         """Forget the session, its log and its state."""
-        await self._write(lambda database: database.delete(session_id))
+        await self._write(lambda database: database.delete(session_id, self._owner))
 
     async def close(self) -> None:
         """Commit what is queued and close the file; may be called again."""
@@ -209,11 +232,13 @@ class SqliteStore:
             self._rounds.append(_Round())
 
     async def _write(self, job: Callable[[Database], T]) -> T:
+        return await _result(self._submit(job))
+
+    def _submit(self, job: Callable[[Database], T]) -> Future[T]:
         with self._lock:
             self._refuse_when_closed()
             self._seal_round()
-            future = self._writer.submit(self._run_writing, job)
-        return await _result(future)
+            return self._writer.submit(self._run_writing, job)
 
     async def _read(self, job: Callable[[Database], T]) -> T:
         await self._settle()
@@ -240,11 +265,10 @@ class SqliteStore:
         if not batch:
             return
         try:
-            unknown = self._open_writing().append(batch)
+            errors = self._open_writing().append(batch, self._owner)
         except StoreError as error:
-            self._finish(batch, {queued.session_id: error for queued in batch})
-        else:
-            self._finish(batch, {session_id: unknown_session(session_id) for session_id in unknown})
+            errors = {queued.session_id: error for queued in batch}
+        self._finish(batch, errors)
 
     def _finish(self, batch: list[_Queued], errors: dict[str, StoreError]) -> None:
         """Settle a batch; the sessions in `errors` have lost it, and lose what is already queued behind it."""
@@ -269,14 +293,47 @@ class SqliteStore:
         return self._writing
 
     def _end_writing(self) -> None:
-        if self._writing is not None:
-            self._writing.close()
+        if self._writing is None:
+            return
+        # Whatever cannot be released is free all the same when the owner file is gone.
+        with contextlib.suppress(StoreError):
+            for session_id in list(self._claimed.elements()):
+                self._let_go(self._writing, session_id)
+        if self._owner is not None:
+            self._owner.close()
+        self._writing.close()
+
+    # --- on the writing thread: sessions that are owned
+
+    def _own(self) -> Owner:
+        if self._owner is None:
+            self._owner = open_owner(self.path)
+        return self._owner
+
+    def _make(self, record: SessionRecord, make: Callable[[Owner | None], None], *, owned: bool) -> None:
+        make(self._own() if owned else None)
+        self._claimed[record.id] += owned
+
+    def _take(self, database: Database, session_id: str) -> bool:
+        first = database.acquire(session_id, self._own())
+        self._claimed[session_id] += 1
+        return first
+
+    def _give_back(self, database: Database, session_id: str, taking: Future[bool]) -> None:
+        if not taking.cancelled() and taking.exception() is None:
+            self._let_go(database, session_id)
+
+    def _let_go(self, database: Database, session_id: str) -> None:
+        # What another store of this process has acquired is not ours to release.
+        if self._owner is not None and self._claimed[session_id]:
+            self._claimed[session_id] -= 1
+            database.release(session_id, self._owner)
 
     # --- on the reading thread
 
     def _run_reading(self, job: Callable[[Database], T]) -> T:
         if self._reading is None:
-            self._reading = Database.open(self.path, self._busy_seconds)
+            self._reading = Database.open_to_read(self.path, self._busy_seconds)
         return job(self._reading)
 
     def _end_reading(self) -> None:

@@ -1,0 +1,59 @@
+"""What a client may say about a session that it opens: its directories and its MCP servers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+from accord.errors import InvalidParams
+from accord.protocol.model import Unknown
+from accord.session.ability import AgentAbilities
+from accord.session.ask import McpServer
+
+__all__ = ["check_opening", "check_path", "same_directory"]
+
+
+class Opening(Protocol):
+    """What every way of opening a session says about its place."""
+
+    @property
+    def cwd(self) -> str: ...
+    @property
+    def roots(self) -> list[str]: ...
+    @property
+    def servers(self) -> list[McpServer | Unknown]: ...
+
+
+def check_opening(ask: Opening, served: AgentAbilities) -> tuple[list[str], list[McpServer]]:
+    """The roots and the servers of a session.
+
+    Raises:
+        InvalidParams: A root is relative, or a server is one that this agent cannot reach.
+    """
+    check_path(ask.cwd, "cwd")
+    for place, root in enumerate(ask.roots):
+        check_path(root, f"additionalDirectories.{place}")
+    servers: list[McpServer] = []
+    for place, server in enumerate(ask.servers):
+        if isinstance(server, Unknown) or server.type not in served.mcp:
+            # What we know by this name and did not hear as such, the edition has no words for.
+            known = served.mcp - {server.tag} if isinstance(server, Unknown) else served.mcp
+            expected = f"one of {', '.join(sorted(known))}"
+            raise InvalidParams(
+                "This agent cannot reach such an MCP server",
+                {"field": f"mcpServers.{place}.type", "expected": expected},
+            )
+        servers.append(server)
+    return [ask.cwd, *ask.roots], servers
+
+
+def check_path(path: str, field: str) -> None:
+    """Refuse a path that is not absolute, by the name of its field."""
+    if not Path(path).is_absolute() or "\0" in path:
+        raise InvalidParams("The path must be absolute", {"field": field, "expected": "an absolute path"})
+
+
+def same_directory(one: str, other: str) -> bool:
+    """Whether two paths are the same but for dots and slashes."""
+    return os.path.normpath(one) == os.path.normpath(other)

@@ -1,0 +1,92 @@
+"""The tables in which SQLite keeps sessions: how they are made, recognised and migrated.
+
+`user_version` of the file is the number of its schema. A change of the tables is a new number and a row in
+`_MIGRATIONS`; databases of every older schema are fixtures of the tests.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from accord.errors import StoreError
+
+__all__ = ["APPLICATION_ID", "OWNERS_SINCE", "SCHEMA_VERSION", "recognise", "schema_version", "set_up"]
+
+# "ACRD": the file says whose it is, so that another program's database is never taken for a damaged one of ours.
+APPLICATION_ID = 0x41435244
+SCHEMA_VERSION = 2
+OWNERS_SINCE = 2
+
+_SCHEMA = (
+    """CREATE TABLE sessions (
+        number INTEGER PRIMARY KEY,
+        id NOT NULL UNIQUE,
+        cwd NOT NULL,
+        roots TEXT NOT NULL,
+        title,
+        created_at REAL NOT NULL,
+        updated_at REAL NOT NULL,
+        events INTEGER NOT NULL,
+        owner TEXT
+    )""",
+    "CREATE INDEX sessions_by_time ON sessions (updated_at, id)",
+    "CREATE INDEX sessions_by_cwd ON sessions (cwd, updated_at, id)",
+    # `texts` are the events `last - count + 1` to `last`, one per line.
+    """CREATE TABLE events (
+        session INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        count INTEGER NOT NULL,
+        texts BLOB NOT NULL,
+        UNIQUE (session, last)
+    )""",
+    # Apart from the record, which is rewritten with every append.
+    "CREATE TABLE states (session INTEGER PRIMARY KEY, state BLOB NOT NULL)",
+)
+
+# What leads from each schema to the next. `owner` names the file of the process that has the session open.
+_MIGRATIONS: dict[int, tuple[str, ...]] = {1: ("ALTER TABLE sessions ADD COLUMN owner TEXT",)}
+
+
+def recognise(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse what is not ours, before anything is changed in it."""
+    version = _pragma(connection, "user_version")
+    application = _pragma(connection, "application_id")
+    empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION_ID and not (empty and version == application == 0):
+        sentence = f"{path}: this database belongs to another program; give the agent a file of its own"
+        raise StoreError(sentence, reason="foreign", path=path)
+    if version > SCHEMA_VERSION:
+        sentence = (
+            f"{path}: a later version of Accord has written this database (schema {version}, known up to "
+            f"{SCHEMA_VERSION}); update Accord, or give the agent another file"
+        )
+        raise StoreError(sentence, reason="newer", path=path)
+
+
+def set_up(connection: sqlite3.Connection, path: str) -> None:
+    """Make the tables of a new file, or bring those of an older schema up to this one, in one transaction."""
+    if _pragma(connection, "user_version") == SCHEMA_VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have been quicker, also one of a later version.
+    recognise(connection, path)
+    version = _pragma(connection, "user_version")
+    if version == 0:
+        for sql in _SCHEMA:
+            connection.execute(sql)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    for older in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
+        for sql in _MIGRATIONS[older]:
+            connection.execute(sql)
+    if version < SCHEMA_VERSION:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute("COMMIT")
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """The schema of the file as it is."""
+    return _pragma(connection, "user_version")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

@@ -1,0 +1,257 @@
+"""A session that another process has open: one named error or a read-only view, and nobody marks the other's work."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.agent import Agent, Turn
+from accord.errors import ConnectionLost, LocalProtocolError, SessionInUse, request_error
+from accord.session.event import ToolChanged
+from accord.stores import MemoryStore, SqliteStore
+from accord.transport import ChildTransport, spawn
+from tests.agent.rig import IN_EVERY_EDITION, Hand, agent_of, served
+from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
+from tests.agent.test_run import HELLO
+
+PROGRAM = str(Path(__file__).with_name("owning_agent.py"))
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock, so several processes are not promised"),
+    pytest.mark.timeout(100),
+]
+
+
+class Program:
+    """An agent in a process of its own."""
+
+    def __init__(self, child: ChildTransport, edition: str) -> None:
+        self.child = child
+        self.hand = Hand(child, edition)
+
+    async def die(self) -> None:
+        """Killed by the system; gone when this returns."""
+        os.kill(self.child.pid, signal.SIGKILL)
+        with contextlib.suppress(ConnectionLost):
+            while True:
+                await self.hand.hear()
+        # Reaped: the system has closed its files.
+        await self.child.close()
+
+
+@contextlib.asynccontextmanager
+async def program(path: Path, edition: str, in_use: str = "error") -> AsyncIterator[Program]:
+    child = await spawn(sys.executable, PROGRAM, str(path), in_use, grace_seconds=10.0)
+    running = Program(child, edition)
+    try:
+        assert "result" in await running.hand.request("initialize", HELLO[edition])
+        yield running
+    finally:
+        await child.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "sessions.db"
+
+
+async def working(hand: Hand) -> tuple[str, Any]:
+    """A session in which a tool is running, and the prompt that started it."""
+    session = await hand.new_session()
+    prompt = await hand.prompt(session, "work")
+    await hand.said("working")
+    return session, prompt
+
+
+async def statuses(path: Path, session: str) -> list[str]:
+    """Every status that the log has for a tool call, in order."""
+    store = SqliteStore(path)
+    events = await store.read(session)
+    await store.close()
+    return [event.status for event in events if isinstance(event, ToolChanged) and isinstance(event.status, str)]
+
+
+def assert_in_use(answer: dict[str, Any], session: str) -> None:
+    error = error_of(answer)
+    assert (error["code"], error["data"]) == (-32009, {"reason": "session_in_use", "sessionId": session})
+    assert type(request_error(error["code"], error["message"], error["data"])) is SessionInUse
+
+
+# --- two processes
+
+
+@IN_EVERY_EDITION
+async def test_a_session_that_another_process_has_open_is_refused_and_its_work_goes_on(
+    edition: str, path: Path
+) -> None:
+    async with program(path, edition) as one, program(path, edition) as other:
+        session, prompt = await working(one.hand)
+        for replay in (True, False):
+            assert_in_use(await other.hand.request(*reopening(other.hand, session, replay=replay)), session)
+        assert_in_use(await other.hand.request("session/delete", {"sessionId": session}), session)
+        listed = (await other.hand.request("session/list", {}))["result"]["sessions"]
+        assert [info["sessionId"] for info in listed] == [session]
+        assert other.hand.updates == []
+        assert "failed" not in await statuses(path, session)
+        await one.hand.notify("_go", {})
+        assert (await one.hand.ended(prompt)).stop_reason == "end_turn"
+    assert (await statuses(path, session))[-1] == "completed"
+
+
+@IN_EVERY_EDITION
+async def test_a_session_that_was_closed_can_be_opened_by_another_process(edition: str, path: Path) -> None:
+    async with program(path, edition) as one, program(path, edition) as other:
+        session = await one.hand.new_session()
+        await one.hand.turn(session, "hello")
+        assert_in_use(await other.hand.request(*reopening(other.hand, session)), session)
+        await one.hand.request("session/close", {"sessionId": session})
+        heard = await reopen(other.hand, session)
+        assert messages(heard) == [("user", "hello"), ("agent", "You said: hello")]
+        assert (await other.hand.turn(session, "more")).text == "You said: more"
+        assert_in_use(await one.hand.request(*reopening(one.hand, session)), session)
+
+
+@IN_EVERY_EDITION
+@pytest.mark.parametrize("end", ["killed", "ended"])
+async def test_the_sessions_of_a_process_that_is_gone_are_free_at_once(edition: str, end: str, path: Path) -> None:
+    async with program(path, edition) as other:
+        async with program(path, edition) as one:
+            session, _ = await working(one.hand)
+            if end == "killed":
+                await one.die()
+        (call,) = (await reopen(other.hand, session)).tools().values()
+        # Nobody ended the tool of a process that was killed; one that was asked to end did so itself.
+        assert call["status"] == ("failed" if end == "killed" else "cancelled" if edition == "v2" else call["status"])
+        assert call["status"] not in {"pending", "in_progress"}
+        assert (await other.hand.turn(session, "more")).text == "You said: more"
+
+
+@IN_EVERY_EDITION
+async def test_a_view_shows_the_history_and_takes_no_prompts(edition: str, path: Path) -> None:
+    async with program(path, edition) as one, program(path, edition, "read_only") as other:
+        session, prompt = await working(one.hand)
+        opened = await reopen(other.hand, session)
+        assert opened.answer is not None
+        assert opened.answer["result"]["_meta"] == {"accord": {"readOnly": True}}
+        (call,) = opened.tools().values()
+        assert call["status"] == "in_progress"
+        option = {"sessionId": session, "configId": "mode", "value": "code"}
+        if edition == "v2":
+            option["type"] = "id"
+        for method, params in (
+            ("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "no"}]}),
+            ("session/set_config_option", option),
+            ("session/delete", {"sessionId": session}),
+        ):
+            assert_in_use(await other.hand.request(method, params), session)
+        # Also a view is opened again and closed, and disturbs nobody by that.
+        await reopen(other.hand, session)
+        await other.hand.cancel(session)
+        assert (await other.hand.request("session/close", {"sessionId": session}))["result"] is not None
+        await one.hand.notify("_go", {})
+        assert (await one.hand.ended(prompt)).stop_reason == "end_turn"
+    assert (await statuses(path, session))[-1] == "completed"
+
+
+async def test_a_view_that_is_opened_again_becomes_a_session_when_its_owner_is_gone(path: Path) -> None:
+    async with program(path, "v1") as one, program(path, "v1", "read_only") as other:
+        session, _ = await working(one.hand)
+        await reopen(other.hand, session)
+        await one.die()
+        opened = await reopen(other.hand, session)
+        assert opened.answer is not None
+        assert "_meta" not in opened.answer["result"]
+        assert [call["status"] for call in opened.tools().values()] == ["failed"]
+        assert (await other.hand.turn(session, "more")).text == "You said: more"
+
+
+@pytest.mark.parametrize("edition", FORKS)
+async def test_a_session_of_another_process_can_be_forked_and_is_not_touched(edition: str, path: Path) -> None:
+    async with program(path, edition) as one, program(path, edition) as other:
+        session, prompt = await working(one.hand)
+        params = {"cwd": CWD, "mcpServers": [], "sessionId": session}
+        copy = (await other.hand.request("session/fork", params))["result"]["sessionId"]
+        assert "failed" not in await statuses(path, session)
+        assert (await other.hand.turn(copy, "more")).text == "You said: more"
+        assert_in_use(await one.hand.request(*reopening(one.hand, copy)), copy)
+        await one.hand.notify("_go", {})
+        assert (await one.hand.ended(prompt)).stop_reason == "end_turn"
+
+
+# --- one process
+
+
+@IN_EVERY_EDITION
+async def test_two_agents_of_one_process_share_a_session_and_heal_nothing(edition: str, path: Path) -> None:
+    go = asyncio.Event()
+
+    async def work(turn: Turn) -> None:
+        async with turn.tool("Work"):
+            await turn.say("working")
+            await go.wait()
+
+    stores = SqliteStore(path), SqliteStore(path)
+    agents = [agent_of(work, store=store) for store in stores]
+    async with served(agents[0], edition) as one, served(agents[1], edition) as other:
+        session, prompt = await working(one)
+        (call,) = (await reopen(other, session)).tools().values()
+        assert call["status"] == "in_progress"
+        go.set()
+        assert (await one.ended(prompt)).stop_reason == "end_turn"
+    for store in stores:
+        await store.close()
+    assert "failed" not in await statuses(path, session)
+
+
+@IN_EVERY_EDITION
+async def test_a_session_that_could_not_be_opened_is_released(edition: str, path: Path) -> None:
+    store = SqliteStore(path)
+    agent = agent_of(lambda turn: turn.say("said"), store=store)
+    fails = False
+
+    @agent.on_session
+    def fail(_: object) -> None:
+        if fails:
+            raise ValueError
+
+    async with served(agent, edition) as hand:
+        session = await hand.new_session()
+        await hand.request("session/close", {"sessionId": session})
+        fails = True
+        assert error_of(await hand.request(*reopening(hand, session)))["code"] == -32603
+        assert error_of(await hand.request("session/new", {"cwd": CWD, "mcpServers": []}))["code"] == -32603
+        assert store._owner is not None
+        assert not +store._owner.claims
+    await store.close()
+
+
+async def test_the_sessions_of_a_client_that_is_gone_are_released(path: Path) -> None:
+    store = SqliteStore(path)
+    agent = agent_of(lambda turn: turn.say("said"), store=store)
+    async with served(agent) as hand:
+        session = await hand.new_session()
+    assert await store.acquire(session)
+    await store.close()
+
+
+def test_what_an_agent_does_with_a_session_in_use_is_one_of_two() -> None:
+    with pytest.raises(LocalProtocolError) as caught:
+        Agent("x", in_use="ignore")  # type: ignore[arg-type]
+    assert caught.value.field == "in_use"
+
+
+def test_a_store_without_owners_is_refused() -> None:
+    class Old:
+        queue = read = MemoryStore.read
+
+    with pytest.raises(LocalProtocolError) as caught:
+        Agent("x", store=Old())  # type: ignore[arg-type]
+    assert caught.value.field == "store"
