@@ -1,7 +1,7 @@
 """A client with its own permission policy: it reads freely, edits below `src/`, runs Git, and asks about the rest.
 
-`python policy.py "Fix the typo in src/a.py" -- gemini --acp`. The files and commands that the agent wants from this client
-pass the policy too.
+`python policy.py "Fix the typo in src/a.py" -- gemini --acp`. The files and commands that the agent wants from this
+client pass the policy too.
 """
 
 import asyncio

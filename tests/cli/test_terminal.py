@@ -70,7 +70,7 @@ def test_always_holds_when_the_session_goes_on_and_the_line_s_rules_come_before_
         assert screen.status() == 0
     again = accord("run", "-c", "x", *scripted("asks"))
     assert again.status == 0
-    assert "allowed: by the rule: allow edit" in again.stdout
+    assert "allowed: as you answered before" in again.stdout
     other = accord("run", "-c", "x", "--deny", "edit", *scripted("asks"))
     assert "chosen: no" in other.stdout
 
@@ -81,7 +81,9 @@ def test_what_was_answered_always_for_one_command_allows_no_other(accord: Accord
         screen.type("a\n")
         assert screen.status() == 0
     kept = list((accord.home / ".local/state/accord/always").iterdir())
-    assert [path.read_text(encoding="utf-8") for path in kept] == ["allow execute:make all\n"]
+    (document,) = [json.loads(path.read_bytes()) for path in kept]
+    (answer,) = document["answers"]
+    assert [target["argv"] for target in answer["targets"]] == [["make", "all"]]
 
 
 def test_other_forms_of_output_ask_at_the_terminal_too(accord: Accord) -> None:

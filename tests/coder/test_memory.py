@@ -6,6 +6,7 @@ import msgspec
 
 from accord.coder.memory import Memory, remembered
 from accord.coder.model import Picture, Reply, ToolResult, ToolResults, ToolUse, UserMessage, estimated_tokens
+from accord.session.remembered import PathTarget, RememberedAnswer
 
 
 def full() -> Memory:
@@ -21,10 +22,14 @@ def full() -> Memory:
 
 def test_a_memory_survives_being_kept() -> None:
     memory = full()
-    memory.allowed.append("edit")
+    memory.answers.append(RememberedAnswer("allow", targets=(PathTarget("edit", "/a"),)))
     memory.pay(0.25)
 
     assert remembered(msgspec.json.decode(msgspec.json.encode(memory))) == memory
+
+
+def test_what_earlier_versions_allowed_is_not_taken_over() -> None:
+    assert remembered({"allowed": ["edit"]}) == Memory()
 
 
 def test_nothing_kept_is_an_empty_memory() -> None:

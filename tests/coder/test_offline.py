@@ -37,7 +37,7 @@ async def test_a_text_is_replaced_with_plan_diff_and_permission(tmp_path: Path, 
         assert question.title == "Edit a.py"
         assert [option.name for option in question.options] == [
             "Allow once",
-            "Always allow in this session",
+            "Always allow exactly this in this session",
             "Reject",
         ]
         (plan,) = talked.session.transcript.plans.values()

@@ -63,16 +63,18 @@ async def test_what_must_not_be_read_is_not_found_either(tmp_path: Path) -> None
 @IN_EVERY_EDITION
 async def test_always_holds_for_the_session_and_over_a_restart(tmp_path: Path, edition: str) -> None:
     store = accord.MemoryStore()
-    agent, _ = agent_with(WRITE, call("write", path="c", text="d"), say("Done."), store=store)
+    twice = [call("write", path="c", text=text) for text in ("d", "e")]
+    agent, _ = agent_with(*twice, call("write", path="x", text="d"), say("Done."), store=store)
     async with talk(agent, tmp_path, edition, answer="allow-always") as talked:
         await talked.ask("go")
-        assert len(talked.asked) == 1
+        # Once for each file: an answer about one is none about another.
+        assert len(talked.asked) == 2
         session_id = talked.session.id
-    again, _ = agent_with(call("write", path="e", text="f"), say("Done."), store=store)
+    again, _ = agent_with(call("write", path="c", text="f"), say("Done."), store=store)
     async with talk(again, tmp_path, edition, resume=session_id) as talked:
         await talked.ask("go")
         assert talked.asked == []
-    other, _ = agent_with(call("write", path="g", text="h"), say("Done."), store=store)
+    other, _ = agent_with(call("write", path="c", text="h"), say("Done."), store=store)
     async with talk(other, tmp_path, edition) as talked:
         await talked.ask("go")
         assert len(talked.asked) == 1
