@@ -72,7 +72,7 @@ async def test_a_command_is_reaped_when_what_it_left_in_its_group_has_ended(tmp_
 
 async def test_a_descendant_without_our_marker_dies_with_the_group_of_an_ended_command(tmp_path: Path) -> None:
     async with asker(tmp_path) as desk:
-        script = "env -i sleep 600 > /dev/null 2>&1 & echo $!"
+        script = "env -i sleep 60 > /dev/null 2>&1 & echo $!"
         terminal = await desk.start("sh", "-c", script)
         hidden = int((await desk.finished(terminal))["output"])
         quick = await desk.start("sh", "-c", "echo $$")
