@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from accord.client import load_rules
 from accord.config.answers import AnswerFiles, agent_identity, set_aside_old_answers
-from accord.session.remembered import PathTarget, RememberedAnswer
+from accord.session.remembered import PathTarget, RememberedAnswer, decode_answers
+
+FIXTURES = Path(__file__).with_name("fixtures")
 
 ANSWER = RememberedAnswer("allow", targets=(PathTarget("edit", "/a\nallow all"),))
 OTHER = RememberedAnswer("deny", "kind", kind="delete")
@@ -104,3 +107,30 @@ def test_an_agent_is_its_program_path_with_all_arguments(tmp_path: Path) -> None
 
     assert agent_identity(["agent", "--acp"], {"PATH": str(tmp_path)}) == (str(program), "--acp")
     assert agent_identity([str(program)]) != agent_identity([str(program), "--acp"])
+
+
+def test_documents_of_version_one_open() -> None:
+    document = decode_answers((FIXTURES / "answers-1.json").read_bytes())
+
+    assert [(each.effect, each.scope) for each in document.answers] == [
+        ("allow", "exact"),
+        ("deny", "exact"),
+        ("allow", "exact"),
+        ("allow", "exact"),
+        ("allow", "folder"),
+        ("allow", "kind"),
+        ("deny", "program"),
+    ]
+    assert (document.session, document.agent) == ("0123456789abcdef" * 2, ("/usr/bin/agent", "--acp"))
+
+
+def test_a_rules_file_of_the_first_version_opens() -> None:
+    assert [str(rule) for rule in load_rules(FIXTURES / "rules.txt")] == [
+        "allow read",
+        "allow search",
+        "allow edit:src/**",
+        "ask edit",
+        "allow execute:git *",
+        "deny execute:rm *",
+        "deny _vendor:x",
+    ]
