@@ -848,4 +848,21 @@ MUTANTS = (
         "tests/stores/test_database.py::"
         "test_a_file_that_another_makes_during_the_first_look_is_not_taken_for_a_strangers",
     ),
+    # --- bounded
+    Mutant(
+        "bounded",
+        "the reader never pauses",
+        "connection/reception.py",
+        "        return (backlog.bytes <= backlog.max_bytes or not backlog.full) and not self.ended\n",
+        "        return not self.ended\n",
+        BOUNDED + "test_a_slow_handler_slows_the_sender_and_loses_nothing",
+    ),
+    Mutant(
+        "bounded",
+        "a running request weighs as much as its text",
+        "connection/answers.py",
+        "        if inbound.size_bytes > LARGE_TEXT_BYTES:\n            backlog.free(inbound.size_bytes)\n",
+        "",
+        BOUNDED + "test_a_large_prompt_does_not_keep_its_own_cancel_from_being_read",
+    ),
 )

@@ -31,7 +31,7 @@ class Handler(NamedTuple):
     """While it runs, one `share`th of the connection's budget is kept for its answer; 0 for nothing."""
 
 
-EXTENSION_SHARE = 64
+EXTENSION_SHARE = 16
 """Of an extension request nothing is known before its first answer."""
 
 
