@@ -14,6 +14,8 @@ from accord.testing.faults.plain_june import Batch
 
 AGENTS = Path(__file__).parents[1] / "requirements"
 KIT = ("ACP-",)
+# These agents have no settings that anybody else uses.
+TOUCH = {"touch_model": True, "touch_permission": True}
 
 
 def statuses(report: Report, *wanted: str) -> dict[str, str]:
@@ -28,7 +30,7 @@ def statuses(report: Report, *wanted: str) -> dict[str, str]:
 async def judged_process(name: str, home: Path, **options: Any) -> Report:
     env = {"XDG_STATE_HOME": str(home), "FULL_AGENT_LOGGED_IN": "1"}
     command = [sys.executable, str(AGENTS / f"{name}_agent.py")]
-    chosen = Options(edition="v2_june", only=KIT, env=env, cancel_prompt="__hang__", **options)
+    chosen = Options(edition="v2_june", only=KIT, env=env, cancel_prompt="__hang__", **TOUCH, **options)
     return await check_agent(command, chosen)
 
 

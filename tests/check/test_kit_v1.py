@@ -18,6 +18,8 @@ OURS = {
     "full": [sys.executable, str(AGENTS / "full_agent.py")],
 }
 KIT = ("ACP-",)
+# These agents have no settings that anybody else uses.
+TOUCH = {"touch_model": True, "touch_permission": True}
 
 
 def statuses(report: Report, *wanted: str) -> dict[str, str]:
@@ -31,7 +33,7 @@ def statuses(report: Report, *wanted: str) -> dict[str, str]:
 
 async def judged_process(name: str, home: Path, *, logged_in: bool = True, **options: Any) -> Report:
     env = {"XDG_STATE_HOME": str(home), "FULL_AGENT_LOGGED_IN": "1" if logged_in else None}
-    return await check_agent(OURS[name], Options(only=KIT, env=env, cancel_prompt="__hang__", **options))
+    return await check_agent(OURS[name], Options(only=KIT, env=env, cancel_prompt="__hang__", **TOUCH, **options))
 
 
 async def judged(make: Any, **options: Any) -> Report:

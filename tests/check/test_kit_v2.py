@@ -16,6 +16,8 @@ from accord.testing.faults.raw import Refused
 
 AGENTS = Path(__file__).parents[1] / "requirements"
 KIT = ("ACP-",)
+# These agents have no settings that anybody else uses.
+TOUCH = {"touch_model": True, "touch_permission": True}
 QUICK = {
     "cancel_prompt": "__hang__",
     "timeout_seconds": 1.0,
@@ -37,7 +39,9 @@ def statuses(report: Report, *wanted: str) -> dict[str, str]:
 async def judged_process(name: str, home: Path, **options: Any) -> Report:
     env = {"XDG_STATE_HOME": str(home), "FULL_AGENT_LOGGED_IN": "1"}
     command = [sys.executable, str(AGENTS / f"{name}_agent.py")]
-    return await check_agent(command, Options(edition="v2", only=KIT, env=env, cancel_prompt="__hang__", **options))
+    return await check_agent(
+        command, Options(edition="v2", only=KIT, env=env, cancel_prompt="__hang__", **TOUCH, **options)
+    )
 
 
 async def judged(make: Any, **options: Any) -> Report:

@@ -33,6 +33,8 @@ def quick(edition: EditionName) -> Options:
         turn_seconds=1,
         start_seconds=1,
         grace_seconds=0.3,
+        touch_model=True,
+        touch_permission=True,
     )
 
 
@@ -72,6 +74,8 @@ async def test_an_agent_of_ours_keeps_them_as_a_process(name: str, edition: Edit
         cancel_prompt="__hang__",
         timeout_seconds=20,
         turn_seconds=20,
+        touch_model=True,
+        touch_permission=True,
     )
     report = await check_agent([sys.executable, str(AGENTS / f"{name}_agent.py")], options)
     assert with_status(report, "FAIL") == {}

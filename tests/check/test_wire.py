@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from accord.check.budget import Budget
 from accord.check.wire import Gone, Refusal, Silence, Wire
 from accord.errors import ConnectFailed
 
@@ -103,16 +104,15 @@ async def test_what_is_said_while_it_ends_is_still_heard() -> None:
 
 
 @pytest.mark.parametrize("end", [b"\n", b""], ids=["lines", "one line"])
-async def test_a_program_that_never_stops_talking_is_heard_so_far_and_not_further(
-    end: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("accord.check.wire.MAX_BYTES", 1_000_000)
+async def test_a_program_that_never_stops_talking_is_heard_so_far_and_not_further(end: bytes) -> None:
+    budget = Budget(total_bytes=1_500_000, start_bytes=1_000_000)
     code = f"import os\nwhile True: os.write(1, b'x' * 10_000 + {end!r})"
-    wire = await Wire.open("x", program(code), {}, 30.0, {})
+    wire = await Wire.open("x", program(code), {}, 30.0, {}, budget)
     with pytest.raises(Gone):
         await wire.answer(1)
     record = await wire.shut(0.1)
     assert sum(len(entry.raw) for entry in record.entries) + len(record.unended) <= 1_000_000
+    assert wire.overflowed
 
 
 async def test_a_command_that_is_not_there_is_said_so() -> None:

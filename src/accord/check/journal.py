@@ -145,7 +145,7 @@ class Journal:
         """
         try:
             text = self.path.read_text(encoding="ascii")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, UnicodeDecodeError) as error:
             raise JournalError(f"{self.path} cannot be read: {_cause(error)}") from error
