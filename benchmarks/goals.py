@@ -14,6 +14,7 @@ OURS, PYTHON, TYPESCRIPT = "accord", "py-official", "ts-official"
 V2, V2_JUNE = "accord-v2", "accord-v2-june"
 TURNS, STORED = "accord-turns", "accord-turns-stored"
 CLIENTS, AGENTS = "stream50k, clients", "stream50k, agents"
+LOAD = "load200k"
 ACROSS_EDITIONS = 1.2
 
 
@@ -86,6 +87,9 @@ GOALS = [
         5,
     ),
     Goal("agent with turns, beside our typed API", AGENTS, "msgs_per_s", f"raw>{TURNS}", f"raw>{OURS}", "≥", 1 / 1.5),
+    Goal("load of 200,000 messages: seconds", LOAD, "load_s", OURS, None, "≤", 2),
+    Goal("load of 200,000 messages: memory of the agent in MB", LOAD, "agent_peak_rss_mb", OURS, None, "≤", 120),
+    Goal("load of 200,000 messages: a new session beside it, ms", LOAD, "new_session_ms", OURS, None, "≤", 50),
     *_editions(),
 ]
 

@@ -17,7 +17,7 @@ from accord.agent.book import Book, called
 from accord.agent.client import Client
 from accord.agent.fault import unknown_session
 from accord.agent.foreground import Foreground
-from accord.agent.history import healing, retold
+from accord.agent.history import healing, outlined, retold
 from accord.agent.opening import check_opening, check_path, same_directory
 from accord.agent.outlet import Outlet
 from accord.agent.session import Session, new_id
@@ -34,9 +34,9 @@ from accord.session.ask import (
     SessionsListed,
     SessionSummary,
 )
-from accord.session.dialect import Dialect, Voice
+from accord.session.dialect import Dialect
 from accord.session.event import ConfigChanged
-from accord.session.transcript import Transcript
+from accord.session.replay import Outline
 from accord.session.turn_input import CloseAsked, ConnectionLost
 from accord.stores.interface import SessionRecord, Store
 
@@ -172,7 +172,7 @@ class Desk:
             await store.fork(ask.session_id, record, owned=True)
             live = self._make(record, roots, ask.meta)
             # The copy of a turn that goes on in the source is one that was broken off here.
-            live.session.outlet.voice = self._taught(await self._remember(live, store, heal=True))
+            await self._learn_history(live, store, await self._remember(live, store, heal=True))
             return await self._open(live, servers)
         except BaseException:
             await asyncio.shield(self._forget(record.id))
@@ -213,7 +213,7 @@ class Desk:
         try:
             # Read when it is ours: another process may have changed the title until then.
             live = self._make(await self._record(ask.session_id), roots, ask.meta)
-            await self._tell_history(live, await self._remember(live, store, heal=first), replay=ask.replay)
+            await self._tell_history(live, store, await self._remember(live, store, heal=first), replay=ask.replay)
             return await self._open(live, servers, known=True)
         except BaseException:
             await asyncio.shield(self._release(ask.session_id))
@@ -222,7 +222,7 @@ class Desk:
     async def _view(self, ask: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
         """The history as it is now, of a session that another process works on: nothing is healed, kept or prepared."""
         live = self._make(await self._record(ask.session_id), roots, ask.meta, is_view=True)
-        await self._tell_history(live, await self._remember(live, store, heal=False), replay=ask.replay)
+        await self._tell_history(live, store, await self._remember(live, store, heal=False), replay=ask.replay)
         self._live[ask.session_id] = live
         return await self._answer(live, known=True)
 
@@ -233,48 +233,51 @@ class Desk:
             if self._store is None:
                 await outlet.replay([live.foreground.snapshot], outlet.voice)
             else:
-                await self._tell_history(live, Transcript(await self._store.read(live.session.id)), replay=replay)
+                store, outline = self._store, await outlined(self._store, live.session.id)
+                await self._tell_history(live, store, outline, replay=replay)
             return await self._answer(live, known=True)
         except BaseException:
             outlet.release()
             raise
 
-    async def _remember(self, live: _Live, store: Store, *, heal: bool) -> Transcript:
-        """Bring back what the session was: its conversation, its settings, its author's state.
+    async def _remember(self, live: _Live, store: Store, *, heal: bool) -> Outline:
+        """Bring back what the session was: its settings, its author's state, and what must be known of its log.
 
         Only who has just become the owner may heal: what others work on is no wreck.
         """
         session = live.session
-        transcript = Transcript(await store.read(session.id))
-        missing = healing(transcript) if heal else []
+        outline = await outlined(store, session.id)
+        missing = healing(outline) if heal else []
         if missing:
             await store.append(session.id, missing)
-            for event in missing:
-                transcript.fold(event)
+            outline.add(missing)
         state = await store.state(session.id)
         session.state = None if state is None else msgspec.json.decode(state)
-        session.settings.restore(transcript.config)
-        return transcript
+        session.settings.restore(outline.config)
+        return outline
 
-    async def _tell_history(self, live: _Live, transcript: Transcript, *, replay: bool) -> None:
+    async def _tell_history(self, live: _Live, store: Store, outline: Outline, *, replay: bool) -> None:
         """Tell the conversation, or let the voice know it without a word; then what the session does now."""
-        snapshot, outlet = live.foreground.snapshot, live.session.outlet
-        if replay:
-            dialect, client = self._met()
-            voice = dialect.voice(client.abilities)
-            voice.client_terminals |= outlet.voice.client_terminals
-            await outlet.replay([*retold(transcript), snapshot], voice)
-        else:
-            await outlet.replay([snapshot], self._taught(transcript, outlet.voice.client_terminals))
-
-    def _taught(self, transcript: Transcript, client_terminals: set[str] | None = None) -> Voice:
-        """A voice that knows what the client knows, without having said it."""
         dialect, client = self._met()
+        session, outlet = live.session, live.session.outlet
         voice = dialect.voice(client.abilities)
-        voice.client_terminals |= client_terminals or set()
-        for event in retold(transcript):
-            voice.say(event)
-        return voice
+        voice.client_terminals |= outlet.voice.client_terminals
+        async for events in retold(store, session.id, outline):
+            if replay:
+                await outlet.replay(events, voice)
+            else:
+                for event in events:
+                    voice.say(event)
+            if session.id not in self._live:
+                # Only who has it open can still have a message at hand, and say more of it.
+                voice.forget_messages()
+        await outlet.replay([live.foreground.snapshot], voice)
+
+    async def _learn_history(self, live: _Live, store: Store, outline: Outline) -> None:
+        """Let the voice of a copy know what its client knows from the source."""
+        async for events in retold(store, live.session.id, outline):
+            for event in events:
+                live.session.outlet.voice.say(event)
 
     def _make(
         self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False

@@ -1,6 +1,13 @@
-"""What a kept conversation is when it is opened again: how it is told, and what must be added where it broke off."""
+"""What a kept conversation is when it is opened again: how it is read, told, and ended where it broke off.
+
+A log is read in pages, twice, so that a long one neither fills the memory nor keeps other sessions waiting
+(`accord.session.replay` has the reason).
+"""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
 
 from accord.session.event import (
     CompactionChanged,
@@ -12,34 +19,44 @@ from accord.session.event import (
     ToolChanged,
     WorkError,
 )
-from accord.session.transcript import Transcript
+from accord.session.replay import Outline, Replay
+from accord.stores.interface import Store
 
-__all__ = ["healing", "retold"]
-
-
-def retold(transcript: Transcript) -> list[Event]:
-    """The conversation for one who was not there; the options are what the answer says, as they are today."""
-    return [event for event in transcript.events(states=False) if not isinstance(event, ConfigChanged)]
+__all__ = ["healing", "outlined", "retold"]
 
 
-def healing(transcript: Transcript) -> list[Event]:
+async def outlined(store: Store, session_id: str) -> Outline:
+    """The outline of a log as it is now."""
+    outline = Outline()
+    while page := await store.read_page(session_id, outline.length):
+        outline.add(page)
+        await asyncio.sleep(0)
+    return outline
+
+
+async def retold(store: Store, session_id: str, outline: Outline) -> AsyncIterator[list[Event]]:
+    """The conversation for one who was not there, some events at a time, as far as the outline goes.
+
+    The options are left out: they are what the answer says, as they are today.
+    """
+    yield [event for event in outline.settings() if not isinstance(event, ConfigChanged)]
+    replay = Replay(outline)
+    position = 0
+    for count in outline.pages:
+        page = await store.read(session_id, position, count)
+        position += count
+        yield replay.add(page)
+        await asyncio.sleep(0)
+
+
+def healing(outline: Outline) -> list[Event]:
     """What is missing at the end of a log whose process died in the middle of a turn: an end for what was going on."""
     reason = "The agent stopped before the turn was over"
     events: list[Event] = [
-        TerminalChanged(terminal.id, exit=TerminalExit(), cancellable=False)
-        for terminal in transcript.terminals.values()
-        if terminal.exit is None
+        *(TerminalChanged(each, exit=TerminalExit(), cancellable=False) for each in outline.open_terminals),
+        *(ToolChanged(each, status="failed", cancellable=False) for each in outline.open_tools),
+        *(CompactionChanged(each, "failed", error=reason) for each in outline.open_compactions),
     ]
-    events += [
-        ToolChanged(call.id, status="failed", cancellable=False)
-        for call in transcript.tool_calls.values()
-        if not call.finished
-    ]
-    events += [
-        CompactionChanged(compaction.id, "failed", error=reason)
-        for compaction in transcript.compactions.values()
-        if compaction.status == "in_progress"
-    ]
-    if transcript.state != "idle":
+    if not outline.is_idle:
         events.append(StateChanged("idle", "error", WorkError(-32603, reason)))
     return events

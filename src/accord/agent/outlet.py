@@ -136,8 +136,11 @@ class Outlet:
     async def replay(self, events: list[Event], voice: Voice) -> None:
         """Say what happened before, now, past everything that waits; from here on the session has that voice."""
         self.voice = voice
-        for event in events:
-            await self._say(event, show=True)
+        for start in range(0, len(events), TOGETHER):
+            updates = [update for event in events[start : start + TOGETHER] for update in voice.say(event)]
+            failure = await self._notify_all(updates)
+            if failure is not None:
+                raise failure
 
     def hold(self) -> None:
         """Keep back what is told from now on, until `release`; what is on its way out goes on."""
@@ -258,12 +261,6 @@ class Outlet:
                 log.exception("an event could not be said")
                 failure = error
         return failure
-
-    async def _say(self, event: Event, *, show: bool) -> None:
-        updates = self.voice.say(event)
-        if show:
-            for update in updates:
-                await self._notify(self._method, self._say_update(self._session_id, update))
 
 
 def _event(told: _Told) -> Event:

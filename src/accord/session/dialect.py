@@ -36,6 +36,10 @@ class Voice(Protocol):
         """The updates, in order, that go out as `session/update` notifications."""
         ...
 
+    def forget_messages(self) -> None:
+        """Nothing will change the messages that were said so far: their texts need not be remembered."""
+        ...
+
     def flush(self) -> list[Any]:
         """What was held back where an edition can only repeat a growing whole; a change of state says it by itself."""
         ...

@@ -14,25 +14,30 @@ class Names:
 
     def __init__(self) -> None:
         self._names: dict[tuple[Speaker, str], str] = {}
-        self._taken: set[str] = set()
+        """The names of messages that could not have their ids."""
+        self._taken: dict[str, Speaker | None] = {}
+        """Every name, and whose id it is."""
         self._open: tuple[Speaker, str] | None = None
 
     def of(self, speaker: Speaker, message_id: str) -> str:
         """The name of a message: its id, unless another speaker has used that."""
         self._open = None
         name = self._names.get((speaker, message_id))
+        if name is None and self._taken.get(message_id) == speaker:
+            return message_id
         return name or self.renew(speaker, message_id)
 
     def use(self, message_id: str) -> None:
         """Note an id that stays what it is, because ids per speaker are what the edition has."""
         self._open = None
-        self._taken.add(message_id)
+        self._taken.setdefault(message_id, None)
 
     def renew(self, speaker: Speaker, message_id: str) -> str:
         """A new name for a message; chunks under it are not taken for more of the old one."""
-        taken = message_id in self._taken
-        name = self._names[speaker, message_id] = self.fresh(f"{speaker}-{message_id}") if taken else message_id
-        self._taken.add(name)
+        if message_id not in self._taken:
+            self._taken[message_id] = speaker
+            return message_id
+        name = self._names[speaker, message_id] = self.fresh(f"{speaker}-{message_id}")
         return name
 
     def unnamed(self, speaker: Speaker) -> str:
@@ -51,5 +56,5 @@ class Names:
         while name in self._taken:
             number += 1
             name = f"{stem}-{number}"
-        self._taken.add(name)
+        self._taken[name] = None
         return name

@@ -339,6 +339,11 @@ class Transcript:
             call.status = "cancelled"
         return marked
 
+    def forget_turns(self) -> None:
+        """Drop all turns but the last one, for a reader who has no use for them."""
+        del self.turns[:-1]
+        del self._marks[:-1]
+
     @property
     def _turn(self) -> TurnSpan | None:
         """The turn that lasts."""

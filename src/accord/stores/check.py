@@ -13,7 +13,7 @@ from accord.protocol.model import Unknown
 from accord.session.content import Image, Text
 from accord.session.event import Event, InfoChanged, MessageChunk, TerminalOutput, ToolChanged, UnknownUpdate
 from accord.session.tool import Shown
-from accord.stores.interface import SessionRecord, Store
+from accord.stores.interface import PAGE_EVENTS, SessionRecord, Store
 
 __all__ = ["StoreCheckFailed", "check_store"]
 
@@ -124,6 +124,11 @@ async def _order(store: Store) -> None:
         _expect(await store.read("a", after, limit) == expected, f"reading {limit} events after {after} went wrong")
     record = await store.get("a")
     _expect(record is not None and record.events == length, "the record does not know the length of its log")
+    paged: list[Event] = []
+    while page := await store.read_page("a", len(paged)):
+        _expect(len(page) <= PAGE_EVENTS, "a page has more events than it may")
+        paged += page
+    _expect(paged == events, "the pages of a log differ from the log")
 
 
 async def _ownership(store: Store) -> None:
@@ -195,6 +200,7 @@ async def _unknown_session(store: Store) -> None:
         "append": lambda: store.append("none", _words("x", 1)),
         "append of nothing": lambda: store.append("none", []),
         "read": lambda: store.read("none"),
+        "read_page": lambda: store.read_page("none"),
         "state": lambda: store.state("none"),
         "patch": lambda: store.patch("none", title="x"),
         "fork": lambda: store.fork("none", _record("copy")),
@@ -364,6 +370,7 @@ async def _closing(store: Store) -> None:
         "commit": lambda: store.commit("a", ticket),
         "flush": store.flush,
         "read": lambda: store.read("a"),
+        "read_page": lambda: store.read_page("a"),
         "list_sessions": store.list_sessions,
         "fork": lambda: store.fork("a", _record("b")),
         "delete": lambda: store.delete("a"),

@@ -21,7 +21,7 @@ from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.session.event import Event
 from accord.stores.cursor import decode_cursor, encode_cursor
 from accord.stores.folder import make_private
-from accord.stores.interface import Page, SessionRecord
+from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, Page, SessionRecord
 from accord.stores.owner import Owner, is_live, owners_folder
 from accord.stores.refusal import (
     damaged,
@@ -33,18 +33,14 @@ from accord.stores.refusal import (
     sqlite_reason,
     unknown_session,
 )
+from accord.stores.row import COLUMNS, as_record, as_stored, event_rows
 from accord.stores.schema import OWNERS_SINCE, recognise, schema_version, set_up
 from accord.stores.text import decode_event
 
 __all__ = ["Batch", "Database"]
 
-# A group of events that is larger becomes several rows: whoever reads a few events should not load them all.
-_MAX_ROW_BYTES = 256 * 1024
-
 # How long to wait between two tries to open a file that another process is just setting up.
 _RETRY_SECONDS = 0.01
-
-_COLUMNS = "id, cwd, roots, title, created_at, updated_at, events"
 
 
 class Batch(Protocol):
@@ -174,7 +170,7 @@ class Database:
                 owner.claims[session_id] -= 1
             elif owner.claims.pop(session_id, 0):
                 with self._transaction():
-                    values = (_said(session_id), owner.name)
+                    values = (as_stored(session_id), owner.name)
                     self._connection.execute("UPDATE sessions SET owner = NULL WHERE id = ? AND owner = ?", values)
 
     def _set_owner(self, number: int, name: str | None) -> None:
@@ -183,9 +179,9 @@ class Database:
     def get(self, session_id: str) -> SessionRecord | None:
         """The session's record."""
         with self._transaction("DEFERRED"):
-            sql = f"SELECT {_COLUMNS} FROM sessions WHERE id = ?"  # noqa: S608
-            row = self._connection.execute(sql, (_said(session_id),)).fetchone()
-        return None if row is None else _record(row)
+            sql = f"SELECT {COLUMNS} FROM sessions WHERE id = ?"  # noqa: S608
+            row = self._connection.execute(sql, (as_stored(session_id),)).fetchone()
+        return None if row is None else as_record(row)
 
     def patch(
         self,
@@ -202,7 +198,7 @@ class Database:
             number = row.number
             execute = self._connection.execute
             if title is not UNSET:
-                execute("UPDATE sessions SET title = ? WHERE number = ?", (title and _said(title), number))
+                execute("UPDATE sessions SET title = ? WHERE number = ?", (title and as_stored(title), number))
             if updated_at is not UNSET:
                 execute("UPDATE sessions SET updated_at = ? WHERE number = ?", (float(updated_at), number))
             if state is None:
@@ -254,7 +250,7 @@ class Database:
         for batch in group:
             texts += batch.texts
             batch.position = position + len(texts)
-        for row_texts in _rows(texts):
+        for row_texts in event_rows(texts):
             position += len(row_texts)
             values = (row.number, position, len(row_texts), b"\n".join(row_texts))
             self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", values)
@@ -266,20 +262,40 @@ class Database:
         with self._transaction("DEFERRED"):
             number, length, _ = self._find(session_id)
             through = length if limit is None else min(length, after + max(limit, 0))
-            sql = "SELECT last, count, texts FROM events WHERE session = ? AND last > ? ORDER BY last"
-            with contextlib.closing(self._connection.execute(sql, (number, after))) as found:
-                # Rows are fetched one by one: of a long log, no more than what is wanted.
-                rows = list(takewhile(lambda row: row[0] - row[1] < through, found))
-        events: list[Event] = []
-        for last, count, texts in rows:
-            lines = bytes(texts).split(b"\n")
-            start = last - count
-            if len(lines) != count or start > after + len(events):
-                raise damaged(self._path)
-            events += self._decode(session_id, lines[max(after - start, 0) : through - start])
-        if len(events) != max(through - after, 0):
+            lines = list(self._lines(number, after, through))
+        if len(lines) != max(through - after, 0):
             raise damaged(self._path)
-        return events
+        return self._decode(session_id, lines)
+
+    def read_page(self, session_id: str, after: int) -> list[Event]:
+        """The next events behind a position, up to the limits of a page."""
+        after = max(after, 0)
+        page: list[bytes] = []
+        size = 0
+        with self._transaction("DEFERRED"):
+            number, length, _ = self._find(session_id)
+            through = min(length, after + PAGE_EVENTS)
+            for line in self._lines(number, after, through):
+                size += len(line)
+                if page and size > PAGE_BYTES:
+                    break
+                page.append(line)
+        if not page and after < length:
+            raise damaged(self._path)
+        return self._decode(session_id, page)
+
+    def _lines(self, number: int, after: int, through: int) -> Iterator[bytes]:
+        """The texts of the events `after + 1` to `through`; rows are fetched one by one, and none too many."""
+        sql = "SELECT last, count, texts FROM events WHERE session = ? AND last > ? ORDER BY last"
+        with contextlib.closing(self._connection.execute(sql, (number, after))) as found:
+            reached = after
+            for last, count, texts in takewhile(lambda row: row[0] - row[1] < through, found):
+                lines = bytes(texts).split(b"\n")
+                start = last - count
+                if len(lines) != count or start > reached:
+                    raise damaged(self._path)
+                yield from lines[reached - start : through - start]
+                reached = last
 
     def _decode(self, session_id: str, lines: list[bytes]) -> list[Event]:
         try:
@@ -295,16 +311,16 @@ class Database:
         values: list[Any] = []
         if cwd is not None:
             conditions.append("cwd = ?")
-            values.append(_said(cwd))
+            values.append(as_stored(cwd))
         if cursor is not None:
             updated_at, session_id = decode_cursor(cursor)
             conditions.append("(updated_at, id) < (?, ?)")
-            values += [updated_at, _said(session_id)]
+            values += [updated_at, as_stored(session_id)]
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        sql = f"SELECT {_COLUMNS} FROM sessions {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
+        sql = f"SELECT {COLUMNS} FROM sessions {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
         with self._transaction("DEFERRED"):
             rows = self._connection.execute(sql, (*values, limit + 1)).fetchall()
-        records = [_record(row) for row in rows[:limit]]
+        records = [as_record(row) for row in rows[:limit]]
         more = len(rows) > limit
         return Page(records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None)
 
@@ -341,16 +357,16 @@ class Database:
 
     def _look_up(self, session_id: str) -> _Row | None:
         sql = f"SELECT number, events, {self._owner_column} FROM sessions WHERE id = ?"  # noqa: S608
-        row = self._connection.execute(sql, (_said(session_id),)).fetchone()
+        row = self._connection.execute(sql, (as_stored(session_id),)).fetchone()
         return None if row is None else _Row(*row)
 
     def _insert(self, record: SessionRecord, events: int, owner: Owner | None) -> int:
-        sql = f"INSERT INTO sessions ({_COLUMNS}, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+        sql = f"INSERT INTO sessions ({COLUMNS}, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
         values = (
-            _said(record.id),
-            _said(record.cwd),
+            as_stored(record.id),
+            as_stored(record.cwd),
             json.dumps(record.roots),
-            record.title and _said(record.title),
+            record.title and as_stored(record.title),
             float(record.created_at),
             float(record.updated_at),
             events,
@@ -393,45 +409,3 @@ def _claim(session_id: str, owner: Owner | None) -> Iterator[None]:
     with owner.lock:
         yield
         owner.claims[session_id] += 1
-
-
-def _rows(texts: list[bytes]) -> Iterator[list[bytes]]:
-    row: list[bytes] = []
-    size = 0
-    for text in texts:
-        row.append(text)
-        size += len(text)
-        if size >= _MAX_ROW_BYTES:
-            yield row
-            row, size = [], 0
-    if row:
-        yield row
-
-
-def _said(text: str) -> str | bytes:
-    """How SQLite is told a text: as bytes where UTF-8 has no words for it.
-
-    That is half an emoji in a title, or a path that is no UTF-8.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
-    return text
-
-
-def _heard(value: str | bytes) -> str:
-    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
-
-
-def _record(row: Sequence[Any]) -> SessionRecord:
-    session_id, cwd, roots, title, created_at, updated_at, events = row
-    return SessionRecord(
-        id=_heard(session_id),
-        cwd=_heard(cwd),
-        created_at=created_at,
-        updated_at=updated_at,
-        title=None if title is None else _heard(title),
-        roots=tuple(json.loads(roots)),
-        events=events,
-    )

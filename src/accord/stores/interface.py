@@ -8,7 +8,10 @@ import msgspec
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.session.event import Event
 
-__all__ = ["Page", "SessionRecord", "Store"]
+__all__ = ["PAGE_BYTES", "PAGE_EVENTS", "Page", "SessionRecord", "Store"]
+
+PAGE_EVENTS = 512
+PAGE_BYTES = 256 * 1024
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
@@ -125,6 +128,13 @@ class Store(Protocol):
         """The events behind position `after`, in order; what was queued before this call is among them.
 
         The first has the position `after + 1`.
+        """
+        ...
+
+    async def read_page(self, session_id: str, after: int = 0) -> list[Event]:
+        """The next events behind position `after`, as many as fit into a page; none at the end of the log.
+
+        A page has at most `PAGE_EVENTS` events, and about `PAGE_BYTES` of text unless its first event is larger.
         """
         ...
 

@@ -10,7 +10,7 @@ import msgspec
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.session.event import Event
 from accord.stores.cursor import decode_cursor, encode_cursor
-from accord.stores.interface import Page, SessionRecord
+from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, Page, SessionRecord
 from accord.stores.ledger import Ledger
 from accord.stores.refusal import closed, session_exists, unknown_session
 from accord.stores.text import decode_event, encode_event
@@ -127,6 +127,19 @@ class MemoryStore:
         for start in range(0, len(texts), _SLICE):
             events += map(decode_event, texts[start : start + _SLICE])
             await asyncio.sleep(0)
+        return events
+
+    async def read_page(self, session_id: str, after: int = 0) -> list[Event]:
+        """The next events behind position `after`, as many as fit into a page."""
+        texts = self._find(session_id).texts
+        events: list[Event] = []
+        size = 0
+        for text in texts[max(after, 0) : max(after, 0) + PAGE_EVENTS]:
+            size += len(text)
+            if events and size > PAGE_BYTES:
+                break
+            events.append(decode_event(text))
+        await asyncio.sleep(0)
         return events
 
     async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:

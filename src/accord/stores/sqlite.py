@@ -160,6 +160,10 @@ class SqliteStore:
         """The events behind position `after`, in order; what was queued before this call is among them."""
         return await self._read(lambda database: database.read(session_id, after, limit))
 
+    async def read_page(self, session_id: str, after: int = 0) -> list[Event]:
+        """The next events behind position `after`, as many as fit into a page; decoded on the reading thread."""
+        return await self._read(lambda database: database.read_page(session_id, after))
+
     async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
         """One page of the sessions, the last updated first, of exactly that `cwd` where one is given."""
         return await self._read(lambda database: database.list_sessions(cwd, cursor, limit))

