@@ -23,6 +23,7 @@ from accord.display import (
     prose,
     prose_line,
     safe_lines,
+    settled,
     source_line,
     whole,
 )
@@ -183,6 +184,20 @@ def test_safe_texts_are_put_together_and_cut() -> None:
 def test_half_a_character_is_replaced_and_a_whole_one_stays() -> None:
     assert whole("a\ud83d") == "a\ufffd"
     assert whole("🎉") == "🎉"
+    assert whole("\ud83c" + "\udf89") == prose("\ud83c" + "\udf89") == exact("\ud83c" + "\udf89") == "🎉"
+
+
+@given(st.lists(st.sampled_from(["a", "b\n", "\x1b[31m", "\x1b[0m", "\x9b2J", "\x1b[1;32m"])).map("".join), st.data())
+def test_a_text_that_is_shown_piece_by_piece_is_the_same_text(text: str, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(text)))
+    end = settled(text[:cut])
+    assert prose(text[:end]) + prose(text[end:]) == prose(text)
+
+
+def test_a_sequence_that_is_cut_is_held_back_until_it_is_whole() -> None:
+    assert settled("text \x1b[3") == 5
+    assert settled("text \ud83d") == 5
+    assert settled("text \x1b[31m") == 10
 
 
 def test_deep_values_are_bounded() -> None:

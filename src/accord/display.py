@@ -23,19 +23,23 @@ from typing import Any
 
 __all__ = [
     "EMPTY",
-    "SEQUENCE",
     "SafeText",
     "clip",
+    "colours_kept",
     "exact",
     "filled",
     "joined",
+    "json_line",
     "json_text",
     "own",
+    "part_of",
     "printed",
     "prose",
     "prose_line",
     "safe_lines",
+    "settled",
     "source_line",
+    "trimmed",
     "whole",
 ]
 
@@ -50,13 +54,14 @@ EMPTY = SafeText("")
 
 # Control sequences, then strings that run to a terminator, each in the form with ESC and in the one of a single C1
 # character, then what is left of an ESC. A string without its terminator is no sequence: it must hide nothing.
-SEQUENCE = re.compile(
+_SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x1b\x07\x9c\n]{0,4096}(?:\x1b\\|\x07|\x9c)"
     r"|\x1b[ -/]*[0-~]?"
 )
 # In what a command printed, a string that is not ended goes to the end of its line, as terminals have it.
 _PRINTED_STRING = re.compile(r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x1b\x07\x9c\n]*(?:\x1b\\|\x07|\x9c|(?=\n)|$)")
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\r\n])")
 
 _SURROGATES = "\ud800-\udfff"
@@ -71,8 +76,10 @@ _HIDING = "\U000e0000-\U000e007f\ufff9-\ufffb\ufdd0-\ufdef" + "".join(
 # Without width and without meaning on a screen: soft hyphen, zero width space, word joiner and its invisible
 # operators, byte order mark, the Mongolian vowel separator, musical and shorthand controls.
 _NOTHING = "\u00ad\u180e\u200b\u2060-\u2065\ufeff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-_PROSE = re.compile(f"[{_CONTROLS}{_NOTHING}]+|([{_BREAKS}])|[{_TURNING}{_HIDING}{_SURROGATES}]")
+_PROSE = re.compile(f"[{_CONTROLS}{_NOTHING}]+|([{_BREAKS}])|([{_TURNING}{_HIDING}])")
 _HALF = re.compile(f"[{_SURROGATES}]")
+# A sequence whose end may still come: no longer than a control sequence can reasonably be.
+_CUT = re.compile(r"[\x1b\x9b][^@-~]{0,32}$|\x1b\[[^@-~]{0,32}$|[\ud800-\udbff]$")
 
 # Letters and marks that Python calls printable and nobody sees: the grapheme joiner, Hangul fillers, Khmer inherent
 # vowels, variation selectors, the blank Braille pattern.
@@ -91,24 +98,30 @@ _EDGES = re.compile(r"^ +| +$")
 
 
 def whole(text: str) -> str:
-    """The text with U+FFFD for each half of a character: what can be encoded, and means the same."""
-    return text if text.isascii() else _HALF.sub("\ufffd", text)
+    """The text with U+FFFD for each half of a character that has no other half: what can be encoded."""
+    if text.isascii() or _HALF.search(text) is None:
+        return text
+    # Two halves that came one after the other are a character.
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def settled(text: str) -> int:
+    """How much of a growing text can be shown already: not the half of a character or of an escape sequence."""
+    cut = _CUT.search(text, max(0, len(text) - 40))
+    return len(text) if cut is None else cut.start()
 
 
 def prose(text: str) -> SafeText:
     """What somebody wrote to be read, in as many lines as it has."""
     if text.isascii() and text.isprintable():
         return SafeText(text)
-    return SafeText(_PROSE.sub(_in_prose, SEQUENCE.sub("", text.replace("\r\n", "\n"))))
+    return SafeText(_PROSE.sub(_in_prose, _SEQUENCE.sub("", whole(text).replace("\r\n", "\n"))))
 
 
 def _in_prose(found: re.Match[str]) -> str:
     if found[1]:
         return "\n"
-    return "\ufffd" if _MARKED.match(found[0]) else ""
-
-
-_MARKED = re.compile(f"[{_TURNING}{_HIDING}{_SURROGATES}]")
+    return "\ufffd" if found[2] else ""
 
 
 def prose_line(text: str, limit: int | None = None) -> SafeText:
@@ -126,7 +139,7 @@ def exact(text: str, limit: int | None = None) -> SafeText:
     """
     if limit is not None and len(text) > limit:
         text = text[: limit + 1]
-    shown = _EDGES.sub(lambda found: "\\x20" * len(found[0]), _UNUSUAL_OR_ESCAPE.sub(_in_exact, text))
+    shown = _EDGES.sub(lambda found: "\\x20" * len(found[0]), _UNUSUAL_OR_ESCAPE.sub(_in_exact, whole(text)))
     return SafeText(shown) if limit is None else clip(SafeText(shown), limit)
 
 
@@ -141,8 +154,6 @@ def _escape(char: str) -> str:
     if char in _NAMED:
         return _NAMED[char]
     code = ord(char)
-    if 0xD800 <= code < 0xE000:  # noqa: PLR2004 - the surrogates
-        return "\ufffd"
     if code < 0x100:  # noqa: PLR2004 - one byte
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004 - the first plane
@@ -150,7 +161,7 @@ def _escape(char: str) -> str:
 
 def source_line(text: str) -> SafeText:
     """A line of a file: what is invisible is an escape, blanks and tabs are as they are."""
-    return SafeText(_UNUSUAL.sub(_in_source, text))
+    return SafeText(_UNUSUAL.sub(_in_source, whole(text)))
 
 
 def _in_source(found: re.Match[str]) -> str:
@@ -159,8 +170,20 @@ def _in_source(found: re.Match[str]) -> str:
 
 def printed(text: str) -> SafeText:
     """What a command printed: without its colours, and of a line that it wrote over only the last state."""
-    text = SEQUENCE.sub("", _PRINTED_STRING.sub("", text)).replace("\r\n", "\n")
+    text = _SEQUENCE.sub("", _PRINTED_STRING.sub("", text)).replace("\r\n", "\n")
     return prose(_OVERWRITTEN.sub("", text))
+
+
+def colours_kept(text: str) -> str:
+    """What a command printed, with its colours and carriage returns: for a parser of colours, not for a screen."""
+    text = _PRINTED_STRING.sub("", text.replace("\r\n", "\n"))
+    kept = _SEQUENCE.sub(lambda found: found[0] if _COLOUR.fullmatch(found[0]) else "", text)
+    pieces = _COLOUR.split(kept)
+    colours = [*_COLOUR.findall(kept), ""]
+    return "".join(
+        "\r".join(prose(part) for part in piece.split("\r")) + colour
+        for piece, colour in zip(pieces, colours, strict=True)
+    )
 
 
 def json_text(value: Any, indent: int | None = None, limit: int | None = None) -> SafeText:
@@ -173,6 +196,11 @@ def json_text(value: Any, indent: int | None = None, limit: int | None = None) -
         text = text[: limit + 1]
     shown = SafeText(_UNUSUAL.sub(_in_json, text))
     return shown if limit is None else clip(shown, limit)
+
+
+def json_line(value: Any, indent: int | None = None) -> SafeText:
+    """Any JSON value for programs: ASCII, one line without `indent`, and read back as the same value."""
+    return SafeText(json.dumps(value, indent=indent, default=repr))
 
 
 def _in_json(found: re.Match[str]) -> str:
@@ -210,6 +238,16 @@ def joined(parts: Iterable[SafeText], by: SafeText = EMPTY) -> SafeText:
 def clip(text: SafeText, limit: int) -> SafeText:
     """No more characters than the limit; what is left out is an ellipsis."""
     return text if len(text) <= limit else SafeText(text[: limit - 1] + "…")
+
+
+def part_of(text: SafeText, start: int, end: int | None = None) -> SafeText:
+    """A slice of a safe text."""
+    return SafeText(text[start:end])
+
+
+def trimmed(text: SafeText) -> SafeText:
+    """Without blanks and line ends at its end."""
+    return SafeText(text.rstrip())
 
 
 def safe_lines(text: SafeText) -> list[SafeText]:

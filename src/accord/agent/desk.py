@@ -24,6 +24,7 @@ from accord.agent.outlet import Outlet
 from accord.agent.session import Session, new_id
 from accord.connection import Connection
 from accord.errors import InvalidParams, LocalProtocolError, StoreError
+from accord.protocol.codec import decode_json
 from accord.protocol.model import Unknown
 from accord.session.ability import AgentAbilities
 from accord.session.ask import (
@@ -220,7 +221,7 @@ class Desk:
             for event in missing:
                 transcript.fold(event)
         state = await store.state(session.id)
-        session.state = None if state is None else msgspec.json.decode(state)
+        session.state = None if state is None else decode_json(state)
         session.settings.restore(transcript.config)
         return transcript
 

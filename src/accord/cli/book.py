@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from accord.cli.show.safe import safe_line
+from accord.cli.complaint import remark
 from accord.cli.status import Failure, Status
 from accord.config import Record, Records
+from accord.display import filled
 from accord.errors import StoreError
 
 __all__ = ["PREFIXES", "Book"]
@@ -46,7 +46,7 @@ class Book:
             return work(self._records)
         except StoreError as error:
             self._is_lost = True
-            sys.stderr.write(f"accord: sessions are not noted: {safe_line(str(error))}\n")
+            remark(filled("sessions are not noted: {}", str(error)))
             return otherwise
 
     def note(

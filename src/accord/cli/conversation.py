@@ -29,6 +29,7 @@ from accord.cli.terminal import Terminal, somebody_is_there
 from accord.cli.wish import Wish
 from accord.client import ClientSession, PromptTurn
 from accord.config import Places, Record
+from accord.display import filled, own
 from accord.session.entry import Message
 from accord.session.event import Event
 
@@ -237,7 +238,7 @@ class Conversation:
     def _say_stopping(self) -> None:
         if self._terminal is not None:
             self._output.step_aside()
-            self._terminal.say("stopping; once more to leave at once", "yellow")
+            self._terminal.say(own("stopping; once more to leave at once"), "yellow")
 
     def _end(self, ending: Ending) -> int:
         if self._feed.is_broken:
@@ -274,8 +275,8 @@ class Conversation:
     async def _tick(self) -> None:
         await asyncio.sleep(PATIENCE_SECONDS)
         while True:
-            doing = getattr(self._output, "doing", "working")
-            self._progress.say(f"{doing}  {duration(time.monotonic() - self._begun)}  (Ctrl+C stops it)")
+            passed = duration(time.monotonic() - self._begun)
+            self._progress.say(filled("{}  {}  (Ctrl+C stops it)", self._output.doing, passed))
             await asyncio.sleep(TICK_SECONDS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 
@@ -40,6 +41,7 @@ to copy:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the line says; the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _take_any_text()
     try:
         status = _main(words)
         sys.stdout.flush()
@@ -52,6 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _take_any_text() -> None:
+    """A terminal or a pipe that has no UTF-8 gets replacements for what it cannot show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _main(words: list[str]) -> int:
@@ -82,9 +91,10 @@ def _main(words: list[str]) -> int:
 def _run(verb: str, words: list[str]) -> int:
     from importlib import import_module  # noqa: PLC0415 - not for `--version`
 
-    if verb != "agent":
-        # Whoever runs an agent by an editor wants its log; whoever types wants the one line.
-        import_module("accord.cli.logs").direct_logs()
+    logs = import_module("accord.cli.logs")
+    # Whoever runs an agent by an editor wants its log; whoever types wants the one line.
+    logs.direct_logs(warnings=verb == "agent")
+    logs.direct_tracebacks()
     room = import_module(f"accord.cli.verbs.{verb}")
     status: int = room.run(words)
     return status

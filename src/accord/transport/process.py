@@ -12,6 +12,7 @@ import time
 from threading import Thread
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from accord.display import whole
 from accord.errors import ConnectFailed
 from accord.transport import lineage
 from accord.transport.watchdog import CLEAN_SCANS, kill_marked, signal_group
@@ -46,6 +47,8 @@ def start(
     Raises:
         ConnectFailed: There is no such program or directory, or it may not be run.
     """
+    argv = [_encodable(word) for word in argv]
+    changes = {_encodable(name): value and _encodable(value) for name, value in changes.items()}
     environment = {**os.environ, **{name: value for name, value in changes.items() if value is not None}}
     for name, value in changes.items():
         if value is None:
@@ -78,6 +81,15 @@ def _take(stream: IO[bytes] | None) -> int:
     descriptor = os.dup(stream.fileno())
     stream.close()
     return descriptor
+
+
+def _encodable(text: str) -> str:
+    """An argument as it is; U+FFFD for half a character, unless it is a byte of our own argv that is no UTF-8."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return whole(text)
+    return text
 
 
 def _with_program(argv: Sequence[str], environment: Mapping[str, str]) -> Sequence[str]:

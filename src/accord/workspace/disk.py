@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from accord.display import whole
 from accord.workspace.errors import (
     FileTooLarge,
     NotADirectory,
@@ -137,18 +138,16 @@ class Disk:
         """Replace the file's text, or create the file; whoever reads meanwhile sees the old text or the new one.
 
         A link is kept and its target written, if that is inside. A file that may not be written is not replaced,
-        though the system would allow it.
+        though the system would allow it. Half a character is written as U+FFFD.
 
         Raises:
             WorkspaceError: See the classes in `accord.workspace.errors`; the file is as it was.
         """
         text = _parse_file_path(path)
-        try:
-            content.encode()
-        except UnicodeEncodeError as error:
-            raise NotText("the text holds half a character", path=text) from error
         with _translated(text):
-            self._try(text, lambda place: self._replace(place, text, content), create_parents=self._create_parents)
+            self._try(
+                text, lambda place: self._replace(place, text, whole(content)), create_parents=self._create_parents
+            )
 
     @contextmanager
     def open_directory(self, path: str | os.PathLike[str]) -> Iterator[str]:

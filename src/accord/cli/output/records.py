@@ -12,9 +12,11 @@ from typing import Any
 
 import msgspec
 
+from accord.cli.complaint import put
 from accord.cli.output.interface import Ending, Opening, Output
 from accord.cli.permission import Verdict
 from accord.cli.status import Failure
+from accord.display import json_line
 from accord.protocol.model import UNSET, Unknown
 from accord.session.event import Event, UsageChanged
 
@@ -34,8 +36,8 @@ def _hooked(value: Any) -> Any:
 
 
 def _write(record: dict[str, Any]) -> None:
-    # ASCII: half a character, as some agents send it, has no bytes in UTF-8.
-    sys.stdout.write(json.dumps(record, default=repr) + "\n")
+    # ASCII: half a character, as some agents send it, has no bytes in UTF-8, and nothing in it steers a terminal.
+    put(json_line(record))
     sys.stdout.flush()
 
 

@@ -23,6 +23,7 @@ from accord.cli.target import approve, split_agent, target_of
 from accord.cli.terminal import Terminal, somebody_is_there
 from accord.cli.wish import pair_of, seconds_of
 from accord.cli.words import Parser, split_command
+from accord.display import exact, filled, whole
 from accord.errors import ConnectFailed
 
 __all__ = ["run"]
@@ -115,11 +116,12 @@ def _list_rules(given: argparse.Namespace) -> int:
     screen = stdout_screen(Progress(sys.stderr, shown=False))
     side = "client" if given.client else "agent"
     for edition in NAMES.get(given.edition, EDITIONS):
-        screen.line([Span(edition, "bold")])
+        screen.line([Span(exact(edition), "bold")])
         for rule in rules_for(edition, side):
             if not given.only or rule.id.startswith(tuple(given.only)):
-                said = f"{rule.says} ({rule.page})"
-                screen.line([Span(f"  {rule.id:<30} "), Span(f"{rule.tier:<14} ", "dim"), Span(said)])
+                said = filled("{} ({})", rule.says, rule.page)
+                id_, tier = filled("  {:<30} ", rule.id), filled("{:<14} ", rule.tier)
+                screen.line([Span(id_), Span(tier, "dim"), Span(said)])
     screen.flush()
     return Status.DONE
 
@@ -199,7 +201,7 @@ async def _editions(given: argparse.Namespace, argv: list[str], options: Options
 
 async def _judge(given: argparse.Namespace, argv: list[str], options: Options, progress: Progress) -> Report:
     def tell(what: str, done: int, total: int) -> None:
-        progress.say(f"{options.edition} {done}/{total} {what.replace('_', ' ')}")
+        progress.say(filled("{} {}/{} {}", options.edition, done, total, what.replace("_", " ")))
 
     if given.client:
         from accord.check.client import check_client  # noqa: PLC0415 - agents are judged more often
@@ -217,10 +219,10 @@ def _show(screen: Screen, report: Report, again: Sequence[str], *, verbose: bool
 def _write(given: argparse.Namespace, reports: list[Report]) -> None:
     try:
         if given.json:
-            Path(given.json).write_text(json.dumps(documents_of(reports), indent=2, ensure_ascii=False) + "\n")
+            Path(given.json).write_text(json.dumps(documents_of(reports), indent=2) + "\n", encoding="utf-8")
         if given.junit:
             Path(given.junit).write_bytes(junit_of(reports))
         if given.md:
-            Path(given.md).write_text(markdown_of(reports), encoding="utf-8")
+            Path(given.md).write_text(whole(markdown_of(reports)), encoding="utf-8")
     except OSError as error:
         raise UsageFailure(f"cannot write {error.filename}: {error.strerror}") from error
