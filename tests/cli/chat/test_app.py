@@ -659,7 +659,8 @@ async def test_what_an_agent_says_never_steers_the_terminal(tmp_path: Path) -> N
         session.happen(Noticed(evil, description=evil))
         await chat.sees("ab c", "plan 0/1")
         assert not any(each in chat.text for each in "\x1b\x9b\x07\u202e")
-        assert "evil" not in chat.text
+        # A title shows what was in it.
+        assert "a\\x1b]0;evil\\x07b" in chat.text
 
 
 async def test_a_link_is_followed_only_into_the_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

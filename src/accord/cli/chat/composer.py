@@ -16,7 +16,7 @@ from accord.cli.chat.files import FileList
 from accord.cli.chat.mention import pasted_picture
 from accord.cli.chat.plain import MUTED, label
 from accord.cli.chat.widgets import option_of
-from accord.display import EMPTY, exact, filled, prose_line
+from accord.display import EMPTY, exact, filled, prose, prose_line
 from accord.session.option import Command
 
 __all__ = ["Composer", "Proposals"]
@@ -214,7 +214,9 @@ class Composer(TextArea):
 
     async def _on_paste(self, event: Paste) -> None:
         mention = pasted_picture(event.text, self._cwd)
-        if mention is not None:
+        # What was copied from somewhere may hold what a screen must not show.
+        text = prose(event.text) if mention is None else filled("{} ", mention)
+        if text != event.text:
             event.stop()
             event.prevent_default()
-            self.insert(f"{mention} ")
+            self.insert(text)

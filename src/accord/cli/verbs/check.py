@@ -23,7 +23,7 @@ from accord.cli.target import approve, split_agent, target_of
 from accord.cli.terminal import Terminal, somebody_is_there
 from accord.cli.wish import pair_of, seconds_of
 from accord.cli.words import Parser, split_command
-from accord.display import exact, filled, whole
+from accord.display import exact, filled
 from accord.errors import ConnectFailed
 
 __all__ = ["run"]
@@ -223,6 +223,6 @@ def _write(given: argparse.Namespace, reports: list[Report]) -> None:
         if given.junit:
             Path(given.junit).write_bytes(junit_of(reports))
         if given.md:
-            Path(given.md).write_text(whole(markdown_of(reports)), encoding="utf-8")
+            Path(given.md).write_text(markdown_of(reports), encoding="utf-8")
     except OSError as error:
         raise UsageFailure(f"cannot write {error.filename}: {error.strerror}") from error
