@@ -234,6 +234,7 @@ def answer(version: int, trick: str, message: dict[str, Any]) -> None:  # noqa: 
 
 def main() -> None:
     version, trick = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
+    sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     sys.stderr.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     sys.stderr.write(poisoned("hello on stderr") + "\n")

@@ -125,7 +125,7 @@ def agent(version: int = 1, trick: str = "") -> list[str]:
     [
         ("text", 1),
         pytest.param("final", 1, marks=LONG),
-        ("events", 1),
+        pytest.param("events", 1, marks=LONG),
         pytest.param("wire", 1, marks=LONG),
         pytest.param("text", 2, marks=LONG),
     ],
@@ -138,7 +138,8 @@ def test_a_run(at_terminal: Start, form: str, version: int) -> None:
     assert_clean(terminal.printed)
 
 
-@pytest.mark.parametrize("trick", ["error", pytest.param("die", marks=LONG), pytest.param("login", marks=LONG)])
+@LONG
+@pytest.mark.parametrize("trick", ["error", "die", "login"])
 def test_a_run_that_fails(at_terminal: Start, trick: str) -> None:
     terminal = at_terminal("run", "x", *agent(1, trick))
     terminal.type("\n\n\n")
@@ -153,12 +154,12 @@ def test_a_chat(at_terminal: Start, tmp_path: Path) -> None:
     terminal.type("go\r")
     asked, patience = "", 0
     while asked != "ends":
-        terminal.read_for(0.5)
+        terminal.read_for(0.25)
         lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else [""]
         patience = patience + 1 if lines[-1] == asked else 0
         asked = lines[-1]
         # A dialog takes no key in its first half second; Escape is the answer that every one of them knows.
-        if asked.startswith("asks") and patience >= 3:
+        if asked.startswith("asks") and patience >= 4:
             terminal.type("\x1b")
             patience = 0
         assert not terminal.is_late
@@ -166,7 +167,7 @@ def test_a_chat(at_terminal: Start, tmp_path: Path) -> None:
     # All parts unfolded, then the options, then the commands, then the sessions.
     for keys in ("\x07", "\x0f", "\x1b", "/", "\t", "\x12"):
         terminal.type(keys)
-        terminal.read_for(0.7)
+        terminal.read_for(0.4)
     terminal.type("\x11")
     terminal.close()
     assert_clean(terminal.printed)
@@ -189,6 +190,7 @@ def test_a_stream_without_utf_8_gets_replacements(accord: Accord, encoding: str)
     assert b"?QZ" in done.stdout
 
 
+@LONG
 def test_an_argument_that_is_no_utf_8_is_a_prompt_all_the_same(accord: Accord) -> None:
     words: list[str | bytes] = [*accord.argv, "run", b"cut \xff", "-o", "wire", *agent(1, "error")]
     done = subprocess.run(
@@ -213,7 +215,7 @@ def noted(accord: Accord) -> str:
         ["sessions", "ls", "--all", "AGENT"],
         pytest.param(["sessions", "ls"], marks=LONG),
         pytest.param(["sessions", "ls", "--json", "AGENT"], marks=LONG),
-        ["sessions", "show", "nick"],
+        pytest.param(["sessions", "show", "nick"], marks=LONG),
         pytest.param(["sessions", "export", "nick"], marks=LONG),
         pytest.param(["sessions", "export", "nick", "--as", "events"], marks=LONG),
         pytest.param(["sessions", "rm", "nick"], marks=LONG),
