@@ -19,7 +19,6 @@ from accord.workspace import (
     NoSuchFile,
     NotADirectory,
     NotAFile,
-    NotText,
     PathOutsideRoots,
     Workspace,
     WorkspaceError,
@@ -215,12 +214,10 @@ async def test_a_file_and_its_folders_are_created(tree: Tree, *, by_client: bool
 
 
 @BOTH_WAYS
-async def test_half_a_character_is_no_text(tree: Tree, *, by_client: bool) -> None:
-    async with files_of(tree, by_client=by_client) as (files, client):
-        with pytest.raises(NotText):
-            await files.write("file", "\ud83d")
-        assert not client.asked
-    assert (tree.root / "file").read_text(encoding="utf-8") == INSIDE
+async def test_half_a_character_is_replaced_in_a_file(tree: Tree, *, by_client: bool) -> None:
+    async with files_of(tree, by_client=by_client) as (files, _):
+        await files.write("file", "x\ud83d")
+    assert (tree.root / "file").read_text(encoding="utf-8") == "x\ufffd"
 
 
 @BOTH_WAYS

@@ -15,7 +15,7 @@ from accord.testing.faults.plain_june import Batch
 AGENTS = Path(__file__).parents[1] / "requirements"
 KIT = ("ACP-",)
 # These agents have no settings that anybody else uses.
-TOUCH = {"touch_model": True, "touch_permission": True}
+TOUCH: dict[str, Any] = {"touch_model": True, "touch_permission": True}
 
 
 def statuses(report: Report, *wanted: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ OURS = {
 }
 KIT = ("ACP-",)
 # These agents have no settings that anybody else uses.
-TOUCH = {"touch_model": True, "touch_permission": True}
+TOUCH: dict[str, Any] = {"touch_model": True, "touch_permission": True}
 
 
 def statuses(report: Report, *wanted: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from accord.testing.faults.raw import Refused
 AGENTS = Path(__file__).parents[1] / "requirements"
 KIT = ("ACP-",)
 # These agents have no settings that anybody else uses.
-TOUCH = {"touch_model": True, "touch_permission": True}
+TOUCH: dict[str, Any] = {"touch_model": True, "touch_permission": True}
 QUICK = {
     "cancel_prompt": "__hang__",
     "timeout_seconds": 1.0,

@@ -89,11 +89,11 @@ def test_everything_that_an_agent_says_is_shown_and_nothing_of_it_is_an_escape_s
         "  edit  b.txt   +1 \N{MINUS SIGN}1 ",
         "    - two",
         "    + three",
-        "  run   make [31mred ",
+        "  run   make \\x1b[31mred ",
         " failed ",
         "    no rule to make red",
         '  weather {"sessionUpdate": "weather", "sky": "blue"}',
-        "All ]0;gotchadone.",
+        "All done.",
         "end_turn · ",
         " · 1.2k/200k tokens · 0.25 USD · go on: accord run -c ",
     ):

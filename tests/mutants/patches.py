@@ -922,4 +922,29 @@ MUTANTS = (
         "                return continued\n",
         "tests/session/test_replay.py::test_pages_show_what_the_whole_log_would",
     ),
+    # --- text of others
+    Mutant(
+        "safe text",
+        "the Arabic letter mark reaches the screen",
+        "display.py",
+        '_TURNING = "\\u061c\\u200e',
+        '_TURNING = "\\u200e',
+        "tests/test_display.py::test_prose_keeps_what_people_write_and_nothing_that_steers_a_terminal",
+    ),
+    Mutant(
+        "safe text",
+        "a screen takes the words of others as our own",
+        "cli/verbs/sessions.py",
+        "                exact(each.session_id),\n",
+        "                own(each.session_id),\n",
+        "tests/cli/test_poisoned_strings.py::test_another_verb[sessions ls --all AGENT]",
+    ),
+    Mutant(
+        "half a character",
+        "half a character in an author's state ends the turn",
+        "protocol/codec.py",
+        "        return msgspec.json.encode(value)\n    except UnicodeEncodeError:",
+        "        return msgspec.json.encode(value)\n    except ZeroDivisionError:",
+        "tests/agent/test_half_characters.py::test_half_a_character_is_kept_and_the_session_goes_on",
+    ),
 )

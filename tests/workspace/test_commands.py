@@ -324,9 +324,14 @@ async def test_what_cannot_be_started_says_so_and_leaves_nothing(tmp_path: Path,
         await start_command(["true"], env={"a=b": "c"}, pty=pty)
     with pytest.raises(InvalidPath):
         await start_command(["true"], cwd="relative", pty=pty)
-    with pytest.raises(StartFailed):
-        await start_command(["true", "\ud83d"], pty=pty)
     assert descriptors() == before
+
+
+async def test_half_a_character_is_a_replacement_to_a_program() -> None:
+    program = "import os, sys; print(ascii(sys.argv[1]), ascii(os.environ['CUT']))"
+    command = await start_command([sys.executable, "-c", program, "a\ud83d"], env={"CUT": "\udcffb"})
+    assert (await command.wait()).code == 0
+    assert command.output.text.split() == ["'a\\ufffd'", "'\\ufffdb'"]
 
 
 async def test_a_line_for_a_shell_is_a_mistake_of_the_caller() -> None:

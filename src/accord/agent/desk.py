@@ -23,6 +23,7 @@ from accord.agent.outlet import Outlet
 from accord.agent.session import Session, new_id
 from accord.connection import Connection
 from accord.errors import InvalidParams, LocalProtocolError, SessionInUse, StoreError
+from accord.protocol.codec import decode_json
 from accord.session.ability import AgentAbilities
 from accord.session.ask import (
     ForkSession,
@@ -252,7 +253,7 @@ class Desk:
             await store.append(session.id, missing)
             outline.add(missing)
         state = await store.state(session.id)
-        session.state = None if state is None else msgspec.json.decode(state)
+        session.state = None if state is None else decode_json(state)
         session.settings.restore(outline.config)
         return outline
 

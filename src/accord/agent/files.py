@@ -11,7 +11,7 @@ from accord.agent.asker import Asker
 from accord.agent.reach import Reach
 from accord.errors import PermissionDenied, ResourceNotFound
 from accord.session.ask import FileRead, ReadFile, WriteFile
-from accord.workspace import AccessDenied, NoSuchFile, NotText, Workspace
+from accord.workspace import AccessDenied, NoSuchFile, Workspace
 
 __all__ = ["Files"]
 
@@ -62,11 +62,10 @@ class Files:
         """Replace the file's text, or create the file.
 
         A relative path starts at the session's directory. Writes happen one after the other, in the order in which
-        they were asked for. One that is cancelled may still happen.
+        they were asked for. One that is cancelled may still happen. Half a character is written as U+FFFD.
 
         Raises:
             PathOutsideRoots: It leads out of the roots; the client was not asked.
-            NotText: The text holds half a character.
             WorkspaceError: What else is wrong with a file on this machine; see `accord.workspace.errors`.
             RequestError: What else the client answered.
             ConnectionLost: The client is gone.
@@ -75,10 +74,6 @@ class Files:
         if not self._asker.abilities.write_files:
             await self._reach.workspace.write_text(place, text)
             return
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise NotText("the text holds half a character", path=place) from error
         # Held until the client has answered: it may handle two requests in any order.
         async with self._writing:
             await self._reach.check(place)

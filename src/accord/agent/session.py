@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-import msgspec
-
 from accord.agent.asker import Asker
 from accord.agent.book import Book, called
 from accord.agent.client import Client
@@ -23,6 +21,7 @@ from accord.agent.outlet import Outlet
 from accord.agent.settings import OptionValue, Settings
 from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError
+from accord.protocol.codec import encode_json
 from accord.protocol.model import UNSET
 from accord.session.ability import ClientAbilities
 from accord.session.ask import McpServer, ReadFile, ReleaseTerminal, StartTerminal, WriteFile
@@ -187,7 +186,7 @@ class Session:
             self.state = state
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing: it was made with store=None")
-        await self._store.patch(self.id, state=msgspec.json.encode(self.state))
+        await self._store.patch(self.id, state=encode_json(self.state))
 
     async def history(self, *, refused: bool = False) -> Transcript:
         """The conversation so far, from the store. What was refused is left out unless it is asked for.

@@ -13,6 +13,7 @@ import msgspec
 
 from accord.agent.session import Session
 from accord.errors import ConnectionLost, LocalProtocolError
+from accord.protocol.codec import encode_json
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 from accord.session.event import Event, Meta, ToolChanged, ToolContentAdded
@@ -67,7 +68,7 @@ def tool_content(item: Showable) -> ToolContent:
 def checked_json(value: Any, field: str) -> Any:
     """A value that is going to be JSON: told now, while its author can see where it came from."""
     try:
-        msgspec.json.encode(value)
+        encode_json(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise LocalProtocolError(f"{field} is no JSON value: {error}", field=field, expected="a JSON value") from None
     return value

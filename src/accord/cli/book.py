@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from accord.cli.show.safe import safe_line
+from accord.cli.complaint import remark
 from accord.cli.status import Failure, Status
 from accord.config import Record, Records
+from accord.display import filled
 from accord.errors import StoreError
 
 __all__ = ["PREFIXES", "Book"]
@@ -78,7 +78,7 @@ class Book:
             self._write(lambda records: records.note(agent, session_id, cwd, name=name, title=title, key=key))
         except StoreError as error:
             self._is_lost = True
-            sys.stderr.write(f"accord: sessions are not noted: {safe_line(str(error))}\n")
+            remark(filled("sessions are not noted: {}", str(error)))
 
     def last(self, agent: str | None = None) -> Record | None:
         """The one that was used last in this directory."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from accord.cli.book import Book
-from accord.cli.complaint import complain, silence
+from accord.cli.complaint import complain, remark, silence
 from accord.cli.fault import phase
 from accord.cli.interrupt import Interrupts
 from accord.cli.login import naming_ways, ways_at_terminal
@@ -22,7 +22,6 @@ from accord.cli.permission import policy_of
 from accord.cli.question import Questions
 from accord.cli.ruling import rules_of
 from accord.cli.show.line import duration
-from accord.cli.show.safe import safe_line
 from accord.cli.show.screen import Progress, stdout_screen
 from accord.cli.status import Failure, Status
 from accord.cli.talk import Talk, talking
@@ -31,6 +30,7 @@ from accord.cli.terminal import Terminal, somebody_is_there
 from accord.cli.wish import Wish
 from accord.client import ClientSession, PromptTurn, Verdict
 from accord.config import Record
+from accord.display import filled, own
 from accord.session.agent_ask import ReadFile, StartTerminal, WriteFile
 from accord.session.entry import Message
 from accord.session.event import Event
@@ -170,7 +170,7 @@ class Conversation:
             self._rules,
             ask=None if self._questions is None else self._questions.permission,
             environment=self._wish.env,
-            say=lambda line: sys.stderr.write(f"accord: {safe_line(line)}\n"),
+            say=lambda line: remark(filled("{}", line)),
             on_verdict=self._judged,
             on_unasked=self._output.completed_unasked,
         )
@@ -250,7 +250,7 @@ class Conversation:
     def _say_stopping(self) -> None:
         if self._terminal is not None:
             self._output.step_aside()
-            self._terminal.say("stopping; once more to leave at once", "yellow")
+            self._terminal.say(own("stopping; once more to leave at once"), "yellow")
 
     def _end(self, ending: Ending) -> int:
         if self._feed.is_broken:
@@ -287,8 +287,8 @@ class Conversation:
     async def _tick(self) -> None:
         await asyncio.sleep(PATIENCE_SECONDS)
         while True:
-            doing = getattr(self._output, "doing", "working")
-            self._progress.say(f"{doing}  {duration(time.monotonic() - self._begun)}  (Ctrl+C stops it)")
+            passed = duration(time.monotonic() - self._begun)
+            self._progress.say(filled("{}  {}  (Ctrl+C stops it)", self._output.doing, passed))
             await asyncio.sleep(TICK_SECONDS)
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 from accord.cli.fault import phase
 from accord.cli.show.line import Span, duration, line_of
-from accord.cli.show.safe import safe_line
 from accord.cli.show.screen import Screen
 from accord.cli.status import Failure, Status, spelled
 from accord.cli.talk import Talk, talking, within
 from accord.cli.target import Target
 from accord.cli.wish import Wish
+from accord.display import SafeText, exact, filled, joined, own
 from accord.session.ability import AgentAbilities
 from accord.session.option import Select, Toggle
 
@@ -31,10 +32,10 @@ async def examine(target: Target, wish: Wish, screen: Screen) -> int:
         Failure: It does not start, or does not open a session.
     """
     finding = _Finding(screen)
-    finding.tell("command", spelled(target.entry.argv))
-    finding.tell("source", target.entry.source)
+    finding.tell(own("command"), exact(spelled(target.entry.argv)))
+    finding.tell(own("source"), exact(target.entry.source))
     found = shutil.which(target.entry.argv[0])
-    finding.tell("program", found or "not on the PATH", good=found is not None)
+    finding.tell(own("program"), exact(found or "not on the PATH"), good=found is not None)
     noise: list[bytes] = []
     begun = time.monotonic()
 
@@ -43,37 +44,48 @@ async def examine(target: Target, wish: Wish, screen: Screen) -> int:
             noise.append(bytes(text))
 
     async with talking(target, wish, observers=[observe]) as talk:
-        finding.tell("start", f"ok, {duration(time.monotonic() - begun)}", good=True)
+        finding.tell(own("start"), _ok(begun), good=True)
         await _look(talk, finding)
         failure = await _try_session(talk, finding)
         begun = time.monotonic()
-    finding.tell("end", f"ok, {duration(time.monotonic() - begun)}", good=True)
+    finding.tell(own("end"), _ok(begun), good=True)
     for line in noise[:3]:
-        finding.tell("noise", f"prints what is no message: {line.decode(errors='replace')[:100]}", good=False)
+        text = filled("prints what is no message: {}", line.decode(errors="replace")[:100])
+        finding.tell(own("noise"), text, good=False)
     await _try_editions(target, wish, finding)
     if failure is not None:
         raise failure
     return Status.DONE
 
 
+def _ok(begun: float) -> SafeText:
+    return filled("ok, {}", duration(time.monotonic() - begun))
+
+
+def _list(items: Iterable[SafeText], otherwise: SafeText) -> SafeText:
+    return joined(items, own(", ")) or otherwise
+
+
 class _Finding:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
-    def tell(self, name: str, text: str, *, good: bool | None = None) -> None:
+    def tell(self, name: SafeText, text: SafeText, *, good: bool | None = None) -> None:
         style = "" if good is None else "green" if good else "yellow"
-        self._screen.line(line_of("  ", Span(f"{name:<14}", "cyan"), Span(f" {safe_line(text)}", style)))
+        self._screen.line(line_of(own("  "), Span(filled("{:<14}", name), "cyan"), Span(filled(" {}", text), style)))
         self._screen.flush()
 
 
 async def _look(talk: Talk, finding: _Finding) -> None:
     agent = talk.agent
     info = agent.info
-    finding.tell("agent", "does not say who it is" if info is None else f"{info.title or info.name} {info.version}")
-    finding.tell("edition", agent.edition or "")
-    finding.tell("can", ", ".join(_able(agent.abilities)) or "only what every agent can")
-    ways = [f"{each.id} ({each.name}, {each.type})" for each in agent.auth_methods]
-    finding.tell("logins", ", ".join(ways) or "none")
+    nameless = own("does not say who it is")
+    who = nameless if info is None else filled("{} {}", info.title or info.name, info.version)
+    finding.tell(own("agent"), who)
+    finding.tell(own("edition"), exact(agent.edition or ""))
+    finding.tell(own("can"), _list(map(exact, _able(agent.abilities)), own("only what every agent can")))
+    ways = [filled("{} ({}, {})", each.id, each.name, each.type) for each in agent.auth_methods]
+    finding.tell(own("logins"), _list(ways, own("none")))
 
 
 def _able(abilities: AgentAbilities) -> list[str]:
@@ -91,16 +103,19 @@ async def _try_session(talk: Talk, finding: _Finding) -> Failure | None:
         try:
             with phase("session", talk.target.typed):
                 session = await within(talk.deadlines.start, "session", talk.agent.new_session(folder))
-                finding.tell("session", f"ok, {duration(time.monotonic() - begun)}", good=True)
-                options = [f"{each.id}={each.value}" for each in session.options if isinstance(each, Select | Toggle)]
-                finding.tell("options", ", ".join(options) or "none")
-                finding.tell("commands", ", ".join(f"/{each.name}" for each in session.commands) or "none")
+                finding.tell(own("session"), _ok(begun), good=True)
+                known = [each for each in session.options if isinstance(each, Select | Toggle)]
+                finding.tell(
+                    own("options"), _list((filled("{}={}", each.id, each.value) for each in known), own("none"))
+                )
+                commands = [filled("/{}", each.name) for each in session.commands]
+                finding.tell(own("commands"), _list(commands, own("none")))
                 if talk.agent.abilities.delete:
                     await within(talk.deadlines.start, "session", session.delete())
                 else:
                     await within(talk.deadlines.start, "session", session.close())
         except Failure as failure:
-            finding.tell("session", failure.line, good=False)
+            finding.tell(own("session"), exact(failure.line), good=False)
             return failure
     return None
 
@@ -111,6 +126,6 @@ async def _try_editions(target: Target, wish: Wish, finding: _Finding) -> None:
         begun = time.monotonic()
         try:
             async with talking(target, replace(wish, edition=edition)):
-                finding.tell(f"edition {edition}", f"ok, {duration(time.monotonic() - begun)}", good=True)
+                finding.tell(filled("edition {}", edition), _ok(begun), good=True)
         except Failure as failure:
-            finding.tell(f"edition {edition}", f"no: {failure.message.splitlines()[0]}")
+            finding.tell(filled("edition {}", edition), filled("no: {}", (failure.message.splitlines() or [""])[0]))

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from accord.cli.fault import phase
 from accord.cli.question import Questions
 from accord.client import RemoteAgent
+from accord.display import own
 from accord.errors import AuthRequired
 
 __all__ = ["LogIn", "naming_ways", "ways_at_terminal"]
@@ -28,7 +29,7 @@ def ways_at_terminal(questions: Questions, typed: str) -> LogIn:
         if not ways:
             return False
         choices = [(way.id, way.name) for way in ways.values()]
-        chosen = await questions.choose("the agent wants you to log in; Enter alone leaves it:", choices)
+        chosen = await questions.choose(own("the agent wants you to log in; Enter alone leaves it:"), choices)
         if chosen is None:
             return False
         with phase("login", typed):

@@ -1,18 +1,50 @@
-"""Where the log goes: nowhere, unless `ACCORD_LOG` names a level; then to stderr."""
+"""Where the log goes: nowhere, unless `ACCORD_LOG` names a level; then to stderr. What others wrote is made safe there.
+
+Also the last words of this process: a traceback quotes what others wrote, too.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
+import traceback
+from types import TracebackType
 
-__all__ = ["direct_logs"]
+from accord.display import SafeText, prose
+
+__all__ = ["direct_logs", "direct_tracebacks"]
+
+LINE = "%(asctime)s %(name)s %(levelname)s %(message)s"
 
 
-def direct_logs() -> None:
-    """Direct the log of this process. What a user must know is said by the command itself, and once."""
+class SafeFormatter(logging.Formatter):
+    """Any record as text for a terminal."""
+
+    def format(self, record: logging.LogRecord) -> SafeText:
+        """The lines of one record."""
+        return prose(super().format(record))
+
+
+def direct_logs(*, warnings: bool = False) -> None:
+    """Direct the log of this process. What a user must know is said by the command itself, and once.
+
+    `warnings` are shown also without a level, each as its message alone: for a program that an editor starts.
+    """
     level = os.environ.get("ACCORD_LOG", "").upper()
-    if level in logging.getLevelNamesMapping():
-        logging.basicConfig(stream=sys.stderr, level=level, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    else:
+    is_named = level in logging.getLevelNamesMapping()
+    if not is_named and not warnings:
         logging.getLogger().addHandler(logging.NullHandler())
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(SafeFormatter(LINE if is_named else None))
+    logging.basicConfig(level=level if is_named else logging.WARNING, handlers=[handler])
+
+
+def direct_tracebacks() -> None:
+    """Let the traceback of an exception that nobody catches be safe text."""
+
+    def show(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        sys.stderr.write(prose("".join(traceback.format_exception(kind, error, where))))
+
+    sys.excepthook = show

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ to copy:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the line says; the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _take_any_text()
     try:
         status = _main(words)
         sys.stdout.flush()
@@ -53,6 +55,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _take_any_text() -> None:
+    """A terminal or a pipe that has no UTF-8 gets replacements for what it cannot show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _main(words: list[str]) -> int:
@@ -90,8 +99,10 @@ def _run(verb: str, words: list[str]) -> int:
 
     if verb != "agent":
         _need_directory()
-        # Whoever runs an agent by an editor wants its log; whoever types wants the one line.
-        import_module("accord.cli.logs").direct_logs()
+    logs = import_module("accord.cli.logs")
+    # Whoever runs an agent by an editor wants its log; whoever types wants the one line.
+    logs.direct_logs(warnings=verb == "agent")
+    logs.direct_tracebacks()
     room = import_module(f"accord.cli.verbs.{verb}")
     status: int = room.run(words)
     return status

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from accord.cli.show.diff import diff_lines
 from accord.cli.show.line import Line, Span, line_of
-from accord.cli.show.safe import safe_line, safe_text
 from accord.cli.show.tool import about, headline, tool_lines
 from accord.cli.terminal import Terminal
 from accord.client import FormQuestion, PermissionQuestion, UrlQuestion
 from accord.client.question import ElicitAnswer
+from accord.display import SafeText, exact, filled, joined, json_text, own, prose, prose_line, safe_lines
 from accord.session.option import PermissionOption
 from accord.session.tool import Diff
 
@@ -39,23 +38,23 @@ def subject_lines(question: PermissionQuestion) -> list[Line]:
     if question.tool is not None:
         lines += [headline(question.tool, cwd), *tool_lines(question.tool, question.session.transcript.terminals)]
     if question.command is not None:
-        lines.append(line_of("  ", Span("run  ", "cyan"), f" {safe_line(question.command.command)}"))
+        lines.append(line_of(own("  "), Span(own("run  "), "cyan"), filled(" {}", question.command.command)))
     if question.description:
-        lines += [line_of(f"    {line}") for line in safe_text(question.description).splitlines()]
+        lines += [line_of(own("    "), line) for line in safe_lines(prose(question.description))]
     return lines
 
 
-def _sentence(question: PermissionQuestion) -> str:
-    tool, title = question.tool, safe_line(question.title)
+def _sentence(question: PermissionQuestion) -> SafeText:
+    tool, title = question.tool, exact(question.title)
     if question.command is not None or tool is None:
-        return title if title.endswith("?") else f"allow: {title}?"
+        return title if title.endswith("?") else filled("allow: {}?", title)
     what = about(tool, question.session.cwd)
     if tool.kind in {"edit", "delete", "read", "move"}:
         words = {"edit": "edit", "delete": "deletion", "read": "reading", "move": "move"}
-        return f"allow the {words[tool.kind]} of {what}?"
+        return filled("allow the {} of {}?", words[tool.kind], what)
     if tool.kind == "execute":
-        return f"allow to run {what}?"
-    return title if title.endswith("?") else f"allow: {title}?"
+        return filled("allow to run {}?", what)
+    return title if title.endswith("?") else filled("allow: {}?", title)
 
 
 class Questions:
@@ -75,10 +74,10 @@ class Questions:
                 self._terminal.show(subject_lines(question))
             keys = keys_of(question.options)
             diffs = [item for item in question.tool.content if isinstance(item, Diff)] if question.tool else []
-            offered = [f"[{key}] {safe_line(option.name)}" for key, option in keys.items()]
+            offered = [filled("[{}] {}", key, option.name) for key, option in keys.items()]
             if diffs:
-                offered.append("[v] whole diff")
-            prompt = f"  {_sentence(question)}  {'  '.join(offered)} > "
+                offered.append(own("[v] whole diff"))
+            prompt = filled("  {}  {} > ", _sentence(question), joined(offered, own("  ")))
             while True:
                 answer = await self._terminal.ask(prompt)
                 if answer is None:
@@ -89,16 +88,16 @@ class Questions:
                 option = keys.get(answer.lower()) or _meant(answer, question.options)
                 if option is not None:
                     return option
-                self._terminal.say(f"  one of: {', '.join([*keys, *(['v'] if diffs else [])])}", "dim")
+                self._terminal.say(filled("  one of: {}", ", ".join([*keys, *(["v"] if diffs else [])])), "dim")
 
     async def elicit(self, question: FormQuestion | UrlQuestion) -> ElicitAnswer:
         """What the user fills in, or whether the address was visited."""
         async with self._terminal.floor():
-            self._terminal.say(f"  {safe_line(question.message)}", "bold")
+            self._terminal.say(filled("  {}", prose_line(question.message)), "bold")
             if isinstance(question, FormQuestion):
                 return await self._form(question.schema)
-            self._terminal.say(f"  {safe_line(question.url)}", "cyan")
-            answer = await self._terminal.ask("  open it in your browser; done?  [y] yes  [n] no > ")
+            self._terminal.say(filled("  {}", question.url), "cyan")
+            answer = await self._terminal.ask(own("  open it in your browser; done?  [y] yes  [n] no > "))
             return "cancel" if answer is None else answer.lower() in {"y", "yes"}
 
     async def _form(self, schema: dict[str, Any]) -> ElicitAnswer:
@@ -114,33 +113,33 @@ class Questions:
                 try:
                     value = _field_value(answer, known, needed=name in required)
                 except ValueError as error:
-                    self._terminal.say(f"  {error}", "dim")
+                    self._terminal.say(filled("  {}", str(error)), "dim")
                     continue
                 if value is not None:
                     values[name] = value
                 break
         return values
 
-    async def yes(self, prompt: str) -> bool:
+    async def yes(self, prompt: SafeText) -> bool:
         """A plain yes or no."""
         async with self._terminal.floor():
-            answer = await self._terminal.ask(f"{prompt}  [y] yes  [n] no > ")
+            answer = await self._terminal.ask(filled("{}  [y] yes  [n] no > ", prompt))
             return answer is not None and answer.lower() in {"y", "yes"}
 
-    async def choose(self, title: str, choices: Sequence[tuple[str, str]]) -> str | None:
+    async def choose(self, title: SafeText, choices: Sequence[tuple[str, str]]) -> str | None:
         """One of several, by number or by id."""
         async with self._terminal.floor():
             self._terminal.say(title, "bold")
             for number, (id_, name) in enumerate(choices, 1):
-                self._terminal.say(f"  [{number}] {safe_line(name)} ({safe_line(id_)})")
+                self._terminal.say(filled("  [{}] {} ({})", number, name, id_))
             while True:
-                answer = await self._terminal.ask("which? > ")
+                answer = await self._terminal.ask(own("which? > "))
                 if answer is None or not answer:
                     return None
                 for number, (id_, _) in enumerate(choices, 1):
                     if answer in {str(number), id_}:
                         return id_
-                self._terminal.say(f"  a number from 1 to {len(choices)}", "dim")
+                self._terminal.say(filled("  a number from 1 to {}", len(choices)), "dim")
 
     def alone(self) -> AbstractAsyncContextManager[None]:
         """While this lasts the terminal is somebody else's: nothing is asked, and nothing is shown."""
@@ -154,20 +153,20 @@ def _meant(answer: str, options: Sequence[PermissionOption]) -> PermissionOption
     )
 
 
-def _field_prompt(name: str, field: dict[str, Any], *, needed: bool) -> str:
-    parts = [safe_line(str(field.get("title") or name))]
+def _field_prompt(name: str, field: dict[str, Any], *, needed: bool) -> SafeText:
+    parts = [exact(str(field.get("title") or name))]
     if isinstance(field.get("description"), str):
-        parts.append(f"({safe_line(field['description'])})")
+        parts.append(filled("({})", prose_line(field["description"])))
     choices = _choices(field)
     if choices:
-        parts.append(f"one of {', '.join(map(safe_line, choices))}")
+        parts.append(filled("one of {}", joined(map(exact, choices), own(", "))))
     elif field.get("type") == "boolean":
-        parts.append("yes or no")
+        parts.append(own("yes or no"))
     if "default" in field:
-        parts.append(f"[{safe_line(json.dumps(field['default'], ensure_ascii=False))}]")
+        parts.append(filled("[{}]", json_text(field["default"])))
     elif not needed:
-        parts.append("[leave out]")
-    return f"  {' '.join(parts)} > "
+        parts.append(own("[leave out]"))
+    return filled("  {} > ", joined(parts, own(" ")))
 
 
 def _choices(field: dict[str, Any]) -> list[str]:

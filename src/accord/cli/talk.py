@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from accord.cli.book import Book
+from accord.cli.complaint import remark
 from accord.cli.fault import failure_of, phase
 from accord.cli.login import LogIn
-from accord.cli.show.safe import safe_line
 from accord.cli.status import Failure, Status
 from accord.cli.target import Target
 from accord.cli.wish import Wish
@@ -21,6 +20,7 @@ from accord.client import ClientSession, Deadlines, RemoteAgent
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import Record, connect_to, load_mcp
 from accord.config.opening import deadlines_of
+from accord.display import exact, filled
 from accord.errors import AccordError, AuthRequired, DeadlineExceeded, RequestCancelled, TransportError
 from accord.session.ask import McpServer
 from accord.session.mode import mode_option
@@ -230,8 +230,8 @@ class Talk:
             with phase("config"):
                 found = load_mcp(path)
             servers += found.servers
-            for remark in (*found.warnings, *map(str, found.skipped)):
-                sys.stderr.write(f"accord: {safe_line(remark)}\n")
+            for warning in (*found.warnings, *map(str, found.skipped)):
+                remark(exact(warning))
         return servers
 
     def roots(self) -> list[str]:
@@ -263,7 +263,7 @@ class Talk:
             try:
                 await self._set(session, name, value)
             except Failure as failure:
-                sys.stderr.write(f"accord: {safe_line(entry.source)}: {safe_line(failure.line)}\n")
+                remark(filled("{}: {}", entry.source, failure.line))
         wanted = [*wish.settings]
         wanted += [(name, value) for name, value in (("model", wish.model), ("mode", wish.mode)) if value is not None]
         for name, value in wanted:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from accord.cli.complaint import remark
 from accord.cli.fault import phase
-from accord.cli.show.safe import safe_line
 from accord.cli.status import Failure, Status, UsageFailure
 from accord.config import AgentEntry, Trust, UntrustedFile, find
+from accord.display import SafeText, exact, filled, own
 
 __all__ = ["Target", "approve", "noted_target", "split_agent", "target_of"]
 
@@ -91,7 +91,7 @@ def noted_target(key: str) -> Target:
     return target_of(key, None)
 
 
-async def approve(target: Target, *, trust: bool, yes: Callable[[str], Awaitable[bool]] | None) -> Target:
+async def approve(target: Target, *, trust: bool, yes: Callable[[SafeText], Awaitable[bool]] | None) -> Target:
     """The target, ready to be started: its file trusted, its program installed.
 
     `yes` asks the user; None where nobody can be asked.
@@ -105,7 +105,7 @@ async def approve(target: Target, *, trust: bool, yes: Callable[[str], Awaitable
         with phase("config"):
             entry = find(entry.name, cwd=".")
     if entry.download is not None:
-        sys.stderr.write(f"accord: fetching {safe_line(entry.download.address)}\n")
+        remark(filled("fetching {}", entry.download.address))
         from accord.config import install  # noqa: PLC0415 - brings a network along
 
         with phase("start"):
@@ -115,14 +115,14 @@ async def approve(target: Target, *, trust: bool, yes: Callable[[str], Awaitable
     return replace(target, entry=entry)
 
 
-async def _trust(entry: AgentEntry, *, trust: bool, yes: Callable[[str], Awaitable[bool]] | None) -> None:
+async def _trust(entry: AgentEntry, *, trust: bool, yes: Callable[[SafeText], Awaitable[bool]] | None) -> None:
     with phase("config"):
         if not trust:
             if yes is None:
                 raise UntrustedFile(entry.source, entry.argv)
-            wants = safe_line(shlex.join(entry.argv)) or "a program from a registry"
+            wants = exact(shlex.join(entry.argv)) or own("a program from a registry")
             if not await yes(
-                f"{safe_line(entry.source)} belongs to this project and wants to run:\n  {wants}\ntrust this file?"
+                filled("{} belongs to this project and wants to run:\n  {}\ntrust this file?", entry.source, wants)
             ):
                 message = f"{entry.source} is not trusted, so {entry.name} was not started"
                 raise Failure(Status.NO_AGENT, "start", message)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 
 from accord.cli.show.line import Line, Span
 from accord.cli.show.screen import Progress, Screen, has_colours, is_terminal
+from accord.display import SafeText
 
 __all__ = ["Terminal", "somebody_is_there"]
 
@@ -49,7 +50,7 @@ class Terminal:
         self._screen.lines(lines)
         self._screen.flush()
 
-    async def ask(self, prompt: str) -> str | None:
+    async def ask(self, prompt: SafeText) -> str | None:
         """The line that the user types; None where the input ends."""
         self._screen.text(prompt)
         self._screen.flush()
@@ -64,7 +65,7 @@ class Terminal:
             self._screen.line([])
         return answer
 
-    def say(self, text: str, style: str = "") -> None:
+    def say(self, text: SafeText, style: str = "") -> None:
         """One line."""
         self.show([[Span(text, style)]])
 

@@ -55,6 +55,7 @@ from accord.coder.model import (
     ToolUse,
     UserMessage,
 )
+from accord.display import whole
 
 __all__ = ["Gateway"]
 
@@ -136,6 +137,7 @@ def _compatible(name: str, base_url: str, api_key: str | None) -> WireModel[Any]
 
 
 def _wire_messages(request: ModelRequest, name: str) -> list[ModelMessage]:
+    # Half a character has no bytes in UTF-8: one in the history would make every later request fail.
     messages: list[ModelMessage] = []
     for message in request.messages:
         messages += _wire_message(message, name)
@@ -148,9 +150,10 @@ def _wire_messages(request: ModelRequest, name: str) -> list[ModelMessage]:
 def _wire_message(message: Message, name: str) -> list[ModelMessage]:
     match message:
         case UserMessage():
-            content: str | list[Any] = message.whole
+            text = whole(message.whole)
+            content: str | list[Any] = text
             if message.pictures:
-                content = [message.whole, *_binary(message.pictures)]
+                content = [text, *_binary(message.pictures)]
             return [WireRequest(parts=[UserPromptPart(content=content)])]
         case Reply():
             response = _wire_reply(message, name)
@@ -167,13 +170,14 @@ def _wire_reply(reply: Reply, name: str) -> ModelResponse:
             (response,) = ModelMessagesTypeAdapter.validate_python([reply.raw])
             if isinstance(response, ModelResponse):
                 return response
-    parts: list[TextPart | ToolCallPart] = [TextPart(reply.text)] if reply.text else []
+    parts: list[TextPart | ToolCallPart] = [TextPart(whole(reply.text))] if reply.text else []
     parts += [ToolCallPart(call.name, call.broken or call.arguments, call.id) for call in reply.calls]
     return ModelResponse(parts=parts)
 
 
 def _wire_result(result: ToolResult) -> ToolReturnPart:
-    content: Any = [result.text, *_binary(result.pictures)] if result.pictures else result.text
+    text = whole(result.text)
+    content: Any = [text, *_binary(result.pictures)] if result.pictures else text
     return ToolReturnPart(result.name, content, result.call_id, outcome="failed" if result.failed else "success")
 
 

@@ -22,10 +22,12 @@ __all__ = [
     "Codec",
     "Misfit",
     "append_line",
+    "decode_json",
     "decoder_for",
     "encode",
     "encode_between",
     "encode_into",
+    "encode_json",
     "encode_lines_between",
 ]
 
@@ -72,6 +74,30 @@ def encode(value: Any) -> bytes:
     text = bytearray()
     encode_into(value, text)
     return bytes(text)
+
+
+def encode_json(value: Any) -> bytes:
+    """The JSON text of a value that never goes over the wire, such as an author's state; half a character is escaped.
+
+    Raises:
+        TypeError, ValueError, OverflowError, RecursionError: It is no JSON value.
+    """
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode("ascii")
+
+
+def decode_json(text: bytes) -> Any:
+    """The value of what `encode_json` wrote.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return json.loads(text)
 
 
 def encode_into(value: Any, text: bytearray) -> None:

@@ -12,6 +12,7 @@ import time
 from threading import Thread
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from accord.display import whole
 from accord.errors import ConnectFailed
 from accord.transport import lineage
 from accord.transport.reaping import reap_when_alone
@@ -51,6 +52,8 @@ def start(
         # The system would take `=x` as it is.
         if not name or "=" in name or "\0" in name:
             raise ConnectFailed(f"{name!r} is no name of an environment variable", argv=tuple(argv))
+    argv = [_encodable(word) for word in argv]
+    changes = {_encodable(name): value and _encodable(value) for name, value in changes.items()}
     environment = {**os.environ, **{name: value for name, value in changes.items() if value is not None}}
     for name, value in changes.items():
         if value is None:
@@ -83,6 +86,15 @@ def _take(stream: IO[bytes] | None) -> int:
     descriptor = os.dup(stream.fileno())
     stream.close()
     return descriptor
+
+
+def _encodable(text: str) -> str:
+    """An argument as it is; U+FFFD for half a character, unless it is a byte of our own argv that is no UTF-8."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return whole(text)
+    return text
 
 
 def _with_program(argv: Sequence[str], environment: Mapping[str, str]) -> Sequence[str]:

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from accord.display import whole
 from accord.workspace.errors import (
     FileTooLarge,
     NotADirectory,
@@ -163,21 +164,18 @@ class Disk:
         """Replace the file's text, or create the file; whoever reads meanwhile sees the old text or the new one.
 
         A link is kept and its target written, if that is inside. A file that may not be written is not replaced,
-        though the system would allow it. `expected` is the real path that was agreed on.
+        though the system would allow it. Half a character is written as U+FFFD. `expected` is the real path that was
+        agreed on.
 
         Raises:
             PathChanged: It leads elsewhere by now; nothing was written.
             WorkspaceError: See the classes in `accord.workspace.errors`; the file is as it was.
         """
         text = _parse_file_path(path)
-        try:
-            content.encode()
-        except UnicodeEncodeError as error:
-            raise NotText("the text holds half a character", path=text) from error
         with _translated(text):
             self._try(
                 text,
-                lambda place: self._replace(place, text, content),
+                lambda place: self._replace(place, text, whole(content)),
                 expected,
                 create_parents=self._create_parents,
             )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
+from accord.display import whole
 from accord.transport import lineage
 from accord.transport.process import ChildProcess
 from accord.workspace.errors import StartFailed
@@ -48,9 +49,12 @@ def launch(
 ) -> tuple[ChildProcess, int]:
     """Start it in a running loop; the descriptor, which is the caller's, has what it writes.
 
+    Half a character in an argument or a variable is U+FFFD to the program.
+
     Raises:
         StartFailed: There is no such program or directory, or it may not be run.
     """
+    argv = [whole(word) for word in argv]
     try:
         environment = _environment(changes)
         marker, environment = lineage.mark(environment)
@@ -90,7 +94,7 @@ def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
         if value is not None and "\0" in value:
             raise ValueError(f"the environment variable {name} has a null character in its value")
     # A command that changed this could not be found again by who started us.
-    wanted = {name: value for name, value in changes.items() if name != lineage.VARIABLE}
+    wanted = {whole(name): value and whole(value) for name, value in changes.items() if name != lineage.VARIABLE}
     merged: dict[str, str | None] = {**os.environ, **wanted}
     return {name: value for name, value in merged.items() if value is not None}
 

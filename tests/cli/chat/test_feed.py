@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from accord.cli.chat.feed import Feed
 from accord.cli.chat.note import Note
+from accord.display import own
 from accord.session.content import Text
 from accord.session.entry import Message, Terminal, ToolCall
 from accord.session.event import (
@@ -81,7 +82,7 @@ def test_a_terminal_that_nobody_shows_gets_a_place_once() -> None:
 def test_a_note_stands_behind_what_happened_before_it() -> None:
     told = Told()
     told.tell(chunk("a"))
-    note = Note("later")
+    note = Note(own("later"))
     told.feed.add(note)
     told.tell(ToolChanged("t"))
     assert told.feed.take().new == [told.transcript.timeline[0], note, told.transcript.timeline[1]]

@@ -4,12 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.cli.chat.pages import HARD_CHARS, SOFT_CHARS, Pages
+from accord.display import prose
 
 
 def pages_of(pieces: list[str]) -> list[str]:
     pages, found = Pages(), [""]
     for piece in pieces:
-        for new, text in pages.feed(piece):
+        for new, text in pages.feed(prose(piece)):
             if new:
                 found.append("")
             found[-1] += text

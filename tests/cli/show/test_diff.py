@@ -62,4 +62,4 @@ def test_a_huge_change_is_not_compared_line_by_line() -> None:
 
 
 def test_an_escape_sequence_in_a_file_is_harmless() -> None:
-    assert text(diff_lines(diff("", "\x1b[2Jx\n"))) == ["    @ line 1", "    + [2Jx"]
+    assert text(diff_lines(diff("", "\x1b[2Jx\n"))) == ["    @ line 1", "    + \\x1b[2Jx"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from accord.cli.show.line import amount, clipped, duration, size, width
+from accord.display import prose
 
 
 @pytest.mark.parametrize(
@@ -31,5 +32,5 @@ def test_wide_letters_take_two_columns_and_accents_none() -> None:
 
 @pytest.mark.parametrize(("text", "columns", "seen"), [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("日本語", 4, "日…")])
 def test_what_does_not_fit_is_cut(text: str, columns: int, seen: str) -> None:
-    assert clipped(text, columns) == seen
-    assert width(clipped(text, columns)) <= columns
+    assert clipped(prose(text), columns) == seen
+    assert width(clipped(prose(text), columns)) <= columns

@@ -7,6 +7,7 @@ import pytest
 
 from accord.cli.show.line import Span
 from accord.cli.show.screen import ERASE, SPINNER, Progress, Screen, has_colours
+from accord.display import own
 
 
 class TerminalStream(io.StringIO):
@@ -30,17 +31,17 @@ def test_colours_are_for_terminals_and_for_those_who_want_them(environment: dict
 def test_running_text_is_ended_before_a_line() -> None:
     stream = io.StringIO()
     shown = screen(stream, colours=False)
-    shown.text("hel")
-    shown.text("lo")
-    shown.line([Span("next", "bold")])
-    shown.text("whole\n")
-    shown.line([Span("last")])
+    shown.text(own("hel"))
+    shown.text(own("lo"))
+    shown.line([Span(own("next"), "bold")])
+    shown.text(own("whole\n"))
+    shown.line([Span(own("last"))])
     assert stream.getvalue() == "hello\nnext\nwhole\nlast\n"
 
 
 def test_styles_are_painted_where_there_are_colours() -> None:
     stream = TerminalStream()
-    screen(stream, colours=True).line([Span("red", "red"), Span(" [bold]plain[/bold] :smile:")])
+    screen(stream, colours=True).line([Span(own("red"), "red"), Span(own(" [bold]plain[/bold] :smile:"))])
     assert "\x1b[31mred" in stream.getvalue()
     assert " [bold]plain[/bold] :smile:" in stream.getvalue()
 
@@ -48,7 +49,7 @@ def test_styles_are_painted_where_there_are_colours() -> None:
 def test_without_the_extra_everything_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.console", None)
     stream = TerminalStream()
-    screen(stream, colours=True).line([Span("red", "red")])
+    screen(stream, colours=True).line([Span(own("red"), "red")])
     assert stream.getvalue() == "red\n"
 
 
@@ -56,18 +57,18 @@ def test_progress_is_erased_before_anything_is_written_and_not_shown_in_the_midd
     stream = TerminalStream()
     progress = Progress(stream, shown=True)
     shown = Screen(stream, progress, colours=False)
-    progress.say("working")
-    shown.text("hel")
-    progress.say("working")
-    shown.text("lo\n")
+    progress.say(own("working"))
+    shown.text(own("hel"))
+    progress.say(own("working"))
+    shown.text(own("lo\n"))
     assert stream.getvalue().split(ERASE) == ["", f"{SPINNER[1]} working", "hello\n"]
-    progress.say("still working")
+    progress.say(own("still working"))
     progress.stop()
-    progress.say("never")
+    progress.say(own("never"))
     assert stream.getvalue().endswith(f"still working{ERASE}")
 
 
 def test_no_progress_is_shown_where_nobody_looks() -> None:
     stream = io.StringIO()
-    Progress(stream, shown=True).say("working")
+    Progress(stream, shown=True).say(own("working"))
     assert stream.getvalue() == ""

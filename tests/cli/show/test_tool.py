@@ -24,7 +24,7 @@ def test_a_path_below_the_directory_is_short_and_another_is_whole() -> None:
 def test_a_call_is_about_its_files_or_its_title() -> None:
     assert about(ToolCall("t", "Read it", "read", locations=[Location("/w/a", 7)]), "/w") == "a:7"
     assert about(ToolCall("t", "grep -r foo", "execute"), "/w") == "grep -r foo"
-    assert about(ToolCall("t", "evil\x1b[2J\ntitle"), "/w") == "evil[2J title"
+    assert about(ToolCall("t", "evil\x1b[2J\ntitle"), "/w") == "evil\\x1b[2J\\ntitle"
     assert about(ToolCall("t"), "/w") == "t"
 
 

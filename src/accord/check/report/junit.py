@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from accord.check.outcome import Outcome, Report
 from accord.check.report.document import shown
+from accord.display import prose
 
 __all__ = ["junit_of"]
 
@@ -72,4 +73,4 @@ def _proof(outcome: Outcome) -> str:
 
 
 def _clean(text: str) -> str:
-    return _NO_XML.sub("�", text)
+    return _NO_XML.sub("�", prose(text))

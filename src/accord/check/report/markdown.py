@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from accord.check.entry import Entry
 from accord.check.outcome import Finding, Outcome, Report
 from accord.check.report.document import shown
+from accord.display import exact, prose_line
 
 __all__ = ["markdown_of"]
 
@@ -70,7 +71,7 @@ def _finding(finding: Finding) -> list[str]:
 
 def _line(entry: Entry) -> str:
     arrow = "→" if entry.sent else "←"
-    return f"{arrow} {shown(entry.raw, _PROOF_CHARACTERS)}".replace("```", "'''")
+    return f"{arrow} {exact(shown(entry.raw, _PROOF_CHARACTERS))}".replace("```", "'''")
 
 
 def _row(outcome: Outcome) -> str:
@@ -82,4 +83,4 @@ def _row(outcome: Outcome) -> str:
 
 def _inline(text: str) -> str:
     """One line, and nothing in it that ends a cell."""
-    return " ".join(text.split()).replace("|", "\\|")
+    return prose_line(text).replace("|", "\\|")

@@ -6,18 +6,17 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
-from urllib.parse import urlsplit
 
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import MountError
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from accord.cli.chat.bars import StatusBar, StatusFacts, TitleBar, settings_words, usage_words
 from accord.cli.chat.choosing import answered, change_option, choose_session
 from accord.cli.chat.composer import Composer, Proposals
-from accord.cli.chat.dialogs.form import FormDialog, UrlDialog
+from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
 from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
 from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.dialogs.reading import ReadingDialog
@@ -26,14 +25,15 @@ from accord.cli.chat.feed import Feed
 from accord.cli.chat.keys import help_view
 from accord.cli.chat.menus import login_items, next_mode
 from accord.cli.chat.note import Note
-from accord.cli.chat.plain import label, one_line, plain
 from accord.cli.chat.plan import PlanLine, PlanPanel
 from accord.cli.chat.speech import Speech
 from accord.cli.chat.talk import Connect, Talk, Wishes
 from accord.cli.chat.timeline import Timeline
 from accord.cli.chat.tool_part import WantsWhole
+from accord.cli.chat.widgets import Words, announce
 from accord.client.question import FormQuestion, PermissionQuestion, UrlQuestion
 from accord.client.session import ClientSession
+from accord.display import EMPTY, clip, exact, filled, joined, own, prose, prose_line
 from accord.errors import AccordError
 from accord.session.ability import AuthMethod
 from accord.session.event import Event, Noticed, StateChanged
@@ -118,20 +118,20 @@ class ChatApp(App[int]):
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
-        yield TitleBar(markup=False)
+        yield TitleBar()
         with Horizontal(id="middle"):
             yield self.timeline
             with VerticalScroll(id="plan", can_focus=False):
-                yield PlanPanel(markup=False)
+                yield PlanPanel()
         with VerticalScroll(id="plan-above", can_focus=False):
-            yield PlanPanel(markup=False)
-        yield PlanLine(markup=False)
-        yield Static(id="queue", markup=False)
+            yield PlanPanel()
+        yield PlanLine()
+        yield Words(id="queue")
         with Vertical(id="bottom") as bottom:
             bottom.styles.height = "auto"
             yield self._proposals
             yield self.composer
-            yield StatusBar(markup=False)
+            yield StatusBar()
 
     def on_mount(self) -> None:
         """Begin."""
@@ -190,7 +190,9 @@ class ChatApp(App[int]):
 
     async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
         """Ask how."""
-        picker = Picker("The agent wants you to log in", login_items(methods), empty="it names no way to log in")
+        picker = Picker(
+            own("The agent wants you to log in"), login_items(methods), empty=own("it names no way to log in")
+        )
         return await answered(self, picker)
 
     @contextlib.contextmanager
@@ -201,7 +203,7 @@ class ChatApp(App[int]):
             try:
                 stack.enter_context(self.suspend())
             except SuspendNotSupported:
-                self.say(Note("this terminal cannot be lent to the login program", "warning"))
+                self.say(Note(own("this terminal cannot be lent to the login program"), "warning"))
             yield
 
     # --- what the session tells
@@ -217,12 +219,12 @@ class ChatApp(App[int]):
 
     def _notice(self, notice: Noticed) -> None:
         severities: dict[str, Any] = {"warning": "warning", "error": "error"}
-        self.notify(
-            plain(notice.description or notice.title)[:1000],
-            title=one_line(notice.title) if notice.description else "",
+        announce(
+            self,
+            clip(prose(notice.description or notice.title), 1000),
+            title=exact(notice.title, 200) if notice.description else EMPTY,
             severity=severities.get(notice.severity, "information"),
-            timeout=15 if notice.severity == "error" else 8,
-            markup=False,
+            timeout_seconds=15 if notice.severity == "error" else 8,
         )
 
     def _schedule(self) -> None:
@@ -269,7 +271,7 @@ class ChatApp(App[int]):
             name,
             None if agent is None else agent.edition,
             None if session is None else session.title,
-            "" if session is None else settings_words(session.options),
+            EMPTY if session is None else settings_words(session.options),
         )
         self._show_plan()
         self._show_queue()
@@ -290,24 +292,24 @@ class ChatApp(App[int]):
         line.follow(plans)
 
     def _show_queue(self) -> None:
-        queue = self.query_one("#queue", Static)
+        queue = self.query_one("#queue", Words)
         waiting = list(self.talk.queue) if self.talk.is_busy else []
         queue.set_class(bool(waiting), "-shown")
-        queue.update(label(("\n".join(f"▹ {one_line(text, 100)}" for text in waiting), "")))
+        queue.update(joined((filled("▹ {}", prose_line(text, 100)) for text in waiting), own("\n")))
 
     def _show_status(self) -> None:
         if not self.is_running or not self.query(StatusBar):
             return  # on the way out
         talk = self.talk
         seconds = asyncio.get_running_loop().time() - talk.since if talk.is_busy and talk.since else 0.0
-        hint = "Esc cancels" if talk.turn is not None and not self._asking.locked() else ""
+        hint = own("Esc cancels") if talk.turn is not None and not self._asking.locked() else EMPTY
         if self._pressed_at is not None and not self._is_late(self._pressed_at):
-            hint = "Ctrl+C again leaves"
+            hint = own("Ctrl+C again leaves")
         doing = "waiting for your answer" if self._asking.locked() else talk.doing
         doing = doing or ("ready" if talk.session is not None else "no session")
         queued = len(talk.queue) if talk.is_busy else 0
         usage = usage_words(self._transcript.usage)
-        self.query_one(StatusBar).follow(StatusFacts(doing, talk.is_busy, seconds, queued, usage, hint))
+        self.query_one(StatusBar).follow(StatusFacts(exact(doing), talk.is_busy, seconds, queued, usage, hint))
 
     # --- what the user does
 
@@ -338,11 +340,11 @@ class ChatApp(App[int]):
 
     def on_speech_link_clicked(self, message: Speech.LinkClicked) -> None:
         """Follow a link, if it leads into the web; say where it leads, which its text need not."""
-        if urlsplit(message.address).scheme in {"http", "https"}:
-            self.notify(plain(message.address), title="Opening", markup=False)
+        if is_web_address(message.address):
+            announce(self, exact(message.address), title=own("Opening"))
             self.open_url(message.address)
         else:
-            self.notify(plain(message.address), title="Not opened: no address of the web", markup=False)
+            announce(self, exact(message.address), title=own("Not opened: no address of the web"))
 
     async def action_interrupt(self) -> None:
         """Ctrl+C: cancel; twice: leave."""
@@ -360,7 +362,7 @@ class ChatApp(App[int]):
         text = self.composer.selected_text or self.screen.get_selected_text()
         if text:
             self.copy_to_clipboard(text)
-            self.notify("Copied")
+            announce(self, own("Copied"))
         return bool(text)
 
     def _is_late(self, pressed_at: float) -> bool:
@@ -380,7 +382,8 @@ class ChatApp(App[int]):
         """Diffs inline or side by side."""
         self._diff_layout = "inline" if self._diff_layout == "side" else "side"
         self.timeline.lay_out(self._diff_layout)
-        self.notify("Side by side where it is wide enough" if self._diff_layout == "side" else "Inline", timeout=2)
+        text = own("Side by side where it is wide enough") if self._diff_layout == "side" else own("Inline")
+        announce(self, text, timeout_seconds=2)
 
     async def action_fold(self) -> None:
         """Everything open, or everything folded."""
@@ -394,7 +397,7 @@ class ChatApp(App[int]):
 
     def action_help(self) -> None:
         """What the keys do."""
-        self.push_screen(ReadingDialog("Keys", help_view()))
+        self.push_screen(ReadingDialog(own("Keys"), help_view()))
 
     def action_options(self) -> None:
         """Settings of the session."""
@@ -404,7 +407,7 @@ class ChatApp(App[int]):
         try:
             await session.set_option(option_id, value)
         except AccordError as error:
-            self.notify(plain(str(error)), title="Not changed", severity="error", markup=False)
+            announce(self, prose(str(error)), title=own("Not changed"), severity="error")
         self._show_around()
 
     def action_next_mode(self) -> None:
@@ -421,7 +424,7 @@ class ChatApp(App[int]):
     def action_new_session(self) -> None:
         """Begin anew."""
         if self.talk.is_busy:
-            self.notify("The agent is at work: cancel that first (Esc)", severity="warning")
+            announce(self, own("The agent is at work: cancel that first (Esc)"), severity="warning")
         else:
             self.run_worker(self.talk.switch(None), group="menu", exclusive=True)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from textual.content import Content
-from textual.widgets import Static
 
-from accord.cli.chat.plain import MUTED, count, label, one_line
+from accord.cli.chat.plain import MUTED, count, label
+from accord.cli.chat.widgets import Words
+from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own
 from accord.protocol.model import Unknown
 from accord.session.event import Cost, UsageChanged
 from accord.session.option import ConfigOption, Select
@@ -18,7 +19,11 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SHOWN_CATEGORIES = ("mode", "model", "thought_level")
 
 
-class TitleBar(Static):
+def _blanks(number: int) -> Content:
+    return label((filled("{:{}}", EMPTY, number), ""))
+
+
+class TitleBar(Words):
     """The first line."""
 
     DEFAULT_CSS = """
@@ -27,18 +32,18 @@ class TitleBar(Static):
     }
     """
 
-    def follow(self, agent: str, edition: str | None, title: str | None, settings: str) -> None:
+    def follow(self, agent: str, edition: str | None, title: str | None, settings: SafeText) -> None:
         """Say who it is; the session's title gives way where there is no room."""
-        who = label((one_line(agent, 40), "bold"), (f" · {edition}" if edition else "", MUTED))
-        end = label((one_line(settings, 60), ""))
+        who = label((exact(agent, 40), "bold"), (filled(" · {}", edition) if edition else EMPTY, MUTED))
+        end = label((clip(settings, 60), ""))
         room = max(self.size.width - 2 - who.cell_length - end.cell_length - 3, 0)
-        name = label((one_line(title, max(room - 3, 1)), "italic")) if title and room > 8 else Content("")  # noqa: PLR2004
-        middle = Content.assemble(" · ", name) if name else name
-        gap = " " * max(1, self.size.width - 2 - who.cell_length - middle.cell_length - end.cell_length)
-        self.update(Content.assemble(who, middle, gap, end))
+        name = label((exact(title, max(room - 3, 1)), "italic")) if title and room > 8 else label()  # noqa: PLR2004
+        middle = label((own(" · "), "")) + name if name else name
+        gap = max(1, self.size.width - 2 - who.cell_length - middle.cell_length - end.cell_length)
+        self.update(who + middle + _blanks(gap) + end)
 
 
-def settings_words(options: list[ConfigOption]) -> str:
+def settings_words(options: list[ConfigOption]) -> SafeText:
     """The values that people look for: mode, model."""
     words = []
     for category in SHOWN_CATEGORIES:
@@ -46,30 +51,34 @@ def settings_words(options: list[ConfigOption]) -> str:
             if isinstance(option, Select) and option.category == category:
                 words.append(value_name(option))
                 break
-    return " · ".join(words)
+    return joined(words, own(" · "))
 
 
-def value_name(option: ConfigOption) -> str:
+def value_name(option: ConfigOption) -> SafeText:
     """What an option's value is called."""
     if isinstance(option, Unknown):
-        return "?"
+        return own("?")
     if isinstance(option, Select):
         choices = [*option.choices, *(choice for group in option.groups for choice in group.choices)]
-        return next((choice.name for choice in choices if choice.value == option.value), option.value)
-    return "on" if option.value else "off"
+        return exact(next((choice.name for choice in choices if choice.value == option.value), option.value))
+    return own("on") if option.value else own("off")
 
 
-def usage_words(usage: UsageChanged | None) -> str:
+def usage_words(usage: UsageChanged | None) -> SafeText:
     """How full the context is, and what it has cost."""
     if usage is None:
-        return ""
-    words = f"{count(usage.used)}/{count(usage.size)}"
+        return EMPTY
+    words = filled("{}/{}", count(usage.used), count(usage.size))
     if usage.size > 0:
-        words += f" {usage.used * 100 // usage.size}%"
+        words = filled("{} {}%", words, usage.used * 100 // usage.size)
     cost = usage.cost
     if isinstance(cost, Cost):
         amount = f"{cost.amount:.2f}" if cost.amount >= 0.1 or not cost.amount else f"{cost.amount:.4f}"  # noqa: PLR2004
-        words += f" · ${amount}" if cost.currency == "USD" else f" · {amount} {one_line(cost.currency, 8)}"
+        words = (
+            filled("{} · ${}", words, amount)
+            if cost.currency == "USD"
+            else filled("{} · {} {}", words, amount, exact(cost.currency, 8))
+        )
     return words
 
 
@@ -77,15 +86,15 @@ def usage_words(usage: UsageChanged | None) -> str:
 class StatusFacts:
     """What the last line says."""
 
-    doing: str
+    doing: SafeText
     is_busy: bool = False
     seconds: float = 0.0
     queued: int = 0
-    usage: str = ""
-    hint: str = ""
+    usage: SafeText = EMPTY
+    hint: SafeText = EMPTY
 
 
-class StatusBar(Static):
+class StatusBar(Words):
     """The last line."""
 
     DEFAULT_CSS = """
@@ -95,13 +104,13 @@ class StatusBar(Static):
     def follow(self, facts: StatusFacts) -> None:
         """Say what goes on."""
         mark = SPINNER[int(facts.seconds * 8) % len(SPINNER)] if facts.is_busy else "●"
-        parts = [(f"{mark} ", "$warning" if facts.is_busy else "$success"), (facts.doing, "")]
+        parts = [(filled("{} ", mark), "$warning" if facts.is_busy else "$success"), (facts.doing, "")]
         if facts.is_busy:
-            parts.append((f" {facts.seconds:.0f} s", ""))
+            parts.append((filled(" {:.0f} s", facts.seconds), ""))
         if facts.queued:
-            parts.append((f" · {facts.queued} queued", "$accent"))
+            parts.append((filled(" · {} queued", facts.queued), "$accent"))
         if facts.hint:
-            parts.append((f" · {facts.hint}", ""))
+            parts.append((filled(" · {}", facts.hint), ""))
         left, right = label(*parts), label((facts.usage, ""))
-        gap = " " * max(1, self.size.width - 2 - left.cell_length - right.cell_length)
-        self.update(Content.assemble(left, gap, right))
+        gap = max(1, self.size.width - 2 - left.cell_length - right.cell_length)
+        self.update(left + _blanks(gap) + right)

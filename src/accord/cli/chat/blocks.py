@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from accord.cli.chat.plain import MUTED, count, label, one_line, pretty
+from accord.cli.chat.plain import MUTED, count, label
+from accord.display import EMPTY, SafeText, exact, filled, joined, json_text, own, prose
 from accord.protocol.model import Unknown
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 
@@ -15,25 +16,29 @@ def block_label(block: Block) -> Content:
     """What it is, where it comes from, how large it is."""
     match block:
         case Text():
-            return label((block.text, ""))
+            return label((prose(block.text), ""))
         case Image():
-            return _line("▣ image", block.mime_type, _size(block.data), block.uri)
+            return _line(own("▣ image"), block.mime_type, _size(block.data), block.uri)
         case Audio():
-            return _line("♪ audio", block.mime_type, _size(block.data))
+            return _line(own("♪ audio"), block.mime_type, _size(block.data))
         case Link():
-            size = None if block.size is None else f"{count(block.size)}B"
-            return _line(f"↗ {block.title or block.name}", block.uri, size, block.description)
+            size = None if block.size is None else filled("{}B", count(block.size))
+            return _line(filled("↗ {}", exact(block.title or block.name, 200)), block.uri, size, block.description)
         case Resource():
-            size = f"{count(len(block.text))} characters" if block.text is not None else _size(block.blob or "")
-            return _line(f"▤ {block.uri.rsplit('/', 1)[-1] or block.uri}", block.uri, block.mime_type, size)
+            size = (
+                filled("{} characters", count(len(block.text))) if block.text is not None else _size(block.blob or "")
+            )
+            return _line(
+                filled("▤ {}", exact(block.uri.rsplit("/", 1)[-1] or block.uri, 200)), block.uri, block.mime_type, size
+            )
         case Unknown():
-            return label((f"? {block.tag}\n{pretty(block.payload)}", MUTED))
+            return label((filled("? {}\n{}", block.tag, json_text(block.payload, 2, 4000)), MUTED))
 
 
-def _line(name: str, *facts: str | None) -> Content:
-    rest = " · ".join(one_line(fact) for fact in facts if fact)
-    return label((one_line(name), "bold"), (f"  {rest}" if rest else "", MUTED))
+def _line(name: SafeText, *facts: str | None) -> Content:
+    rest = joined((exact(fact, 200) if not isinstance(fact, SafeText) else fact for fact in facts if fact), own(" · "))
+    return label((name, "bold"), (filled("  {}", rest) if rest else EMPTY, MUTED))
 
 
-def _size(base64: str) -> str:
-    return f"{count(len(base64) * 3 // 4)}B"
+def _size(base64: str) -> SafeText:
+    return filled("{}B", count(len(base64) * 3 // 4))

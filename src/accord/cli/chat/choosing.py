@@ -11,9 +11,10 @@ from textual.app import App
 from accord.cli.chat.dialogs.frame import Dialog
 from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.menus import choice_items, option_items, session_items
-from accord.cli.chat.plain import plain
 from accord.cli.chat.talk import Talk
+from accord.cli.chat.widgets import announce
 from accord.client.session import ClientSession
+from accord.display import exact, own, prose
 from accord.errors import AccordError
 from accord.session.option import Toggle
 
@@ -43,9 +44,11 @@ async def change_option(
 ) -> None:
     """One option, and then its value."""
     if session is None:
-        app.notify("There is no session yet")
+        announce(app, own("There is no session yet"))
         return
-    wanted = await answered(app, Picker("Options", option_items(session.options), empty="this agent has no options"))
+    wanted = await answered(
+        app, Picker(own("Options"), option_items(session.options), empty=own("this agent has no options"))
+    )
     if wanted is None:
         return
     option = session.option(wanted)
@@ -53,7 +56,7 @@ async def change_option(
     if isinstance(option, Toggle):
         value = not option.value
     else:
-        value = await answered(app, Picker(option.name, choice_items(option), chosen=option.value))
+        value = await answered(app, Picker(exact(option.name), choice_items(option), chosen=option.value))
     if value is not None:
         await set_option(session, wanted, value)
 
@@ -61,15 +64,15 @@ async def change_option(
 async def choose_session(app: App[Any], talk: Talk) -> None:
     """Another session of this directory."""
     if talk.is_busy:
-        app.notify("The agent is at work: cancel that first (Esc)", severity="warning")
+        announce(app, own("The agent is at work: cancel that first (Esc)"), severity="warning")
         return
     try:
         found = await talk.sessions()
     except AccordError as error:
-        app.notify(plain(str(error)), title="The sessions cannot be listed", severity="error", markup=False)
+        announce(app, prose(str(error)), title=own("The sessions cannot be listed"), severity="error")
         return
     current = None if talk.session is None else talk.session.id
-    picker = Picker("Sessions", session_items(found), chosen=current, empty="this agent keeps no sessions")
+    picker = Picker(own("Sessions"), session_items(found), chosen=current, empty=own("this agent keeps no sessions"))
     wanted = await answered(app, picker)
     if wanted is not None and wanted != current:
         await talk.switch(wanted)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from accord.cli.chat.mention import mention_of
+from accord.display import SafeText, exact, filled
 from accord.session.option import Command
 
 __all__ = ["Completion", "Proposal", "complete_command", "complete_file", "file_word"]
@@ -20,7 +21,7 @@ _FILE = re.compile(r'(?:^|(?<=[\s("\']))@("?)([^\s"]*)\Z')
 class Proposal:
     """One of them: what is put in, and what is said about it."""
 
-    text: str
+    text: SafeText
     name: str
     detail: str = ""
 
@@ -47,7 +48,7 @@ def complete_command(before: str, commands: Sequence[Command]) -> Completion | N
 
 def _command(command: Command) -> Proposal:
     hint = f" <{command.hint}>" if command.hint else ""
-    return Proposal(f"/{command.name} ", f"/{command.name}{hint}", command.description)
+    return Proposal(filled("/{} ", command.name), f"/{command.name}{hint}", command.description)
 
 
 def file_word(before: str) -> str | None:
@@ -62,8 +63,13 @@ def complete_file(before: str, files: Iterable[str]) -> Completion | None:
     if match is None:
         return None
     typed = match[2].lower()
-    ranked = sorted((rank, len(path), path) for path in files if (rank := _rank(typed, path.lower())) is not None)
-    proposals = [Proposal(f"{mention_of(path)} ", path) for _, _, path in ranked[:MAX_PROPOSALS]]
+    ranked = sorted(
+        (rank, len(path), path)
+        for path in files
+        # A name that cannot be shown as it is cannot be typed either.
+        if exact(path) == path and (rank := _rank(typed, path.lower())) is not None
+    )
+    proposals = [Proposal(filled("{} ", mention_of(path)), path) for _, _, path in ranked[:MAX_PROPOSALS]]
     return Completion(match.start(), tuple(proposals)) if proposals else None
 
 

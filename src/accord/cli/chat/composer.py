@@ -10,12 +10,13 @@ from textual.content import Content
 from textual.events import Key, Paste
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
-from textual.widgets.option_list import Option
 
 from accord.cli.chat.completion import Completion, complete_command, complete_file, file_word
 from accord.cli.chat.files import FileList
 from accord.cli.chat.mention import pasted_picture
-from accord.cli.chat.plain import MUTED, label, one_line
+from accord.cli.chat.plain import MUTED, label
+from accord.cli.chat.widgets import option_of
+from accord.display import EMPTY, exact, filled, prose, prose_line
 from accord.session.option import Command
 
 __all__ = ["Composer", "Proposals"]
@@ -38,12 +39,13 @@ class Proposals(OptionList, can_focus=False):
         self.display = completion is not None
         self.clear_options()
         if completion is not None:
-            self.add_options([Option(_line(each.name, each.detail)) for each in completion.proposals])
+            self.add_options([option_of(_line(each.name, each.detail)) for each in completion.proposals])
             self.highlighted = 0
 
 
 def _line(name: str, detail: str) -> Content:
-    return label((f"{one_line(name, 60):<20}", "bold"), (f"  {one_line(detail, 100)}" if detail else "", MUTED))
+    about = filled("  {}", prose_line(detail, 100)) if detail else EMPTY
+    return label((filled("{:<20}", exact(name, 60)), "bold"), (about, MUTED))
 
 
 class Composer(TextArea):
@@ -212,7 +214,9 @@ class Composer(TextArea):
 
     async def _on_paste(self, event: Paste) -> None:
         mention = pasted_picture(event.text, self._cwd)
-        if mention is not None:
+        # What was copied from somewhere may hold what a screen must not show.
+        text = prose(event.text) if mention is None else filled("{} ", mention)
+        if text != event.text:
             event.stop()
             event.prevent_default()
-            self.insert(f"{mention} ")
+            self.insert(text)

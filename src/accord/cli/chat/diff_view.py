@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import ClassVar, Literal, TypeAlias
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
 from accord.cli.chat.differences import Row
 from accord.cli.chat.lines import TAB_SIZE, Lines
-from accord.cli.chat.plain import plain
+from accord.cli.chat.plain import chopped, styled
+from accord.display import EMPTY, SafeText, exact, filled, own, source_line
 
 __all__ = ["DiffLayout", "DiffView"]
 
@@ -22,6 +23,8 @@ DiffLayout: TypeAlias = Literal["inline", "side"]
 SIDE_BY_SIDE_CELLS = 96
 NUMBER_CELLS = 4
 MARK_CELLS = 3
+MARKS = {"added": own("+"), "removed": own("-")}
+BLANK = own(" ")
 
 
 class DiffView(Lines):
@@ -53,7 +56,7 @@ class DiffView(Lines):
     def text(self) -> str:
         """All of it, as a patch would say it."""
         marks = {"added": "+", "removed": "-", "same": " ", "gap": "…", "file": ""}
-        return "\n".join(f"{marks[row.kind]}{_shown(row.text)}" for row in self._rows)
+        return "\n".join(f"{marks[row.kind]}{_shown(row)}" for row in self._rows)
 
     def notify_style_update(self) -> None:
         """Another theme has other colours."""
@@ -75,12 +78,10 @@ class DiffView(Lines):
             if row.kind in {"file", "gap"}:
                 yield _heading(row, styles)
                 continue
-            mark = {"added": "+", "removed": "-"}.get(row.kind, " ")
+            mark = MARKS.get(row.kind, BLANK)
             number = row.new if row.new is not None else row.old
             style = styles.get(row.kind, Style.null())
-            yield Text.assemble(
-                (_number(number), styles["number"]), f" {mark} {_shown(row.text)}", style=style, no_wrap=True
-            )
+            yield styled((_number(number), styles["number"]), (filled(" {} {}", mark, _shown(row)), ""), style=style)
 
     def _side_by_side(self, width: int) -> Iterator[Text]:
         styles = {name: self._style(name) for name in ("added", "removed", "file", "gap", "number")}
@@ -104,43 +105,42 @@ class DiffView(Lines):
 
 
 def _heading(row: Row, styles: dict[str, Style]) -> Text:
-    text = _shown(row.text) if row.kind == "file" or row.text.startswith("@") else f"     ⋯ {row.text}"
-    return Text(text, style=styles[row.kind], no_wrap=True)
+    is_whole = row.kind == "file" or row.text.startswith("@")
+    return styled((_shown(row) if is_whole else filled("     ⋯ {}", row.text), ""), style=styles[row.kind])
 
 
 def _pair(left: Row | None, right: Row | None, half: int, styles: dict[str, Style]) -> Iterator[Text]:
     """One line of both columns; a side that is too long takes more lines, and the other is empty beside them."""
     room = max(half - NUMBER_CELLS - MARK_CELLS, 1)
-    for at, (one, other) in enumerate(zip_longest(_pieces(left, room), _pieces(right, room), fillvalue="")):
-        yield Text.assemble(
+    for at, (one, other) in enumerate(zip_longest(_pieces(left, room), _pieces(right, room), fillvalue=EMPTY)):
+        yield styled(
             *_cell(left, one, "old", first=at == 0, width=half, styles=styles),
-            ("│", styles["number"]),
+            (own("│"), styles["number"]),
             *_cell(right, other, "new", first=at == 0, width=half, styles=styles),
-            no_wrap=True,
         )
 
 
 def _cell(
-    row: Row | None, piece: str, side: Literal["old", "new"], *, first: bool, width: int, styles: dict[str, Style]
-) -> list[tuple[str, Style]]:
+    row: Row | None, piece: SafeText, side: Literal["old", "new"], *, first: bool, width: int, styles: dict[str, Style]
+) -> list[tuple[SafeText, Style]]:
     if row is None:
-        return [(" " * width, Style.null())]
+        return [(filled("{:{}}", EMPTY, width), Style.null())]
     style = styles.get(row.kind, Style.null())
     number = _number((row.old if side == "old" else row.new) if first else None)
     # The mark, because not every terminal has colours.
-    mark = {"added": "+", "removed": "-"}.get(row.kind, " ") if first else " "
-    filled = f" {mark} {piece}" + " " * (width - NUMBER_CELLS - MARK_CELLS - cell_len(piece))
-    return [(number, style + styles["number"]), (filled, style)]
+    mark = MARKS.get(row.kind, BLANK) if first else BLANK
+    room = max(width - NUMBER_CELLS - MARK_CELLS - cell_len(piece), 0)
+    text = filled(" {} {}{:{}}", mark, piece, EMPTY, room)
+    return [(number, style + styles["number"]), (text, style)]
 
 
-def _pieces(row: Row | None, width: int) -> list[str]:
-    return [] if row is None else chop_cells(_shown(row.text), width) or [""]
+def _pieces(row: Row | None, width: int) -> list[SafeText]:
+    return [] if row is None else chopped(_shown(row), width) or [EMPTY]
 
 
-def _number(number: int | None) -> str:
-    return " " * NUMBER_CELLS if number is None else f"{number:>{NUMBER_CELLS}}"
+def _number(number: int | None) -> SafeText:
+    return filled("{:>{}}", EMPTY if number is None else number, NUMBER_CELLS)
 
 
-def _shown(text: str) -> str:
-    # A carriage return would be dropped, and with it what the change is about.
-    return plain(text.replace("\r", "␍")).expandtabs(TAB_SIZE).replace("\n", "⏎")
+def _shown(row: Row) -> SafeText:
+    return exact(row.text) if row.kind == "file" else source_line(row.text.expandtabs(TAB_SIZE))

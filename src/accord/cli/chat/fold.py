@@ -10,12 +10,15 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.message import Message
-from textual.widgets import Static
+
+from accord.cli.chat.plain import label
+from accord.cli.chat.widgets import Words
+from accord.display import own
 
 __all__ = ["Fold", "FoldTitle"]
 
 
-class FoldTitle(Static, can_focus=True):
+class FoldTitle(Words, can_focus=True):
     """The line that is always there."""
 
     ALLOW_SELECT = False
@@ -52,8 +55,8 @@ class Fold(Vertical):
 
     def __init__(self, *, folded: bool) -> None:
         super().__init__(classes="-folded" if folded else None)
-        self._title = FoldTitle(markup=False)
-        self._said = Content("")
+        self._title = FoldTitle()
+        self._said = label()
         self._body = Vertical(classes="fold--body")
         self._touched = False
 
@@ -80,7 +83,7 @@ class Fold(Vertical):
     def say(self, title: Content) -> None:
         """Show a title."""
         self._said = title
-        self._title.update(Content.assemble("▸ " if self.folded else "▾ ", title))
+        self._title.update(label((own("▸ ") if self.folded else own("▾ "), "")) + title)
 
     async def fold(self, *, folded: bool, by_user: bool = False) -> None:
         """Hide or show the body; what a user has decided is decided."""

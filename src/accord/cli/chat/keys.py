@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rich.text import Text
-
 from accord.cli.chat.lines import Lines
+from accord.cli.chat.plain import styled
+from accord.display import exact, filled
 
 __all__ = ["help_view"]
 
@@ -32,4 +32,4 @@ _KEYS = (
 
 def help_view() -> Lines:
     """All keys, a line each."""
-    return Lines([Text.assemble((f"{keys:<22}", "bold"), words) for keys, words in _KEYS])
+    return Lines([styled((filled("{:<22}", keys), "bold"), (exact(words), "")) for keys, words in _KEYS])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from accord.cli.chat.bars import value_name
 from accord.cli.chat.dialogs.picker import Item
+from accord.display import exact, filled
 from accord.protocol.model import Unknown
 from accord.session.ability import AuthMethod
 from accord.session.ask import SessionSummary
@@ -18,7 +19,7 @@ __all__ = ["choice_items", "login_items", "next_mode", "option_items", "session_
 def option_items(options: Sequence[ConfigOption]) -> list[Item]:
     """The options with their values."""
     return [
-        Item(option.id, f"{option.name}: {value_name(option)}", option.description or "")
+        Item(option.id, filled("{}: {}", option.name, value_name(option)), option.description or "")
         for option in options
         if not isinstance(option, Unknown)
     ]
@@ -28,9 +29,11 @@ def choice_items(option: Select | object) -> list[Item]:
     """The values of an option, under their headings."""
     if not isinstance(option, Select):
         return []
-    items = [Item(choice.value, choice.name, choice.description or "") for choice in option.choices]
+    items = [Item(choice.value, exact(choice.name), choice.description or "") for choice in option.choices]
     for group in option.groups:
-        items += [Item(each.value, f"{group.name} / {each.name}", each.description or "") for each in group.choices]
+        items += [
+            Item(each.value, filled("{} / {}", group.name, each.name), each.description or "") for each in group.choices
+        ]
     return items
 
 
@@ -47,7 +50,7 @@ def next_mode(options: list[ConfigOption]) -> tuple[str, str] | None:
 def session_items(sessions: Sequence[SessionSummary]) -> list[Item]:
     """The sessions by title and time."""
     return [
-        Item(each.session_id, each.title or each.session_id, _when(each.updated_at) if each.updated_at else "")
+        Item(each.session_id, exact(each.title or each.session_id), _when(each.updated_at) if each.updated_at else "")
         for each in sessions
     ]
 
@@ -61,6 +64,6 @@ def login_items(methods: Sequence[AuthMethod]) -> list[Item]:
     """The ways to log in."""
     places = {"terminal": "in this terminal"}
     return [
-        Item(each.id, each.name, " · ".join(part for part in (places.get(each.type), each.description) if part))
+        Item(each.id, exact(each.name), " · ".join(part for part in (places.get(each.type), each.description) if part))
         for each in methods
     ]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from textual.content import Content
-from textual.widgets import Static
-
-from accord.cli.chat.plain import MUTED, label, plain, pretty
+from accord.cli.chat.plain import BREAK, MUTED, label
+from accord.cli.chat.widgets import Words
 from accord.cli.status import Status
+from accord.display import EMPTY, SafeText, clip, filled, joined, json_text, own, printed, prose, safe_lines
 from accord.errors import (
     AccordError,
     AuthRequired,
@@ -26,19 +25,20 @@ from accord.errors import (
 __all__ = ["Note", "NotePart", "ending_note", "failure_note", "status_of"]
 
 STDERR_LINES = 12
+DETAIL_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
     """A remark; `advice` is what can be done, `detail` what a curious reader wants to see."""
 
-    text: str
+    text: SafeText
     level: Literal["info", "warning", "error"] = "info"
-    advice: str = ""
-    detail: str = ""
+    advice: SafeText = EMPTY
+    detail: SafeText = EMPTY
 
 
-class NotePart(Static):
+class NotePart(Words):
     """A note on the screen."""
 
     DEFAULT_CSS = """
@@ -53,18 +53,22 @@ class NotePart(Static):
             lines.append(label((note.detail, MUTED)))
         if note.advice:
             lines.append(label((note.advice, "italic")))
-        super().__init__(Content("\n").join(lines), classes=f"-{note.level}", markup=False)
+        super().__init__(BREAK.join(lines), classes=f"-{note.level}")
 
     async def follow(self, *, rewritten: bool = False) -> None:
         """A note never changes."""
 
 
 _ENDINGS = {
-    "cancelled": Note("cancelled"),
-    "max_tokens": Note("the model's limit of tokens is reached", "warning", "Ask it to go on, or begin anew (Ctrl+N)."),
-    "max_turn_requests": Note("the agent's limit of steps is reached", "warning", "Ask it to go on."),
+    "cancelled": Note(own("cancelled")),
+    "max_tokens": Note(
+        own("the model's limit of tokens is reached"), "warning", own("Ask it to go on, or begin anew (Ctrl+N).")
+    ),
+    "max_turn_requests": Note(own("the agent's limit of steps is reached"), "warning", own("Ask it to go on.")),
     "refusal": Note(
-        "the agent refused", "warning", "It does not remember this prompt and what followed; say it in another way."
+        own("the agent refused"),
+        "warning",
+        own("It does not remember this prompt and what followed; say it in another way."),
     ),
 }
 
@@ -73,21 +77,21 @@ def ending_note(stop_reason: str | None) -> Note | None:
     """How a turn ended, where that is not plain to see."""
     if stop_reason in {None, "end_turn", "error"}:
         return None
-    return _ENDINGS.get(stop_reason or "", Note(f"ended: {stop_reason}"))
+    return _ENDINGS.get(stop_reason or "", Note(filled("ended: {}", stop_reason)))
 
 
-_ADVICE: tuple[tuple[type[Exception], str], ...] = (
-    (ConnectFailed, "Is the command right and installed? Enter sends your message again, Ctrl+Q leaves."),
+_ADVICE: tuple[tuple[type[Exception], SafeText], ...] = (
+    (ConnectFailed, own("Is the command right and installed? Enter sends your message again, Ctrl+Q leaves.")),
     (
         NegotiationFailed,
-        "It speaks no edition of the protocol that this program knows. Is there a newer one of either?",
+        own("It speaks no edition of the protocol that this program knows. Is there a newer one of either?"),
     ),
-    (AuthRequired, "Send the message again to choose how to log in."),
-    (RateLimited, "Wait a little and send it again."),
-    (ResourceNotFound, "Ctrl+R lists the sessions, Ctrl+N begins a new one."),
-    (RequestError, "The session goes on: say it again or in another way."),
-    (LocalProtocolError, "Nothing was sent."),
-    (OSError, "Nothing was sent."),
+    (AuthRequired, own("Send the message again to choose how to log in.")),
+    (RateLimited, own("Wait a little and send it again.")),
+    (ResourceNotFound, own("Ctrl+R lists the sessions, Ctrl+N begins a new one.")),
+    (RequestError, own("The session goes on: say it again or in another way.")),
+    (LocalProtocolError, own("Nothing was sent.")),
+    (OSError, own("Nothing was sent.")),
 )
 
 
@@ -95,25 +99,32 @@ def failure_note(error: Exception, phase: str) -> Note:
     """What failed at what, and what to do now."""
     if isinstance(error, ConnectionLost):
         return _loss_note(error, phase)
-    advice = next((said for kind, said in _ADVICE if isinstance(error, kind)), "Send it again, or leave with Ctrl+Q.")
-    detail = pretty(error.data, 2000) if isinstance(error, RequestError) and error.data is not None else ""
+    advice = next(
+        (said for kind, said in _ADVICE if isinstance(error, kind)), own("Send it again, or leave with Ctrl+Q.")
+    )
+    detail = _pretty(error.data) if isinstance(error, RequestError) and error.data is not None else EMPTY
     words = str(error)
     if isinstance(error, OSError) and error.strerror:
         words = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    return Note(f"{phase} failed: {words}", "error", advice, detail)
+    return Note(filled("{} failed: {}", phase, prose(words)), "error", advice, detail)
 
 
 def _loss_note(error: ConnectionLost, phase: str) -> Note:
-    status = "" if error.exit_status is None else f" (exit status {error.exit_status})"
-    advice = "The next message starts it again and goes on with the session."
+    status = EMPTY if error.exit_status is None else filled(" (exit status {})", error.exit_status)
+    advice = own("The next message starts it again and goes on with the session.")
     if "session is lost" in error.message:
-        advice = "Ctrl+N begins a new session."
-    return Note(f"the agent is gone while {phase}: {error.message}{status}", "error", advice, _stderr(error))
+        advice = own("Ctrl+N begins a new session.")
+    words = filled("the agent is gone while {}: {}{}", phase, prose(error.message), status)
+    return Note(words, "error", advice, _stderr(error))
 
 
-def _stderr(error: ConnectionLost) -> str:
-    tail = error.stderr_tail.strip().splitlines()[-STDERR_LINES:]
-    return plain("\n".join(["stderr ended with:", *tail])) if tail else ""
+def _pretty(value: Any) -> SafeText:
+    return clip(prose(value), DETAIL_CHARACTERS) if isinstance(value, str) else json_text(value, 2, DETAIL_CHARACTERS)
+
+
+def _stderr(error: ConnectionLost) -> SafeText:
+    tail = safe_lines(printed(error.stderr_tail.strip()))[-STDERR_LINES:]
+    return joined([own("stderr ended with:"), *tail], own("\n")) if tail else EMPTY
 
 
 def status_of(error: Exception) -> Status:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from accord.display import EMPTY, SafeText, filled, joined, part_of, prose
+
 __all__ = ["Pages"]
 
 # From here on the next blank line ends a page; at the second number it ends wherever it is.
@@ -15,17 +17,17 @@ class Pages:
 
     def __init__(self) -> None:
         self._chars = 0
-        self._line = ""
-        self._fence: str | None = None
+        self._line = EMPTY
+        self._fence: SafeText | None = None
 
-    def feed(self, text: str) -> list[tuple[bool, str]]:
+    def feed(self, text: SafeText) -> list[tuple[bool, SafeText]]:
         """Pieces in order, each with whether it begins a new page. Code that goes on is fenced in both."""
-        parts: list[tuple[bool, list[str]]] = [(False, [])]
+        parts: list[tuple[bool, list[SafeText]]] = [(False, [])]
         for piece in _pieces(text):
             if self._chars + len(piece) > HARD_CHARS:
                 if self._fence is not None:
-                    parts[-1][1].append(f"\n{self._fence[:3]}\n")
-                parts.append((True, [] if self._fence is None else [f"{self._fence}\n"]))
+                    parts[-1][1].append(filled("\n{}\n", part_of(self._fence, 0, 3)))
+                parts.append((True, [] if self._fence is None else [filled("{}\n", self._fence)]))
                 self._chars = 0
             parts[-1][1].append(piece)
             self._chars += len(piece)
@@ -36,14 +38,14 @@ class Pages:
         if parts[-1] == (True, []):
             parts.pop()
             self._chars = HARD_CHARS
-        return [(new, "".join(pieces)) for new, pieces in parts if pieces]
+        return [(new, joined(pieces)) for new, pieces in parts if pieces]
 
-    def _ends_page(self, piece: str) -> bool:
-        self._line += piece
+    def _ends_page(self, piece: SafeText) -> bool:
+        self._line = joined([self._line, piece])
         if not piece.endswith("\n"):
-            self._line = self._line[-200:] if len(self._line) > SOFT_CHARS else self._line
+            self._line = part_of(self._line, -200) if len(self._line) > SOFT_CHARS else self._line
             return False
-        line, self._line = self._line.strip(), ""
+        line, self._line = prose(self._line.strip()), EMPTY
         if line.startswith(_FENCES):
             if self._fence is None:
                 self._fence = line
@@ -52,17 +54,17 @@ class Pages:
         return not line and self._fence is None and self._chars >= SOFT_CHARS
 
 
-def _pieces(text: str) -> list[str]:
+def _pieces(text: SafeText) -> list[SafeText]:
     """Lines with their ends; what is longer than any page is cut, at a blank where there is one."""
-    pieces: list[str] = []
+    pieces: list[SafeText] = []
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
         while end - start > SOFT_CHARS:
             blank = text.rfind(" ", start, start + SOFT_CHARS) + 1
             cut = blank if blank > start else start + SOFT_CHARS
-            pieces.append(text[start:cut])
+            pieces.append(part_of(text, start, cut))
             start = cut
-        pieces.append(text[start:end])
+        pieces.append(part_of(text, start, end))
         start = end
     return pieces

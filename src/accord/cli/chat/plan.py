@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from textual.content import Content
-from textual.widgets import Static
 
-from accord.cli.chat.plain import MUTED, label, one_line
+from accord.cli.chat.plain import BREAK, MUTED, label
+from accord.cli.chat.widgets import Words
+from accord.display import EMPTY, exact, filled, joined, own, prose_line
 from accord.session.entry import Plan
 from accord.session.event import PlanEntry
 
 __all__ = ["PlanLine", "PlanPanel"]
 
 MARKS = {
-    "pending": ("○", ""),
-    "in_progress": ("▸", "bold $warning"),
-    "completed": ("✓", MUTED),
-    "cancelled": ("⊘", f"{MUTED} strike"),
+    "pending": (own("○"), ""),
+    "in_progress": (own("▸"), "bold $warning"),
+    "completed": (own("✓"), MUTED),
+    "cancelled": (own("⊘"), f"{MUTED} strike"),
 }
 
 
-class PlanPanel(Static):
+class PlanPanel(Words):
     """All steps."""
 
     DEFAULT_CSS = """
@@ -34,12 +35,12 @@ class PlanPanel(Static):
         lines: list[Content] = []
         for plan in shown:
             if len(shown) > 1:
-                lines.append(label((one_line(plan.id), "underline")))
+                lines.append(label((exact(plan.id, 200), "underline")))
             lines += [_step(entry) for entry in plan.entries]
-        self.update(Content("\n").join(lines))
+        self.update(BREAK.join(lines))
 
 
-class PlanLine(Static):
+class PlanLine(Words):
     """How far it is, and what is done now."""
 
     DEFAULT_CSS = """
@@ -52,13 +53,13 @@ class PlanLine(Static):
         done = sum(entry.status == "completed" for entry in entries)
         now = next((entry for entry in entries if entry.status == "in_progress"), None)
         now = now or next((entry for entry in entries if entry.status == "pending"), None)
-        step = [] if now is None else [("▸ ", "$warning"), (one_line(now.content), "")]
-        self.update(label((f"plan {done}/{len(entries)}  ", MUTED), *step))
+        step = [] if now is None else [(own("▸ "), "$warning"), (prose_line(now.content, 200), "")]
+        self.update(label((filled("plan {}/{}  ", done, len(entries)), MUTED), *step))
 
 
 def _step(entry: PlanEntry) -> Content:
-    mark, style = MARKS.get(entry.status, ("◌", ""))
-    words = one_line(entry.content, 400)
-    odd = "" if entry.status in MARKS else f" ({one_line(entry.status, 40)})"
-    urgent = " !" if entry.priority == "high" and entry.status not in {"completed", "cancelled"} else ""
-    return label((f"{mark} ", style), (words + odd, style), (urgent, "bold $error"))
+    mark, style = MARKS.get(entry.status, (own("◌"), ""))
+    words = prose_line(entry.content, 400)
+    odd = EMPTY if entry.status in MARKS else filled(" ({})", exact(entry.status, 40))
+    urgent = own(" !") if entry.priority == "high" and entry.status not in {"completed", "cancelled"} else EMPTY
+    return label((filled("{} ", mark), style), (joined([words, odd]), style), (urgent, "bold $error"))

@@ -6,12 +6,14 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message as TextualMessage
 from textual.widget import Widget
-from textual.widgets import Markdown, Static
+from textual.widgets import Markdown
 
 from accord.cli.chat.blocks import block_label
 from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.pages import Pages
-from accord.cli.chat.plain import MUTED, label, one_line, plain, settled
+from accord.cli.chat.plain import BREAK, MUTED, label
+from accord.cli.chat.widgets import Prose, Words
+from accord.display import EMPTY, SafeText, filled, joined, own, part_of, prose, prose_line, settled
 from accord.session.content import Block, Text
 from accord.session.entry import Message, Passage
 
@@ -32,13 +34,13 @@ class Earlier(FoldTitle):
     """
 
     def __init__(self) -> None:
-        super().__init__(markup=False)
+        super().__init__()
         self.display = False
 
-    def stand_for(self, number: int, what: str) -> None:
+    def stand_for(self, number: int, what: SafeText) -> None:
         """Say how much there is; nothing is no line."""
         self.display = number > 0
-        self.update(Content(f"▴ {number} earlier {what} (Enter shows them)"))
+        self.update(filled("▴ {} earlier {} (Enter shows them)", number, what))
 
 
 class Speech(Vertical):
@@ -46,7 +48,7 @@ class Speech(Vertical):
 
     DEFAULT_CSS = """
     Speech { height: auto; }
-    Speech Markdown { padding: 0; margin: 0; background: transparent; height: auto; }
+    Speech Prose { padding: 0; margin: 0; background: transparent; height: auto; }
     Speech MarkdownBlock:last-of-type { margin-bottom: 0; }
     Speech MarkdownFence { margin: 0 0 1 0; max-height: 400; }
     Speech MarkdownH1, Speech MarkdownH2, Speech MarkdownH3 { content-align: left middle; margin: 0 0 1 0; }
@@ -67,11 +69,11 @@ class Speech(Vertical):
     def _forget(self) -> None:
         self._earlier = Earlier()
         self._pages = Pages()
-        self._sources: list[str | Block] = []
+        self._sources: list[SafeText | Block] = []
         """All pages, and between them what is no text."""
         self._parts: list[Widget] = []
         """The widgets of the last ones; those before are not laid out."""
-        self._grown = ""
+        self._grown = EMPTY
         """What came for the last page and is not laid out yet."""
         self._block = 0
         self._shown = 0
@@ -102,26 +104,26 @@ class Speech(Vertical):
                 self._sources.append(block)
             return
         end = settled(block.text) if is_last else len(block.text)
-        fragment = plain(block.text[self._shown : end])
+        fragment = prose(block.text[self._shown : end])
         self._shown = end
         for new, piece in self._pages.feed(fragment):
             last = self._sources[-1] if self._sources else None
-            if new or self._begins_page or not isinstance(last, str):
+            if new or self._begins_page or not isinstance(last, SafeText):
                 self._begins_page = False
                 self._sources.append(piece)
             else:
-                self._sources[-1] = last + piece
-                self._grown += piece
+                self._sources[-1] = joined([last, piece])
+                self._grown = joined([self._grown, piece])
 
     async def _lay_out(self, known: int) -> None:
         """Let the page that was the last one grow, and begin the new ones: of many only those that stay in view."""
         new = self._sources[known:]
         if not new:
-            grown, self._grown = self._grown, ""
+            grown, self._grown = self._grown, EMPTY
             if grown and self._parts:
                 await _grow(self._parts[-1], grown)
             return
-        self._grown = ""
+        self._grown = EMPTY
         if known and self._parts and len(new) <= BURST_PAGES:
             await self._complete(known - 1)
         elif known:
@@ -137,13 +139,13 @@ class Speech(Vertical):
     async def _complete(self, index: int) -> None:
         """The page before the new ones, with all that came for it."""
         source, part = self._sources[index], self._parts[-1]
-        if isinstance(part, Markdown) and isinstance(source, str) and len(part.source) < len(source):
-            await part.append(source[len(part.source) :])
+        if isinstance(part, Prose) and isinstance(source, SafeText) and len(part.source) < len(source):
+            await part.append(part_of(source, len(part.source)))
 
     async def _drop(self) -> None:
         while len(self._parts) > MAX_PAGES:
             await self._parts.pop(0).remove()
-        self._earlier.stand_for(len(self._sources) - len(self._parts), "parts of this message")
+        self._earlier.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
 
     async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
         """Bring back some of what was before."""
@@ -152,7 +154,7 @@ class Speech(Vertical):
         back = [_part(source) for source in self._sources[max(0, last - PAGES_AT_ONCE) : last]]
         self._parts = [*back, *self._parts]
         await self.mount_all(back, after=self._earlier)
-        self._earlier.stand_for(len(self._sources) - len(self._parts), "parts of this message")
+        self._earlier.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
 
     def on_markdown_link_clicked(self, message: Markdown.LinkClicked) -> None:
         """Whether it is followed is decided by the app."""
@@ -160,12 +162,12 @@ class Speech(Vertical):
         self.post_message(self.LinkClicked(message.href))
 
 
-def _part(source: str | Block) -> Widget:
-    return Markdown(source, open_links=False) if isinstance(source, str) else Static(block_label(source), markup=False)
+def _part(source: SafeText | Block) -> Widget:
+    return Prose(source) if isinstance(source, SafeText) else Words(block_label(source))
 
 
-async def _grow(part: Widget, piece: str) -> None:
-    if isinstance(part, Markdown):
+async def _grow(part: Widget, piece: SafeText) -> None:
+    if isinstance(part, Prose):
         await part.append(piece)
 
 
@@ -174,13 +176,13 @@ class Prompted(Vertical):
 
     DEFAULT_CSS = """
     Prompted { height: auto; border-left: thick $primary; padding-left: 1; background: $boost; }
-    Prompted Static { width: 1fr; }
+    Prompted Words { width: 1fr; }
     """
 
     def __init__(self, message: Message) -> None:
         super().__init__()
         self._message = message
-        self._words = Static(markup=False)
+        self._words = Words()
 
     def compose(self) -> list[Widget]:
         """One text; what was attached stands below."""
@@ -192,12 +194,14 @@ class Prompted(Vertical):
         lines: list[Content] = []
         for block in self._message.content:
             if isinstance(block, Text):
-                text = plain(block.text)
+                text = prose(block.text)
                 hidden = len(text) - MAX_PROMPT_CHARS
-                lines.append(Content(text if hidden <= 0 else f"{text[:MAX_PROMPT_CHARS]}\n… {hidden} more characters"))
+                if hidden > 0:
+                    text = filled("{}\n… {} more characters", part_of(text, 0, MAX_PROMPT_CHARS), hidden)
+                lines.append(label((text, "")))
             else:
                 lines.append(block_label(block))
-        self._words.update(Content("\n").join(lines))
+        self._words.update(BREAK.join(lines))
 
 
 class Thought(Fold):
@@ -218,7 +222,7 @@ class Thought(Fold):
         self._rewritten = self._rewritten or rewritten
         text = self._message.text
         last = text.rstrip().rsplit("\n", 1)[-1] if len(text) < MAX_PROMPT_CHARS else text[-200:]
-        self.say(label(("thought  ", f"italic {MUTED}"), (one_line(last), MUTED)))
+        self.say(label((own("thought  "), f"italic {MUTED}"), (prose_line(last, 200), MUTED)))
         if not self.folded:
             await self.fill()
 

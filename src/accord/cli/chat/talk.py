@@ -17,6 +17,7 @@ from accord.client.agent import RemoteAgent
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.session import ClientSession
 from accord.client.turn import PromptTurn
+from accord.display import own, prose
 from accord.errors import AccordError, AuthRequired, ConnectionLost, LocalProtocolError
 from accord.session.ability import AuthMethod
 from accord.session.ask import McpServer, SessionSummary
@@ -250,7 +251,9 @@ class Talk:
         return True
 
     def _respawned(self, reason: ConnectionLost) -> None:
-        note = Note("the agent was started again, and the session goes on", "warning", detail=reason.message)
+        note = Note(
+            own("the agent was started again, and the session goes on"), "warning", detail=prose(reason.message)
+        )
         self._stage.say(note)
 
     # --- one prompt

@@ -6,15 +6,16 @@ from typing import TypeAlias
 
 from textual.containers import VerticalScroll
 from textual.widget import Widget
-from textual.widgets import Static
 
 from accord.cli.chat.diff_view import DiffLayout
 from accord.cli.chat.feed import Changes
 from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.note import Note, NotePart
-from accord.cli.chat.plain import MUTED, label, one_line, pretty
+from accord.cli.chat.plain import MUTED, label
 from accord.cli.chat.speech import Earlier, Prompted, Speech, Thought
 from accord.cli.chat.tool_part import TerminalPart, ToolPart
+from accord.cli.chat.widgets import Words
+from accord.display import exact, filled, json_text, own, prose_line
 from accord.session.entry import Compaction, Message, Plan, Terminal, ToolCall, Unnamed
 from accord.session.transcript import Transcript
 
@@ -52,9 +53,10 @@ class Compacted(Fold):
         """State and summary."""
         del rewritten
         compaction = self._compaction
-        words = {"in_progress": "compacting the context…", "completed": "the context was compacted"}
-        said = words.get(compaction.status, f"compaction {one_line(compaction.status, 40)}")
-        self.say(label((said, f"italic {MUTED}"), (f"  {one_line(compaction.error or '')}", "$error")))
+        words = {"in_progress": own("compacting the context…"), "completed": own("the context was compacted")}
+        said = words.get(compaction.status) or filled("compaction {}", exact(compaction.status, 40))
+        error = filled("  {}", prose_line(compaction.error or "", 200))
+        self.say(label((said, f"italic {MUTED}"), (error, "$error")))
         if not self.folded:
             await self.fill()
 
@@ -75,13 +77,13 @@ class Raw(Fold):
     async def follow(self, *, rewritten: bool = False) -> None:
         """It never changes."""
         del rewritten
-        said = one_line(pretty(self._update.payload, 400))
-        self.say(label((f"? {one_line(self._update.tag, 40)}  ", "$warning"), (said, MUTED)))
+        said = json_text(self._update.payload, limit=200)
+        self.say(label((filled("? {}  ", exact(self._update.tag, 40)), "$warning"), (said, MUTED)))
 
     async def fill(self) -> None:
         """The whole payload."""
         await self.body.remove_children()
-        await self.body.mount(Static(label((pretty(self._update.payload, 20_000), MUTED)), markup=False))
+        await self.body.mount(Words(label((json_text(self._update.payload, 2, 20_000), MUTED))))
 
 
 class Timeline(VerticalScroll, can_focus=True):
@@ -160,7 +162,7 @@ class Timeline(VerticalScroll, can_focus=True):
             if part is not None:
                 await part.remove()
         self._first = last
-        self._earlier.stand_for(self._first, "parts of the conversation")
+        self._earlier.stand_for(self._first, own("parts of the conversation"))
 
     async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
         """Bring back some of what was before."""
@@ -173,7 +175,7 @@ class Timeline(VerticalScroll, can_focus=True):
             await self.mount(part, after=after)
             await _follow(part)
             after = part
-        self._earlier.stand_for(self._first, "parts of the conversation")
+        self._earlier.stand_for(self._first, own("parts of the conversation"))
 
     def mark_refused(self) -> None:
         """Show what a refusal took out of the agent's memory as that."""

@@ -8,14 +8,15 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Markdown, Static
 
 from accord.cli.chat.blocks import block_label
 from accord.cli.chat.diff_view import DiffLayout, DiffView
 from accord.cli.chat.differences import Row, counts, rows_of_diff, short_path
 from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.lines import Lines
-from accord.cli.chat.plain import MUTED, coloured_lines, label, one_line, plain, pretty
+from accord.cli.chat.plain import BREAK, MUTED, coloured_lines, label
+from accord.cli.chat.widgets import Prose, Words
+from accord.display import EMPTY, SafeText, exact, filled, joined, json_text, own, prose
 from accord.protocol.model import Unknown
 from accord.session.content import Text
 from accord.session.entry import Terminal, ToolCall
@@ -25,24 +26,25 @@ from accord.session.transcript import Transcript
 __all__ = ["DiffPart", "TerminalPart", "ToolPart", "WantsWhole", "tool_title"]
 
 MARKS = {
-    "pending": ("○", MUTED),
-    "in_progress": ("◐", "$warning"),
-    "paused": ("◫", "$warning"),
-    "completed": ("✓", "$success"),
-    "failed": ("✗", "$error"),
-    "cancelled": ("⊘", MUTED),
+    "pending": (own("○"), MUTED),
+    "in_progress": (own("◐"), "$warning"),
+    "paused": (own("◫"), "$warning"),
+    "completed": (own("✓"), "$success"),
+    "failed": (own("✗"), "$error"),
+    "cancelled": (own("⊘"), MUTED),
 }
 DIFF_ROWS = 40
 TERMINAL_ROWS = 12
 TAIL_CHARS = 16_000
 MARKDOWN_CHARS = 8_000
 TEXT_ROWS = 40
+RAW_CHARACTERS = 4_000
 
 
 class WantsWhole(Message):
     """Somebody wants to see all of something that is shown in part."""
 
-    def __init__(self, title: str, view: Widget) -> None:
+    def __init__(self, title: SafeText, view: Widget) -> None:
         super().__init__()
         self.title = title
         self.view = view
@@ -67,12 +69,12 @@ class DiffPart(Vertical):
         super().__init__()
         self._rows: list[Row] = rows_of_diff(diff, cwd)
         self._view = DiffView(self._rows, layout, max_rows=DIFF_ROWS)
-        self._heading = ", ".join(change.path for change in diff.changes) or "diff"
+        self._heading = joined((exact(change.path) for change in diff.changes), own(", ")) or own("diff")
 
     def compose(self) -> Sequence[Widget]:
         """The diff, and a line if that is not all."""
         hidden = len(self._rows) - DIFF_ROWS
-        return [self._view] if hidden <= 0 else [self._view, More(Content(f"… {hidden} more lines (Enter shows all)"))]
+        return [self._view] if hidden <= 0 else [self._view, More(filled("… {} more lines (Enter shows all)", hidden))]
 
     def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
         """All of it."""
@@ -85,16 +87,16 @@ class TerminalPart(Vertical):
 
     DEFAULT_CSS = """
     TerminalPart { height: auto; background: $panel; padding: 0 1; }
-    TerminalPart Static { width: 1fr; height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    TerminalPart Words { width: 1fr; height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
     def __init__(self, terminal: Terminal) -> None:
         super().__init__()
         self._terminal = terminal
-        self._head = Static(markup=False)
-        self._more = More(markup=False)
+        self._head = Words()
+        self._more = More()
         self._lines = Lines()
-        self._foot = Static(markup=False)
+        self._foot = Words()
         self._state: tuple[object, ...] = ()
 
     def compose(self) -> Sequence[Widget]:
@@ -113,32 +115,32 @@ class TerminalPart(Vertical):
         if state == self._state:
             return
         self._state = state
-        self._head.update(label(("$ ", "bold"), (one_line(terminal.command or terminal.id), "bold")))
+        self._head.update(label((own("$ "), "bold"), (exact(terminal.command or terminal.id, 200), "bold")))
         ending = _ending(terminal)
         self._foot.display = ending is not None
-        self._foot.update(label(ending or ("", "")))
+        self._foot.update(label(ending or (EMPTY, "")))
         text = terminal.text
         lines = coloured_lines(text[-TAIL_CHARS:].rstrip("\n"))
         shown = lines[-TERMINAL_ROWS:]
         hidden = text.rstrip("\n").count("\n") + 1 - len(shown)
         self._more.display = hidden > 0
-        self._more.update(Content(f"… {hidden} lines before (Enter shows all)"))
+        self._more.update(filled("… {} lines before (Enter shows all)", hidden))
         self._lines.show(shown if text else [])
 
     def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
         """All of it."""
         message.stop()
-        name = self._terminal.command or self._terminal.id
+        name = exact(self._terminal.command or self._terminal.id, 200)
         self.post_message(WantsWhole(name, Lines(coloured_lines(self._terminal.text))))
 
 
-def _ending(terminal: Terminal) -> tuple[str, str] | None:
+def _ending(terminal: Terminal) -> tuple[SafeText, str] | None:
     """How it goes, or how it went if not well."""
     if terminal.exit is None:
-        return ("running", "$warning")
+        return (own("running"), "$warning")
     if terminal.exit.signal:
-        return (f"ended by {terminal.exit.signal}", "$error")
-    return (f"exit {terminal.exit.code}", "$error") if terminal.exit.code else None
+        return (filled("ended by {}", terminal.exit.signal), "$error")
+    return (filled("exit {}", terminal.exit.code), "$error") if terminal.exit.code else None
 
 
 class TextPart(Vertical):
@@ -146,14 +148,14 @@ class TextPart(Vertical):
 
     DEFAULT_CSS = """
     TextPart { height: auto; }
-    TextPart Markdown { padding: 0; margin: 0; background: transparent; height: auto; }
+    TextPart Prose { padding: 0; margin: 0; background: transparent; height: auto; }
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._pieces: list[str] = []
-        self._markdown: Markdown | None = None
-        self._more = More(markup=False)
+        self._markdown: Prose | None = None
+        self._more = More()
         self._lines = Lines()
 
     def append(self, text: str) -> None:
@@ -166,21 +168,22 @@ class TextPart(Vertical):
         self._pieces = [text]
         if len(text) <= MARKDOWN_CHARS:
             if self._markdown is None:
-                self._markdown = Markdown(open_links=False)
+                self._markdown = Prose()
                 await self.mount(self._markdown)
-            await self._markdown.update(plain(text))
+            await self._markdown.update(prose(text))
             return
         if not self._lines.is_attached:
             await self.remove_children()
             await self.mount(self._more, self._lines)
         lines = coloured_lines(text[-TAIL_CHARS:])[-TEXT_ROWS:]
-        self._more.update(Content(f"… {text.count(chr(10)) + 1 - len(lines)} lines before (Enter shows all)"))
+        hidden = text.count("\n") + 1 - len(lines)
+        self._more.update(filled("… {} lines before (Enter shows all)", hidden))
         self._lines.show(lines)
 
     def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
         """All of it."""
         message.stop()
-        self.post_message(WantsWhole("output", Lines(coloured_lines("".join(self._pieces)))))
+        self.post_message(WantsWhole(own("output"), Lines(coloured_lines("".join(self._pieces)))))
 
 
 def changed_lines(content: Sequence[ToolContent]) -> tuple[int, int]:
@@ -195,14 +198,14 @@ def changed_lines(content: Sequence[ToolContent]) -> tuple[int, int]:
 
 def tool_title(tool: ToolCall, changed: tuple[int, int] = (0, 0)) -> Content:
     """State, kind, title, and what its diffs amount to."""
-    mark, style = MARKS.get(tool.status, ("◌", "$warning"))
+    mark, style = MARKS.get(tool.status, (own("◌"), "$warning"))
     kind = tool.kind if tool.kind != "other" else (tool.name or "tool")
     title = tool.title or tool.name or ", ".join(place.path for place in tool.locations) or tool.id
-    parts = [(f"{mark} ", style), (f"{one_line(kind, 20):<8}", MUTED), (one_line(title), "")]
+    parts = [(filled("{} ", mark), style), (filled("{:<8}", exact(kind, 20)), MUTED), (exact(title, 200), "")]
     if any(changed):
-        parts += [(f"  +{changed[0]}", "$success"), (f" -{changed[1]}", "$error")]
+        parts += [(filled("  +{}", changed[0]), "$success"), (filled(" -{}", changed[1]), "$error")]
     if tool.status not in MARKS or tool.status in {"failed", "cancelled", "paused"}:
-        parts.append((f"  {one_line(tool.status, 40)}", style))
+        parts.append((filled("  {}", exact(tool.status, 40)), style))
     return label(*parts)
 
 
@@ -220,7 +223,7 @@ class ToolPart(Fold):
         self._text: TextPart | None = None
         self._terminals: list[TerminalPart] = []
         self._waiting: list[str] = []
-        self._raw = Static(markup=False)
+        self._raw = Words()
         self._counted: tuple[list[ToolContent] | None, int] = (None, 0)
         self._changed = (0, 0)
 
@@ -255,7 +258,7 @@ class ToolPart(Fold):
         if tool.content is not self._content:
             await self.body.remove_children()
             self._content, self._shown, self._text, self._terminals, self._waiting = tool.content, 0, None, [], []
-            self._raw = Static(markup=False)
+            self._raw = Words()
         while self._shown < len(tool.content):
             await self._add(tool.content[self._shown])
             self._shown += 1
@@ -276,13 +279,13 @@ class ToolPart(Fold):
             self._text = None
         match item:
             case Shown():
-                await self.body.mount(Static(block_label(item.block), markup=False))
+                await self.body.mount(Words(block_label(item.block)))
             case Diff():
                 await self.body.mount(DiffPart(item, self._layout, self._cwd))
             case TerminalView():
                 self._waiting.append(item.terminal_id)
             case Unknown():
-                await self.body.mount(Static(label((pretty(item.payload), MUTED)), markup=False))
+                await self.body.mount(Words(label((json_text(item.payload, 2, RAW_CHARACTERS), MUTED))))
 
     async def _follow_terminals(self) -> None:
         for terminal_id in list(self._waiting):
@@ -298,8 +301,12 @@ class ToolPart(Fold):
     async def _follow_raw(self) -> None:
         """The raw values, where the agent shows nothing else."""
         tool = self._tool
-        told = [("in", tool.raw_input), ("out", tool.raw_output)]
-        lines = [(f"{name}  {pretty(value)}", MUTED) for name, value in told if value is not None]
+        told = [(own("in"), tool.raw_input), (own("out"), tool.raw_output)]
+        lines = [
+            (filled("{}  {}", name, json_text(value, 2, RAW_CHARACTERS)), MUTED)
+            for name, value in told
+            if value is not None
+        ]
         if tool.content:
             if self._raw.is_attached:
                 await self._raw.remove()
@@ -307,8 +314,8 @@ class ToolPart(Fold):
         if not self._raw.is_attached:
             await self.body.mount(self._raw)
         places = [
-            (f"at  {short_path(place.path, self._cwd)}" + (f":{place.line}" if place.line else ""), "")
+            (filled("at  {}:{}" if place.line else "at  {}", short_path(place.path, self._cwd), place.line), "")
             for place in tool.locations
         ]
-        shown = lines or places or [("(nothing to show)", MUTED)]
-        self._raw.update(Content("\n").join(label(line) for line in shown))
+        shown = lines or places or [(own("(nothing to show)"), MUTED)]
+        self._raw.update(BREAK.join(label(line) for line in shown))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from accord.cli.output.interface import Ending, Output
-from accord.cli.show.safe import safe_text
 from accord.cli.show.screen import is_terminal
+from accord.display import prose, whole
 
 __all__ = ["FinalOutput"]
 
@@ -18,7 +18,7 @@ class FinalOutput(Output):
 
     def ended(self, ending: Ending) -> None:
         """Write it; on a terminal nothing in it can do harm, in a file it is what the agent wrote."""
-        answer = safe_text(ending.answer) if is_terminal(sys.stdout) else ending.answer
+        answer = prose(ending.answer) if is_terminal(sys.stdout) else whole(ending.answer)
         if answer:
             sys.stdout.write(answer if answer.endswith("\n") else f"{answer}\n")
             sys.stdout.flush()

@@ -8,6 +8,7 @@ from typing import Any
 from accord.cli.status import Failure
 from accord.cli.target import Target
 from accord.client import ClientSession, PermissionQuestion, RemoteAgent, Verdict
+from accord.display import own
 from accord.session.entry import ToolCall
 from accord.session.event import Event, UsageChanged
 from accord.session.rules import Rule
@@ -56,6 +57,8 @@ class Output:
     """Whether nobody reads any more, where that was noticed in `observe`."""
     progress_is_shown = False
     """Whether a line of progress would disturb nobody."""
+    doing = own("working")
+    """What goes on, for the line of progress."""
 
     def observe(self, direction: Any, text: bytes | bytearray) -> None:
         """A text went over the wire. Must not raise."""

@@ -13,11 +13,13 @@ from typing import Any
 
 import msgspec
 
+from accord.cli.complaint import put
 from accord.cli.output.interface import Ending, Opening, Output
 from accord.cli.permission import decided_by
 from accord.cli.status import Failure
 from accord.cli.target import Target
 from accord.client import Verdict
+from accord.display import json_line
 from accord.protocol.model import UNSET, Unknown
 from accord.session.entry import ToolCall
 from accord.session.event import Event, UsageChanged
@@ -39,8 +41,8 @@ def _hooked(value: Any) -> Any:
 
 
 def _write(record: dict[str, Any]) -> None:
-    # ASCII: half a character, as some agents send it, has no bytes in UTF-8.
-    sys.stdout.write(json.dumps(record, default=repr) + "\n")
+    # ASCII: half a character, as some agents send it, has no bytes in UTF-8, and nothing in it steers a terminal.
+    put(json_line(record))
     sys.stdout.flush()
 
 

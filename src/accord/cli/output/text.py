@@ -11,17 +11,18 @@ from accord.cli.book import PREFIXES
 from accord.cli.output.interface import ConsentCounts, Ending, Opening, Output
 from accord.cli.permission import decided_by
 from accord.cli.question import subject_lines
-from accord.cli.show.block import block_text, blocks_text, raw
+from accord.cli.show.block import block_text, blocks_text
 from accord.cli.show.line import Span, clipped, duration, line_of
 from accord.cli.show.plan import plan_lines
-from accord.cli.show.safe import safe_line
 from accord.cli.show.screen import Screen
 from accord.cli.show.tool import about, headline, tool_lines
 from accord.cli.show.usage import usage_words
 from accord.cli.status import Failure
 from accord.client import ClientSession, PermissionQuestion, Verdict
+from accord.display import EMPTY, SafeText, exact, filled, joined, json_text, own, prose, prose_line, settled, trimmed
 from accord.protocol.model import UNSET
 from accord.session.agent_ask import ReadFile
+from accord.session.content import Block, Text
 from accord.session.entry import ToolCall
 from accord.session.event import (
     CompactionChanged,
@@ -74,11 +75,12 @@ class TextOutput(Output):
         self._opening: Opening | None = None
         self._tools: dict[str, _Seen] = {}
         self._plans: dict[str, list[str]] = {}
-        self._thought: list[str] = []
+        self._thought: list[SafeText] = []
         self._speaking: tuple[str, str | None] | None = None
+        self._held = ""
+        """The begin of a character or a sequence whose end may come with the next chunk."""
         self._settings: dict[str, Any] = {}
-        self.doing = "starting"
-        """What goes on, for the line of progress."""
+        self.doing = own("starting")
 
     # --- the session
 
@@ -94,24 +96,25 @@ class TextOutput(Output):
         agent, session = opening.agent, opening.session
         info = agent.info
         name = opening.target.entry.name if info is None or not opening.target.is_command else info.name
-        who = safe_line(f"{name} {'' if info is None else info.version}")
-        words = [who, agent.edition or "", f"session {_short(session.id)}"]
+        who = exact(f"{name} {'' if info is None else info.version}".strip())
+        words = [who, exact(agent.edition or ""), filled("session {}", _short(session.id))]
         if opening.name:
-            words.append(safe_line(opening.name))
+            words.append(exact(opening.name))
         if opening.resumed:
-            words.append("resumed")
-        self._screen.line([Span(" · ".join(word for word in words if word), "dim")])
+            words.append(own("resumed"))
+        self._screen.line([Span(joined((word for word in words if word), own(" · ")), "dim")])
         self._screen.flush()
         self._settings = _values(session)
-        self.doing = "working"
+        self.doing = own("working")
 
     def ended(self, ending: Ending) -> None:
         """The last line."""
         self._leave()
-        words = [ending.stop_reason, duration(ending.seconds), *usage_words(ending.usage), *_served(ending.consent)]
+        words = [exact(ending.stop_reason), duration(ending.seconds), *usage_words(ending.usage)]
+        words += _served(ending.consent)
         if self._opening is not None:
-            words.append(f"go on: {self._opening.target.go_on('…')}")
-        self._screen.line([Span(" · ".join(words), "dim")])
+            words.append(filled("go on: {}", self._opening.target.go_on("…")))
+        self._screen.line([Span(joined(words, own(" · ")), "dim")])
         self._screen.flush()
 
     def failed(self, failure: Failure) -> None:  # noqa: ARG002 - that is said on stderr
@@ -127,6 +130,7 @@ class TextOutput(Output):
         self._screen.flush()
 
     def _leave(self) -> None:
+        self._settle()
         self._leave_thought()
         for id_, call in self._session.transcript.tool_calls.items():
             if id_ in self._tools and not self._tools[id_].over:
@@ -134,12 +138,13 @@ class TextOutput(Output):
 
     def respawned(self, reason: str) -> None:
         """Said aloud."""
-        self._screen.line([Span(f"the agent was lost and started again: {safe_line(reason)}", "yellow")])
+        self._screen.line([Span(filled("the agent was lost and started again: {}", reason), "yellow")])
         self._screen.flush()
 
     def noise(self, text: str) -> None:
         """Flagged, so that nobody takes it for an answer."""
-        self._note("noise", clipped(safe_line(text), THOUGHT_COLUMNS), "yellow")
+        self._settle()
+        self._note(own("noise"), clipped(exact(text.strip(), 4 * THOUGHT_COLUMNS), THOUGHT_COLUMNS), "yellow")
         self._screen.flush()
 
     def judged(self, verdict: Verdict) -> None:
@@ -151,21 +156,22 @@ class TextOutput(Output):
             return
         self._show(verdict.question)
         by = verdict.by if self._opening is None else decided_by(verdict, self._opening.target)
-        why = _REASONS.get(by, f"by the rule: {verdict.rule}")
-        word = "allowed" if verdict.is_allowed else "denied"
-        self._screen.line([Span(f"    {word}: {safe_line(why)}", "dim" if verdict.is_allowed else "yellow")])
+        why = own(_REASONS[by]) if by in _REASONS else filled("by the rule: {}", str(verdict.rule))
+        word = own("allowed") if verdict.is_allowed else own("denied")
+        self._screen.line([Span(filled("    {}: {}", word, why), "dim" if verdict.is_allowed else "yellow")])
         self._screen.flush()
 
     def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
         """Named, so that nobody takes the rule for a guard that held."""
         self._leave_thought()
         what = about(call, self._session.cwd)
-        line = f"the agent did this without asking, which a rule denies ({rule}): {call.kind} {what}"
-        self._screen.line([Span(f"    {safe_line(line)}", "yellow")])
+        line = "    the agent did this without asking, which a rule denies ({}): {} {}"
+        self._screen.line([Span(filled(line, str(rule), call.kind, what), "yellow")])
         self._screen.flush()
 
     def shows(self, question: PermissionQuestion) -> bool:
         """On the same screen: the call as it stands."""
+        self._settle()
         self._leave_thought()
         self._screen.end_line()
         if not self._screen.is_terminal:
@@ -196,6 +202,8 @@ class TextOutput(Output):
         """Show it, if it is to be seen."""
         show = self._SHOWN.get(type(event))
         if show is not None:
+            if not isinstance(event, MessageChunk):
+                self._settle()
             show(self, event)
             self._screen.flush()
 
@@ -205,11 +213,11 @@ class TextOutput(Output):
         if event.speaker == "thought":
             self._speaking = None
             self._thought.append(block_text(event.block))
-            self.doing = "thinking"
+            self.doing = own("thinking")
             return
         self._leave_thought()
         self._speak(event.id)
-        self._screen.text(block_text(event.block))
+        self._grow(event.block)
 
     def _message(self, event: MessageChanged) -> None:
         if event.content is UNSET or not event.content or event.speaker == "user":
@@ -223,18 +231,36 @@ class TextOutput(Output):
         self._speak(event.id)
         self._screen.text(text)
 
+    def _grow(self, block: Block) -> None:
+        """Running text; a character or an escape sequence that a chunk cuts in two waits for its other half."""
+        if not isinstance(block, Text):
+            self._settle()
+            self._screen.text(block_text(block))
+            return
+        text = self._held + block.text
+        end = settled(text)
+        self._held = text[end:]
+        self._screen.text(prose(text[:end]))
+
+    def _settle(self) -> None:
+        """No other half comes."""
+        held, self._held = self._held, ""
+        self._screen.text(prose(held))
+
     def _speak(self, message_id: str | None) -> None:
         """Another message begins on a line of its own."""
         if self._speaking != ("agent", message_id):
+            self._settle()
             self._screen.end_line()
             self._speaking = ("agent", message_id)
-            self.doing = "working"
+            self.doing = own("working")
 
     def _leave_thought(self) -> None:
         if self._thought:
-            first = safe_line("".join(self._thought))
+            self._settle()
+            first = prose_line(joined(self._thought))
             self._thought = []
-            self._note("think", clipped(first, THOUGHT_COLUMNS), "dim")
+            self._note(own("think"), clipped(first, THOUGHT_COLUMNS), "dim")
 
     def _tool(self, event: ToolChanged | ToolContentAdded) -> None:
         call = self._session.transcript.tool_calls.get(event.id)
@@ -247,9 +273,9 @@ class TextOutput(Output):
             return
         if call.finished:
             self._finish(call, seen)
-            self.doing = "working"
+            self.doing = own("working")
         else:
-            self.doing = f"{call.kind}: {about(call, self._session.cwd)}"
+            self.doing = filled("{}: {}", call.kind, about(call, self._session.cwd))
 
     def _seen(self, id_: str) -> _Seen:
         return self._tools.setdefault(id_, _Seen(self._clock()))
@@ -266,7 +292,7 @@ class TextOutput(Output):
     def _terminal(self, event: TerminalOutput) -> None:
         terminal = self._session.transcript.terminals.get(event.id)
         if terminal is not None and terminal.command:
-            self.doing = f"run: {safe_line(terminal.command)}"
+            self.doing = filled("run: {}", terminal.command)
 
     def _plan(self, event: PlanChanged) -> None:
         self._leave_thought()
@@ -277,37 +303,40 @@ class TextOutput(Output):
             self._screen.lines(plan_lines(event.entries, self._screen.columns))
         now = next((entry.content for entry in event.entries if entry.status == "in_progress"), None)
         if now is not None:
-            self.doing = safe_line(now)
+            self.doing = prose_line(now)
 
     def _config(self, _event: ConfigChanged) -> None:
         now = _values(self._session)
         for name, value in now.items():
             if name in self._settings and self._settings[name] != value:
-                self._note("set", f"{safe_line(name)} = {safe_line(str(value))}", "cyan")
+                self._note(own("set"), filled("{} = {}", name, str(value)), "cyan")
         self._settings = now
 
     def _mode(self, event: ModeChanged) -> None:
-        self._note("mode", safe_line(event.mode), "cyan")
+        self._note(own("mode"), exact(event.mode), "cyan")
         self._settings = _values(self._session)
 
     def _notice(self, event: Noticed) -> None:
-        text = event.title if not event.description else f"{event.title}: {event.description}"
+        text = exact(event.title)
+        if event.description:
+            text = filled("{}: {}", text, prose_line(event.description))
         style = {"error": "red", "warning": "yellow"}.get(event.severity, "")
-        self._note(safe_line(event.severity), safe_line(text), style)
+        self._note(exact(event.severity), text, style)
 
     def _compaction(self, event: CompactionChanged) -> None:
         if event.status != "in_progress":
-            error = event.error if isinstance(event.error, str) else ""
-            self._note("compact", safe_line(f"the context was compacted: {event.status} {error}"), "dim")
+            error = prose_line(event.error) if isinstance(event.error, str) else EMPTY
+            text = trimmed(filled("the context was compacted: {} {}", event.status, error))
+            self._note(own("compact"), text, "dim")
         else:
-            self.doing = "compacting the context"
+            self.doing = own("compacting the context")
 
     def _unknown(self, event: UnknownUpdate) -> None:
-        self._note(safe_line(event.tag), safe_line(raw(event.payload)), "dim")
+        self._note(exact(event.tag), json_text(event.payload), "dim")
 
-    def _note(self, word: str, text: str, style: str) -> None:
+    def _note(self, word: SafeText, text: SafeText, style: str) -> None:
         self._speaking = None
-        self._screen.line(line_of("  ", Span(f"{word:<5}", "cyan"), Span(f" {text}", style)))
+        self._screen.line(line_of(own("  "), Span(filled("{:<5}", word), "cyan"), Span(filled(" {}", text), style)))
 
     _SHOWN: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
         MessageChunk: _chunk,
@@ -324,19 +353,19 @@ class TextOutput(Output):
     }
 
 
-def _served(counts: ConsentCounts) -> list[str]:
+def _served(counts: ConsentCounts) -> list[SafeText]:
     """What this client did for the agent."""
     done = {"read": counts.files_read, "written": counts.files_written}
     words = [f"{count} file{'s' * (count > 1)} {verb}" for verb, count in done.items() if count]
     if counts.commands_run:
         words.append(f"{counts.commands_run} command{'s' * (counts.commands_run > 1)} run")
-    return words
+    return [exact(word) for word in words]
 
 
-def _short(session_id: str) -> str:
+def _short(session_id: str) -> SafeText:
     for prefix in PREFIXES:
         session_id = session_id.removeprefix(prefix)
-    return safe_line(session_id[:SESSION_LETTERS])
+    return exact(session_id[:SESSION_LETTERS])
 
 
 def _values(session: ClientSession) -> dict[str, Any]:

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from accord.cli.show.line import size
+from accord.display import SafeText, filled, joined, json_text, own, prose
 from accord.protocol.model import Unknown
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 
-__all__ = ["block_text", "blocks_text", "raw"]
+__all__ = ["block_text", "blocks_text"]
 
 
-def block_text(block: Block) -> str:
+def block_text(block: Block) -> SafeText:
     """One block."""
     match block:
         case Text():
-            return block.text
+            return prose(block.text)
         case Image() | Audio():
-            kind = "image" if isinstance(block, Image) else "audio"
-            return f"[{kind} {block.mime_type}, {size(len(block.data) * 3 // 4)}]"
+            kind = own("image") if isinstance(block, Image) else own("audio")
+            return filled("[{} {}, {}]", kind, block.mime_type, size(len(block.data) * 3 // 4))
         case Link():
-            return f"[{block.title or block.name}]({block.uri})"
+            return filled("[{}]({})", block.title or block.name, block.uri)
         case Resource():
-            return f"[{block.uri}, embedded]"
+            return filled("[{}, embedded]", block.uri)
         case Unknown():
-            return raw(block.payload)
+            return json_text(block.payload)
 
 
-def blocks_text(blocks: Iterable[Block]) -> str:
+def blocks_text(blocks: Iterable[Block]) -> SafeText:
     """Several, one after the other."""
-    return "".join(block_text(block) for block in blocks)
-
-
-def raw(value: object) -> str:
-    """What nobody here has words for, as it came."""
-    return json.dumps(value, ensure_ascii=False, default=repr)
+    return joined(block_text(block) for block in blocks)

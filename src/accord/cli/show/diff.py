@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from accord.cli.show.line import Line, Span, line_of
-from accord.cli.show.safe import safe_text
+from accord.display import SafeText, exact, filled, joined, own, source_line, trimmed
 from accord.session.tool import Diff, FileChange
 
 __all__ = ["Hunk", "changed", "counted", "diff_lines", "hunks_of"]
 
-INDENT = "    "
-MINUS = "\N{MINUS SIGN}"
+INDENT = own("    ")
+MINUS = own("\N{MINUS SIGN}")
 # Comparing costs with the square of this in the worst case.
 MAX_COMPARED_LINES = 3000
 
@@ -28,8 +28,7 @@ class Hunk(NamedTuple):
 
 def hunks_of(change: FileChange) -> list[Hunk]:
     """Where a file changes."""
-    old = (change.old or "").splitlines()
-    new = (change.new or "").splitlines()
+    old, new = _file_lines(change.old), _file_lines(change.new)
     start, old_end, new_end = _different(old, new)
     before, after = old[start:old_end], new[start:new_end]
     if not before and not after:
@@ -42,6 +41,12 @@ def hunks_of(change: FileChange) -> list[Hunk]:
         for tag, i1, i2, j1, j2 in matcher.get_opcodes()
         if tag != "equal"
     ]
+
+
+def _file_lines(text: str | None) -> list[str]:
+    """The lines of a file as every program counts them: what else Python takes for an end of line is part of one."""
+    lines = (text or "").split("\n")
+    return lines[:-1] if not lines[-1] else lines
 
 
 def _different(old: list[str], new: list[str]) -> tuple[int, int, int]:
@@ -63,19 +68,20 @@ def counted(diff: Diff) -> tuple[int, int]:
             for hunk in hunks_of(change):
                 plus, minus = plus + len(hunk.new), minus + len(hunk.old)
         return plus, minus
-    for line in (diff.patch or "").splitlines():
+    for line in _file_lines(diff.patch):
         plus += line.startswith("+") and not line.startswith("+++")
         minus += line.startswith("-") and not line.startswith("---")
     return plus, minus
 
 
-def changed(diff: Diff) -> str:
+def changed(diff: Diff) -> SafeText:
     """How many lines come and go, and what else happens to files."""
     plus, minus = counted(diff)
     kinds = {change.operation for change in diff.changes} - {"modify"}
     if any(change.old is None and change.new is not None for change in diff.changes) and not kinds:
         kinds = {"new file"}
-    return " ".join([f"+{plus} {MINUS}{minus}", *sorted(kinds)])
+    counts = filled("+{} {}{}", plus, MINUS, minus)
+    return joined([counts, *map(exact, sorted(kinds))], own(" "))
 
 
 def diff_lines(diff: Diff, limit: int | None = None) -> list[Line]:
@@ -83,7 +89,7 @@ def diff_lines(diff: Diff, limit: int | None = None) -> list[Line]:
     lines = list(_lines(diff, whole=limit is None))
     if limit is None or len(lines) <= limit:
         return lines
-    rest = Span(f"{INDENT}… {len(lines) - limit} more lines", "dim")
+    rest = Span(filled("{}… {} more lines", INDENT, len(lines) - limit), "dim")
     return [*lines[:limit], [rest]]
 
 
@@ -93,18 +99,18 @@ def _lines(diff: Diff, *, whole: bool) -> Iterator[Line]:
     for change in told:
         hunks = hunks_of(change)
         if several:
-            yield line_of(INDENT, Span(safe_text(change.path), "bold"))
+            yield line_of(INDENT, Span(exact(change.path), "bold"))
         for hunk in hunks:
             if len(hunks) > 1 or whole:
-                yield line_of(Span(f"{INDENT}@ line {hunk.line}", "dim"))
-            yield from _signed("-", hunk.old, "red")
-            yield from _signed("+", hunk.new, "green")
+                yield line_of(Span(filled("{}@ line {}", INDENT, hunk.line), "dim"))
+            yield from _signed(own("- "), hunk.old, "red")
+            yield from _signed(own("+ "), hunk.new, "green")
     if not told and diff.patch:
         styles = {"+": "green", "-": "red", "@": "dim"}
-        for line in diff.patch.splitlines():
-            yield line_of(INDENT, Span(safe_text(line), styles.get(line[:1], "")))
+        for line in _file_lines(diff.patch):
+            yield line_of(INDENT, Span(source_line(line), styles.get(line[:1], "")))
 
 
-def _signed(sign: str, lines: list[str], style: str) -> Iterator[Line]:
+def _signed(sign: SafeText, lines: list[str], style: str) -> Iterator[Line]:
     for line in lines:
-        yield line_of(INDENT, Span(f"{sign} {safe_text(line)}".rstrip(), style))
+        yield line_of(INDENT, Span(trimmed(joined([sign, source_line(line)])), style))

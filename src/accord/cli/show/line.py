@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from accord.display import SafeText, clip, filled, own
+
 __all__ = ["Line", "Span", "amount", "clipped", "duration", "line_of", "size", "width"]
 
 # Where the outcome of a tool call stands, if what it is about leaves room.
@@ -15,15 +17,15 @@ OUTCOME_COLUMN = 46
 class Span(NamedTuple):
     """Text in one style: a name out of `screen.STYLES`, or none."""
 
-    text: str
+    text: SafeText
     style: str = ""
 
 
 Line: TypeAlias = Sequence[Span]
 
 
-def line_of(*parts: Span | str) -> list[Span]:
-    """A line from spans and plain texts."""
+def line_of(*parts: Span | SafeText) -> list[Span]:
+    """A line from spans and texts without a style."""
     return [part if isinstance(part, Span) else Span(part) for part in parts]
 
 
@@ -36,42 +38,46 @@ def width(text: str) -> int:
     )
 
 
-def clipped(text: str, columns: int) -> str:
+def clipped(text: SafeText, columns: int) -> SafeText:
     """A text that fits; what does not is three dots."""
     if width(text) <= columns:
         return text
-    kept, used = [], 1
+    end, used = 0, 1
     for char in text:
         used += width(char)
         if used > columns:
             break
-        kept.append(char)
-    return "".join(kept) + "…"
+        end += 1
+    return clip(text, end + 1)
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float) -> SafeText:
     """A time as people say it."""
     if seconds < 1:
-        return f"{max(0, round(seconds * 1000))} ms"
+        return filled("{} ms", max(0, round(seconds * 1000)))
     if seconds < 60:  # noqa: PLR2004 - a minute
-        return f"{seconds:.1f} s"
+        return filled("{:.1f} s", seconds)
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
+    return filled("{} min {} s", minutes, rest)
 
 
-def amount(number: int) -> str:
+def amount(number: int) -> SafeText:
     """A number of tokens."""
     if number < 1000:  # noqa: PLR2004 - k is for thousands
-        return str(number)
+        return filled("{}", number)
     if number < 1_000_000:  # noqa: PLR2004 - and M for millions
-        return f"{number / 1000:.1f}k".replace(".0k", "k")
-    return f"{number / 1_000_000:.1f}M".replace(".0M", "M")
+        return _rounded(number / 1000, own("k"))
+    return _rounded(number / 1_000_000, own("M"))
 
 
-def size(number: int) -> str:
+def _rounded(number: float, unit: SafeText) -> SafeText:
+    return filled("{:.0f}{}" if f"{number:.1f}".endswith(".0") else "{:.1f}{}", number, unit)
+
+
+def size(number: int) -> SafeText:
     """A number of bytes."""
     if number < 1000:  # noqa: PLR2004 - kB are for thousands
-        return f"{number} B"
+        return filled("{} B", number)
     if number < 1_000_000:  # noqa: PLR2004 - and MB for millions
-        return f"{number / 1000:.0f} kB"
-    return f"{number / 1_000_000:.1f} MB"
+        return filled("{:.0f} kB", number / 1000)
+    return filled("{:.1f} MB", number / 1_000_000)

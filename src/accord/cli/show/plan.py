@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from accord.cli.show.line import Line, Span, line_of, width
-from accord.cli.show.safe import safe_line
+from accord.display import filled, joined, own, prose_line
 from accord.session.event import PlanEntry
 
 __all__ = ["plan_lines"]
 
-MARKS = {"completed": "✓", "cancelled": "\N{MULTIPLICATION SIGN}"}
+MARKS = {"completed": own("✓"), "cancelled": own("\N{MULTIPLICATION SIGN}")}
+OPEN = own("▸")
 
 
 def plan_lines(entries: Sequence[PlanEntry], columns: int) -> list[Line]:
     """The lines."""
-    steps = [f"{MARKS.get(entry.status, '▸')} {safe_line(entry.content)}" for entry in entries]
-    head = line_of("  ", Span("plan ", "cyan"))
+    steps = [filled("{} {}", MARKS.get(entry.status, OPEN), prose_line(entry.content)) for entry in entries]
+    head = line_of(own("  "), Span(own("plan "), "cyan"))
     if not steps:
-        return [[*head, Span(" none", "dim")]]
-    one = " " + "  ".join(steps)
+        return [[*head, Span(own(" none"), "dim")]]
+    one = filled(" {}", joined(steps, own("  ")))
     if width(one) + 7 <= columns:
         return [[*head, Span(one)]]
-    return [head, *(line_of(f"    {step}") for step in steps)]
+    return [head, *(line_of(own("    "), step) for step in steps)]

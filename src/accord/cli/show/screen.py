@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from accord.cli.show.line import Line, Span, clipped
-from accord.cli.show.safe import safe_text
+from accord.display import SafeText, filled, own
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,6 +19,7 @@ STYLES = {"dim": "dim", "bold": "bold", "red": "red", "green": "green", "yellow"
 COLUMNS = 80
 ERASE = "\r\x1b[2K"
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_END = Span(own("\n"))
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -58,13 +59,13 @@ class Progress:
         """Whether there is such a line at all."""
         return self._shown
 
-    def say(self, text: str) -> None:
+    def say(self, text: SafeText) -> None:
         """Show it anew."""
         if not self._shown or self.is_held:
             return
         self._turns += 1
         mark = SPINNER[self._turns % len(SPINNER)]
-        line = clipped(f"{mark} {text}", columns_of(self._stream) - 1)
+        line = clipped(filled("{} {}", mark, text), columns_of(self._stream) - 1)
         self._stream.write(f"{ERASE}{line}")
         self._stream.flush()
         self._is_there = True
@@ -105,16 +106,15 @@ class Screen:
         """Write a line; running text before it is ended first."""
         self._progress.erase()
         self.end_line()
-        self._write([*line, Span("\n")])
+        self._write([*line, _END])
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Write several."""
         for line in lines:
             self.line(line)
 
-    def text(self, text: str, style: str = "") -> None:
+    def text(self, text: SafeText, style: str = "") -> None:
         """Write running text."""
-        text = safe_text(text)
         if text:
             self._progress.erase()
             self._write([Span(text, style)])
@@ -126,7 +126,7 @@ class Screen:
         """End running text."""
         if self._middle:
             self._middle = self._progress.is_held = False
-            self._write([Span("\n")])
+            self._write([_END])
 
     def forget_line(self) -> None:
         """Somebody else has ended the line: the user, with the return key."""

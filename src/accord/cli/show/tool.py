@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
-from accord.cli.show.block import block_text, raw
+from accord.cli.show.block import block_text
 from accord.cli.show.diff import INDENT, changed, diff_lines
 from accord.cli.show.line import OUTCOME_COLUMN, Line, Span, clipped, duration, line_of, width
-from accord.cli.show.safe import safe_line, without_escapes
+from accord.display import SafeText, exact, filled, joined, json_text, own, printed, safe_lines, trimmed
 from accord.protocol.model import Unknown
 from accord.session.entry import Terminal, ToolCall
 from accord.session.tool import Diff, Shown, TerminalView
 
 __all__ = ["Lookup", "about", "headline", "place_of", "tool_lines"]
 
-WORDS = {"execute": "run", "switch_mode": "mode", "other": "tool"}
+WORDS = {"execute": own("run"), "switch_mode": own("mode"), "other": own("tool")}
 STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow"}
-OUTCOMES = {"completed": "ok"}
+OUTCOMES = {"completed": own("ok")}
 DIFF_LINES = 12
 OUTPUT_LINES = 10
 ABOUT_COLUMNS = 100
+KIND_CHARACTERS = 20
 
 Lookup = Mapping[str, Terminal]
 
@@ -33,7 +34,7 @@ def place_of(path: str, cwd: str) -> str:
     return path
 
 
-def about(call: ToolCall, cwd: str) -> str:
+def about(call: ToolCall, cwd: str) -> SafeText:
     """What a call is about: the files where that says it all, otherwise its title."""
     places = [
         place_of(location.path, cwd) + (f":{location.line}" if (location.line or 1) > 1 else "")
@@ -43,23 +44,24 @@ def about(call: ToolCall, cwd: str) -> str:
         if isinstance(item, Diff) and not places:
             places = [place_of(change.path, cwd) for change in item.changes]
     if call.kind in {"read", "edit", "delete", "move"} and places:
-        return safe_line(", ".join(dict.fromkeys(places)))
-    return safe_line(call.title or call.name or call.id)
+        return joined(map(exact, dict.fromkeys(places)), own(", "))
+    return exact(call.title or call.name or call.id)
 
 
 def headline(call: ToolCall, cwd: str, seconds: float | None = None) -> Line:
     """The line of a call; with `seconds` it says also how it ended, and how long it took."""
     what = clipped(about(call, cwd), ABOUT_COLUMNS)
     counts = [changed(item) for item in call.content if isinstance(item, Diff)]
-    spans = line_of("  ", Span(f"{WORDS.get(call.kind, safe_line(call.kind)):<5}", "cyan"), f" {what}")
+    kind = WORDS.get(call.kind) or exact(call.kind, KIND_CHARACTERS)
+    spans = line_of(own("  "), Span(filled("{:<5}", kind), "cyan"), filled(" {}", what))
     if counts:
-        spans.append(Span(f"   {counts[-1]}", "dim"))
+        spans.append(Span(filled("   {}", counts[-1]), "dim"))
     if seconds is not None:
         used = sum(width(span.text) for span in spans)
-        outcome = OUTCOMES.get(call.status, safe_line(call.status))
-        spans.append(Span(" " * max(2, OUTCOME_COLUMN - used)))
-        spans.append(Span(f"{outcome:<4}", STYLES.get(call.status, "yellow")))
-        spans.append(Span(f" {duration(seconds)}", "dim"))
+        outcome = OUTCOMES.get(call.status) or exact(call.status, KIND_CHARACTERS)
+        spans.append(Span(filled("{:{}}", own(""), max(2, OUTCOME_COLUMN - used))))
+        spans.append(Span(filled("{:<4}", outcome), STYLES.get(call.status, "yellow")))
+        spans.append(Span(filled(" {}", duration(seconds)), "dim"))
     return spans
 
 
@@ -76,7 +78,7 @@ def tool_lines(call: ToolCall, terminals: Lookup, *, diffs: bool = True) -> Iter
                 if call.status == "failed" or call.kind == "execute":
                     yield from _last_lines(block_text(item.block))
             case Unknown():
-                yield line_of(INDENT, raw(item.payload))
+                yield line_of(INDENT, json_text(item.payload))
 
 
 def _terminal_lines(terminal: Terminal | None) -> Iterator[Line]:
@@ -85,14 +87,14 @@ def _terminal_lines(terminal: Terminal | None) -> Iterator[Line]:
     yield from _last_lines(terminal.text)
     ended = terminal.exit
     if ended is not None and ended.signal is not None:
-        yield line_of(Span(f"{INDENT}ended by {safe_line(ended.signal)}", "red"))
+        yield line_of(Span(filled("{}ended by {}", INDENT, ended.signal), "red"))
     elif ended is not None and ended.code:
-        yield line_of(Span(f"{INDENT}exit status {ended.code}", "red"))
+        yield line_of(Span(filled("{}exit status {}", INDENT, ended.code), "red"))
 
 
 def _last_lines(text: str) -> Iterator[Line]:
-    lines = without_escapes(text).strip("\n").splitlines()
+    lines = safe_lines(printed(text.strip("\n")))
     if len(lines) > OUTPUT_LINES:
-        yield line_of(Span(f"{INDENT}… {len(lines) - OUTPUT_LINES} lines before", "dim"))
+        yield line_of(Span(filled("{}… {} lines before", INDENT, len(lines) - OUTPUT_LINES), "dim"))
     for line in lines[-OUTPUT_LINES:]:
-        yield line_of(Span(f"{INDENT}{line.rstrip()}", "dim"))
+        yield line_of(Span(trimmed(joined([INDENT, line])), "dim"))

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from accord.cli.show.block import blocks_text, raw
-from accord.cli.show.diff import diff_lines
+from accord.cli.show.block import blocks_text
+from accord.cli.show.diff import INDENT, diff_lines
 from accord.cli.show.line import Line, Span, clipped, line_of
 from accord.cli.show.plan import plan_lines
-from accord.cli.show.safe import safe_line, safe_text, without_escapes
 from accord.cli.show.tool import OUTCOMES, about, headline, tool_lines
+from accord.display import (
+    EMPTY,
+    SafeText,
+    exact,
+    filled,
+    joined,
+    json_text,
+    own,
+    printed,
+    prose,
+    prose_line,
+    safe_lines,
+)
 from accord.session.entry import Compaction, Entry, Message, Plan, ToolCall
 from accord.session.tool import Diff, TerminalView
 from accord.session.transcript import Transcript
@@ -17,7 +29,9 @@ from accord.session.transcript import Transcript
 __all__ = ["markdown", "transcript_lines"]
 
 THOUGHT_COLUMNS = 100
-SPEAKERS = {"user": "You", "agent": "Agent", "thought": "Thought"}
+SPEAKERS = {"user": own("You"), "agent": own("Agent"), "thought": own("Thought")}
+DONE, OPEN = own("x"), own(" ")
+PARAGRAPH = own("\n\n")
 
 
 def transcript_lines(transcript: Transcript, cwd: str, columns: int) -> Iterator[Line]:
@@ -31,65 +45,84 @@ def _lines(entry: Entry, transcript: Transcript, cwd: str, columns: int) -> Iter
         case Message():
             yield from _message_lines(entry)
         case ToolCall():
-            outcome = OUTCOMES.get(entry.status, safe_line(entry.status))
-            yield [*headline(entry, cwd), Span(f"   {outcome}", "dim")]
+            outcome = OUTCOMES.get(entry.status) or exact(entry.status)
+            yield [*headline(entry, cwd), Span(filled("   {}", outcome), "dim")]
             yield from tool_lines(entry, transcript.terminals)
         case Plan():
             yield from plan_lines(entry.entries, columns)
         case Compaction():
-            yield line_of(Span("  compact", "cyan"), Span(f" {safe_line(blocks_text(entry.summary))}", "dim"))
+            yield line_of(
+                Span(own("  compact"), "cyan"), Span(filled(" {}", prose_line(blocks_text(entry.summary))), "dim")
+            )
         case _:
-            yield line_of("  ", Span(safe_line(entry.update.tag), "cyan"), f" {safe_line(raw(entry.update.payload))}")
+            yield line_of(
+                own("  "), Span(exact(entry.update.tag), "cyan"), filled(" {}", json_text(entry.update.payload))
+            )
 
 
 def _message_lines(message: Message) -> Iterator[Line]:
-    text = safe_text(blocks_text(message.content))
+    text = blocks_text(message.content)
     if message.speaker == "thought":
-        yield line_of("  ", Span("think", "cyan"), Span(f" {clipped(safe_line(text), THOUGHT_COLUMNS)}", "dim"))
+        thought = clipped(prose_line(text), THOUGHT_COLUMNS)
+        yield line_of(own("  "), Span(own("think"), "cyan"), Span(filled(" {}", thought), "dim"))
         return
     if message.speaker == "user":
         yield []
-        for line in text.splitlines():
-            yield line_of(Span(f"> {line}", "bold"))
+        for line in safe_lines(text):
+            yield line_of(Span(filled("> {}", line), "bold"))
         return
-    for line in text.splitlines():
+    for line in safe_lines(text):
         yield line_of(line)
 
 
-def markdown(transcript: Transcript, session_id: str, cwd: str) -> str:
+def markdown(transcript: Transcript, session_id: str, cwd: str) -> SafeText:
     """The conversation as a document."""
-    parts = [f"# {safe_line(transcript.title or f'Session {session_id}')}", f"Session `{session_id}` in `{cwd}`."]
+    title = filled("Session {}", session_id) if not transcript.title else exact(transcript.title)
+    parts = [filled("# {}", title), filled("Session {} in {}.", _code(session_id), _code(cwd))]
     parts += [_markdown(entry, transcript, cwd) for entry in transcript.timeline]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return filled("{}\n", joined((part for part in parts if part), PARAGRAPH))
 
 
-def _markdown(entry: Entry, transcript: Transcript, cwd: str) -> str:
+def _markdown(entry: Entry, transcript: Transcript, cwd: str) -> SafeText:
     match entry:
         case Message():
-            return f"## {SPEAKERS[entry.speaker]}\n\n{safe_text(blocks_text(entry.content)).strip()}"
+            return filled("## {}\n\n{}", SPEAKERS[entry.speaker], _stripped(blocks_text(entry.content)))
         case ToolCall():
-            return "\n\n".join(_markdown_tool(entry, transcript, cwd))
+            return joined(_markdown_tool(entry, transcript, cwd), PARAGRAPH)
         case Plan():
-            marks = {"completed": "x"}
-            return "\n".join(f"- [{marks.get(each.status, ' ')}] {safe_line(each.content)}" for each in entry.entries)
+            steps = ((DONE if each.status == "completed" else OPEN, prose_line(each.content)) for each in entry.entries)
+            return joined((filled("- [{}] {}", mark, step) for mark, step in steps), own("\n"))
         case Compaction():
-            return f"*The context was compacted: {entry.status}.*\n\n{safe_text(blocks_text(entry.summary))}".strip()
+            return _stripped(filled("*The context was compacted: {}.*\n\n{}", entry.status, blocks_text(entry.summary)))
         case _:
-            return _fenced("json", raw(entry.update.payload))
+            return _fenced(own("json"), json_text(entry.update.payload))
 
 
-def _markdown_tool(call: ToolCall, transcript: Transcript, cwd: str) -> Iterator[str]:
-    yield f"**{safe_line(call.kind)}** {about(call, cwd)} ({safe_line(call.status)})"
+def _markdown_tool(call: ToolCall, transcript: Transcript, cwd: str) -> Iterator[SafeText]:
+    yield filled("**{}** {} ({})", call.kind, about(call, cwd), call.status)
     for item in call.content:
         if isinstance(item, Diff):
-            lines = ("".join(span.text for span in line)[4:] for line in diff_lines(item))
-            yield _fenced("diff", "\n".join(lines))
+            lines = (joined(span.text for span in line if span.text != INDENT) for line in diff_lines(item))
+            yield _fenced(own("diff"), joined(lines, own("\n")))
         elif isinstance(item, TerminalView) and item.terminal_id in transcript.terminals:
-            yield _fenced("", without_escapes(transcript.terminals[item.terminal_id].text))
+            yield _fenced(EMPTY, printed(transcript.terminals[item.terminal_id].text))
 
 
-def _fenced(language: str, text: str) -> str:
-    fence = "```"
+def _fenced(language: SafeText, text: SafeText) -> SafeText:
+    fence = own("```")
     while fence in text:
-        fence += "`"
-    return f"{fence}{language}\n{safe_text(text).rstrip()}\n{fence}"
+        fence = filled("{}`", fence)
+    return filled("{}{}\n{}\n{}", fence, language, _stripped(text), fence)
+
+
+def _code(text: str) -> SafeText:
+    """One line of code in a paragraph, also where it has backticks."""
+    shown, fence = exact(text), own("`")
+    while fence in shown:
+        fence = filled("{}`", fence)
+    return filled("{0} {1} {0}" if "`" in shown else "{0}{1}{0}", fence, shown)
+
+
+def _stripped(text: SafeText) -> SafeText:
+    """Without white space at both ends."""
+    return prose(text.strip())

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from accord.cli.show.line import amount
-from accord.cli.show.safe import safe_line
+from accord.display import SafeText, filled
 from accord.protocol.model import UNSET
 from accord.session.event import UsageChanged
 
 __all__ = ["usage_words"]
 
 
-def usage_words(usage: UsageChanged | None) -> list[str]:
+def usage_words(usage: UsageChanged | None) -> list[SafeText]:
     """Tokens in the context, and money, as far as they are known."""
     if usage is None:
         return []
-    words = [f"{amount(usage.used)}/{amount(usage.size)} tokens" if usage.size else f"{amount(usage.used)} tokens"]
+    used, size = amount(usage.used), amount(usage.size or 0)
+    words = [filled("{}/{} tokens", used, size) if usage.size else filled("{} tokens", used)]
     if usage.cost is not UNSET and usage.cost is not None:
         money = f"{usage.cost.amount:.4f}".rstrip("0").rstrip(".")
-        words.append(f"{money} {safe_line(usage.cost.currency)}")
+        words.append(filled("{} {}", money, usage.cost.currency))
     return words

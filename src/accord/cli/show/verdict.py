@@ -8,33 +8,39 @@ from collections.abc import Iterator, Sequence
 from accord.check import Finding, Judgement, Outcome, Report
 from accord.check.report.document import shown
 from accord.cli.show.line import Line, Span, clipped
-from accord.cli.show.safe import safe_line
+from accord.display import SafeText, exact, filled, joined, own, printed, prose_line, safe_lines
 
 __all__ = ["report_lines"]
 
-MARKS = {"PASS": ("ok", "green"), "FAIL": ("FAIL", "red"), "SKIPPED": ("-", "dim"), "NOT_TESTED": ("?", "yellow")}
+MARKS = {
+    "PASS": (own("ok"), "green"),
+    "FAIL": (own("FAIL"), "red"),
+    "SKIPPED": (own("-"), "dim"),
+    "NOT_TESTED": (own("?"), "yellow"),
+}
 BINDING = ("mandatory", "capability")
 TITLES = {"v1": "v1", "v2": "v2", "v2_june": "v2 of June"}
 _FELL_SHOWN = 12
 _STDERR_LINES = 3
+_NAME_CHARACTERS = 200
 
 
 def report_lines(report: Report, again: Sequence[str], columns: int, *, all_rules: bool) -> Iterator[Line]:
     """The whole report; `again` is the command line so far, to which `--only` is added."""
     yield [Span(_head(report), "bold")]
     for line in report.left:
-        yield [Span(safe_line(f"left by an earlier check: {line}"), "yellow")]
+        yield [Span(filled("left by an earlier check: {}", line), "yellow")]
     binding = [each for each in report.findings if each.root.rule.tier in BINDING]
     advice = [each for each in report.findings if each.root.rule.tier not in BINDING]
     for number, finding in enumerate(binding, 1):
         yield []
-        yield from _finding(finding, f"{number}", again, columns, "red")
+        yield from _finding(finding, filled("{}", number), again, columns, "red")
     if advice:
         yield []
-        yield [Span("What should be better, and does not change the verdict", "bold")]
+        yield [Span(own("What should be better, and does not change the verdict"), "bold")]
     for finding in advice:
         yield []
-        yield from _finding(finding, "·", again, columns, "yellow")
+        yield from _finding(finding, own("·"), again, columns, "yellow")
     if all_rules:
         yield []
         for outcome in report.outcomes:
@@ -48,45 +54,51 @@ def report_lines(report: Report, again: Sequence[str], columns: int, *, all_rule
 def _settings(report: Report) -> Iterator[Line]:
     """What was left alone, and what could not be set back."""
     for line in report.untouched:
-        yield [Span(safe_line(f"not judged: {line}"), "dim")]
+        yield [Span(filled("not judged: {}", line), "dim")]
     for line in report.unrestored:
-        yield [Span(safe_line(f"not set back: {line}"), "red")]
+        yield [Span(filled("not set back: {}", line), "red")]
 
 
-def _head(report: Report) -> str:
+def _head(report: Report) -> SafeText:
     info = report.info if isinstance(report.info, dict) else {}
     name = " ".join(str(info[key]) for key in ("name", "version") if info.get(key)) or report.side
     judged = sum(outcome.status in {"PASS", "FAIL"} for outcome in report.outcomes)
     rules = len(report.outcomes)
-    return safe_line(
-        f"{name} · {TITLES[report.options.edition]} · {judged} of {rules} rules judged"
-        f" · {report.processes} processes · {report.seconds:.1f} s"
+    return filled(
+        "{} · {} · {} of {} rules judged · {} processes · {:.1f} s",
+        exact(name, _NAME_CHARACTERS),
+        TITLES[report.options.edition],
+        judged,
+        rules,
+        report.processes,
+        report.seconds,
     )
 
 
-def _finding(finding: Finding, number: str, again: Sequence[str], columns: int, style: str) -> Iterator[Line]:
+def _finding(finding: Finding, number: SafeText, again: Sequence[str], columns: int, style: str) -> Iterator[Line]:
     rule, test = finding.root.rule, finding.root.deciding
-    yield [Span(f"{number:>2}  "), Span(rule.id, style), Span(f"  {rule.tier}  ", "dim"), Span(rule.says)]
-    yield [Span("    "), Span(safe_line(finding.says), style)]
+    head = filled("{:>2}  ", number)
+    yield [Span(head), Span(exact(rule.id), style), Span(filled("  {}  ", rule.tier), "dim"), Span(exact(rule.says))]
+    yield [Span(own("    ")), Span(prose_line(finding.says), style)]
     for entry in test.evidence[:2] if test else ():
-        arrow = "→" if entry.sent else "←"
-        yield [Span(f"      {arrow} ", "dim"), Span(clipped(safe_line(shown(entry.raw)), max(columns - 9, 20)), "cyan")]
+        arrow = own("      → ") if entry.sent else own("      ← ")
+        yield [Span(arrow, "dim"), Span(clipped(exact(shown(entry.raw)), max(columns - 9, 20)), "cyan")]
     yield from _last_words(test)
     if finding.fell:
         ids = [outcome.rule.id for outcome in finding.fell]
-        more = f" and {len(ids) - _FELL_SHOWN} more" if len(ids) > _FELL_SHOWN else ""
-        yield [Span(f"    fell with it: {', '.join(ids[:_FELL_SHOWN])}{more}", "dim")]
-    yield [Span(f"    spec: {rule.page}", "dim")]
-    yield [Span("    again: ", "dim"), Span(safe_line(_again(again, rule.id)))]
+        more = filled(" and {} more", len(ids) - _FELL_SHOWN) if len(ids) > _FELL_SHOWN else own("")
+        yield [Span(filled("    fell with it: {}{}", ", ".join(ids[:_FELL_SHOWN]), more), "dim")]
+    yield [Span(filled("    spec: {}", rule.page), "dim")]
+    yield [Span(own("    again: "), "dim"), Span(exact(_again(again, rule.id)))]
 
 
 def _last_words(test: Judgement | None) -> Iterator[Line]:
     """What a program that ended by itself said of it."""
     record = None if test is None else test.record
     if record is not None and record.ended_by == "itself":
-        yield [Span(f"      the process ended with status {record.status}", "dim")]
-        for line in record.stderr.decode(errors="replace").splitlines()[-_STDERR_LINES:]:
-            yield [Span(f"      | {safe_line(line)}", "dim")]
+        yield [Span(filled("      the process ended with status {}", record.status), "dim")]
+        for line in safe_lines(printed(record.stderr.decode(errors="replace").strip()))[-_STDERR_LINES:]:
+            yield [Span(filled("      | {}", prose_line(line)), "dim")]
 
 
 def _again(words: Sequence[str], id_: str) -> str:
@@ -97,35 +109,34 @@ def _again(words: Sequence[str], id_: str) -> str:
 
 
 def _row(outcome: Outcome, columns: int) -> Line:
-    mark, style = MARKS.get(outcome.status, (outcome.status.lower(), "dim"))
+    mark, style = MARKS.get(outcome.status, (exact(outcome.status.lower()), "dim"))
     test = outcome.deciding
     remark = outcome.rule.superseded or (test.message if test else "")
-    id_ = f"{outcome.rule.id:<30} "
+    id_ = filled("{:<30} ", outcome.rule.id)
     room = max(columns - len(id_) - 11, 10)
-    text = f"[{remark}]" if remark else outcome.rule.says
-    return [Span(f"{mark:<10} ", style), Span(id_), Span(clipped(safe_line(text), room), "dim")]
+    text = filled("[{}]", prose_line(remark)) if remark else exact(outcome.rule.says)
+    return [Span(filled("{:<10} ", mark), style), Span(id_), Span(clipped(text, room), "dim")]
 
 
 def _counts(report: Report) -> Iterator[Line]:
     for tier, counts in report.tier_counts().items():
-        said = " · ".join(f"{count} {status.lower().replace('_', ' ')}" for status, count in sorted(counts.items()))
+        said = [filled("{} {}", count, status.lower().replace("_", " ")) for status, count in sorted(counts.items())]
         if said:
-            yield [Span(f"{tier:<14}", "dim"), Span(said)]
+            yield [Span(filled("{:<14}", tier), "dim"), Span(joined(said, own(" · ")))]
 
 
 def _verdict(report: Report, wrong: int) -> Iterator[Line]:
     if report.conformant:
-        scope = " in the rules that were asked for" if report.scoped else ""
-        yield [Span(f"CONFORMANT{scope}", "green")]
+        scope = own(" in the rules that were asked for") if report.scoped else own("")
+        yield [Span(filled("CONFORMANT{}", scope), "green")]
         return
     reasons = []
     if report.blocked_by_auth:
-        methods = "it wants a login before it makes a session: give --auth-method"
-        reasons.append(methods)
+        reasons.append(own("it wants a login before it makes a session: give --auth-method"))
     if report.blocked_by_version:
-        reasons.append("it speaks another version of the protocol: see --edition")
+        reasons.append(own("it speaks another version of the protocol: see --edition"))
     if wrong:
-        reasons.append("1 thing is wrong" if wrong == 1 else f"{wrong} things are wrong")
+        reasons.append(own("1 thing is wrong") if wrong == 1 else filled("{} things are wrong", wrong))
     if not reasons:
-        reasons.append("something mandatory was not judged")
-    yield [Span(f"NOT CONFORMANT: {'; '.join(reasons)}", "red")]
+        reasons.append(own("something mandatory was not judged"))
+    yield [Span(filled("NOT CONFORMANT: {}", joined(reasons, own("; "))), "red")]

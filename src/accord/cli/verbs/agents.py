@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from accord.cli.complaint import put, put_json, remark
 from accord.cli.doctor import examine
 from accord.cli.fault import login_line, phase
 from accord.cli.question import Questions
 from accord.cli.show.line import Span
-from accord.cli.show.safe import safe_line
 from accord.cli.show.screen import Progress, stdout_screen
 from accord.cli.show.table import table_lines
 from accord.cli.status import Failure, Status, UsageFailure, spelled
@@ -25,6 +24,7 @@ from accord.cli.words import Parser, split_command
 from accord.config import AgentEntry, add_agent, load_agents, remove_agent
 from accord.config.edit import set_default
 from accord.config.entry import is_installed
+from accord.display import SafeText, exact, filled, joined, own
 
 __all__ = ["run"]
 
@@ -74,31 +74,31 @@ def _list(words: Sequence[str], command: Sequence[str] | None, options: argparse
         agents = load_agents(".")
         entries = agents.entries()
     if options.json:
-        sys.stdout.write(json.dumps([_facts(entry) for entry in entries], indent=2) + "\n")
+        put_json([_facts(entry) for entry in entries], 2)
     else:
         screen = stdout_screen(Progress(sys.stderr, shown=False))
         rows = [
-            [safe_line(each.name), each.origin, safe_line(spelled(each.argv)) or "from the registry", _remark(each)]
+            [exact(each.name), exact(each.origin), exact(spelled(each.argv)) or own("from the registry"), _remark(each)]
             for each in entries
         ]
-        screen.lines(table_lines(("agent", "from", "command", ""), rows))
+        screen.lines(table_lines((own("agent"), own("from"), own("command"), own("")), rows))
         screen.flush()
     for warning in agents.warnings:
-        sys.stderr.write(f"accord: {safe_line(warning)}\n")
+        remark(exact(warning))
     for error in agents.errors:
-        sys.stderr.write(f"accord: config: {safe_line(str(error))}\n")
+        remark(filled("config: {}", str(error)))
     return Status.USAGE if agents.errors else Status.DONE
 
 
-def _remark(entry: AgentEntry) -> str:
+def _remark(entry: AgentEntry) -> SafeText:
     remarks = []
     if entry.shadowed:
-        remarks.append("hidden by another of this name")
+        remarks.append(own("hidden by another of this name"))
     if entry.needs_trust:
-        remarks.append("not trusted yet")
+        remarks.append(own("not trusted yet"))
     if entry.argv and not is_installed(entry):
-        remarks.append("program not found")
-    return ", ".join(remarks)
+        remarks.append(own("program not found"))
+    return joined(remarks, own(", "))
 
 
 def _facts(entry: AgentEntry) -> dict[str, Any]:
@@ -126,14 +126,14 @@ def _info(words: Sequence[str], command: Sequence[str] | None, options: argparse
     target = _target("info", words, command)
     facts = _facts(target.entry)
     if options.json:
-        sys.stdout.write(json.dumps(facts, indent=2) + "\n")
+        put_json(facts, 2)
         return Status.DONE
     facts["argv"] = spelled(target.entry.argv) or "from the registry"
     screen = stdout_screen(Progress(sys.stderr, shown=False))
     for name, value in facts.items():
         text = ", ".join(value) if isinstance(value, list) else str(value)
         if value not in (None, [], False):
-            screen.line([Span(f"{name.replace('_', ' '):<18}", "dim"), Span(safe_line(text))])
+            screen.line([Span(filled("{:<18}", name.replace("_", " ")), "dim"), Span(exact(text))])
     screen.flush()
     return Status.DONE
 
@@ -159,7 +159,7 @@ def _add(words: Sequence[str], command: Sequence[str] | None, options: argparse.
         place = add_agent(name, command, env=env, settings=settings, replace=options.replace)
         if options.default:
             set_default(name)
-    sys.stdout.write(f"{name} is in {safe_line(str(place))}. Try: accord agents doctor {name}\n")
+    put(filled("{0} is in {1}. Try: accord agents doctor {0}", name, str(place)))
     return Status.DONE
 
 
@@ -168,7 +168,7 @@ def _remove(words: Sequence[str], command: Sequence[str] | None, _options: argpa
         raise UsageFailure("accord agents rm takes one name")
     with phase("config"):
         place = remove_agent(words[0])
-    sys.stdout.write(f"{safe_line(words[0])} is no longer in {safe_line(str(place))}\n")
+    put(filled("{} is no longer in {}", words[0], str(place)))
     return Status.DONE
 
 
@@ -185,12 +185,12 @@ async def _log_in(target: Target, wish: Wish, method: str | None) -> int:
     async with talking(target, wish, elicit=None if questions is None else questions.elicit) as talk:
         ways = talk.agent.auth_methods
         if not ways:
-            sys.stdout.write(f"{target.entry.name} offers no login; it may need a key in its environment (--env K=V)\n")
+            put(filled("{} offers no login; it may need a key in its environment (--env K=V)", target.entry.name))
             return Status.DONE
         if method is None:
             method = ways[0].id if len(ways) == 1 else None
         if method is None and questions is not None:
-            method = await questions.choose("ways to log in:", [(each.id, each.name) for each in ways])
+            method = await questions.choose(own("ways to log in:"), [(each.id, each.name) for each in ways])
         if method is None:
             offered = ", ".join(f"{each.id} ({each.name})" for each in ways)
             raise UsageFailure(f"say which way: {offered}", advice=f"Type: {login_line(target.typed, 'METHOD')}")
@@ -199,7 +199,7 @@ async def _log_in(target: Target, wish: Wish, method: str | None) -> int:
         with phase("login", target.typed):
             # A person may have to fetch a telephone: no deadline but the agent's own.
             await talk.agent.login(method)
-    sys.stdout.write(f"logged in to {target.entry.name} by {method}\n")
+    put(filled("logged in to {} by {}", target.entry.name, method))
     return Status.DONE
 
 

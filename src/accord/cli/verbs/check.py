@@ -14,10 +14,10 @@ from accord.check.agent import left_changed
 from accord.check.report import documents_of, junit_of, markdown_of
 from accord.check.rule import EDITIONS, EditionName
 from accord.check.rules import rules_for
+from accord.cli.complaint import remark
 from accord.cli.fault import phase
 from accord.cli.question import Questions
 from accord.cli.show.line import Span
-from accord.cli.show.safe import safe_line
 from accord.cli.show.screen import Progress, Screen, stdout_screen
 from accord.cli.show.verdict import report_lines
 from accord.cli.signals import Signals
@@ -26,6 +26,7 @@ from accord.cli.target import approve, split_agent, target_of
 from accord.cli.terminal import Terminal, somebody_is_there
 from accord.cli.wish import pair_of, seconds_of
 from accord.cli.words import Parser, split_command
+from accord.display import exact, filled
 from accord.errors import ConnectFailed
 
 __all__ = ["run"]
@@ -127,11 +128,12 @@ def _list_rules(given: argparse.Namespace) -> int:
     screen = stdout_screen(Progress(sys.stderr, shown=False))
     side = "client" if given.client else "agent"
     for edition in NAMES.get(given.edition, EDITIONS):
-        screen.line([Span(edition, "bold")])
+        screen.line([Span(exact(edition), "bold")])
         for rule in rules_for(edition, side):
             if not given.only or rule.id.startswith(tuple(given.only)):
-                said = f"{rule.says} ({rule.page})"
-                screen.line([Span(f"  {rule.id:<30} "), Span(f"{rule.tier:<14} ", "dim"), Span(said)])
+                said = filled("{} ({})", rule.says, rule.page)
+                id_, tier = filled("  {:<30} ", rule.id), filled("{:<14} ", rule.tier)
+                screen.line([Span(id_), Span(tier, "dim"), Span(said)])
     screen.flush()
     return Status.DONE
 
@@ -152,7 +154,7 @@ async def _caught(
 def _say_left(given: argparse.Namespace, argv: list[str], env: dict[str, str | None]) -> None:
     lines = [] if given.client else left_changed(argv, env)
     for line in lines:
-        sys.stderr.write(f"accord check: {safe_line(line)}; the next check of this agent sets it back\n")
+        remark(filled("{}; the next check of this agent sets it back", line))
 
 
 async def _check(given: argparse.Namespace, argv: list[str], env: dict[str, str | None], again: Sequence[str]) -> int:
@@ -231,7 +233,7 @@ async def _editions(given: argparse.Namespace, argv: list[str], options: Options
 
 async def _judge(given: argparse.Namespace, argv: list[str], options: Options, progress: Progress) -> Report:
     def tell(what: str, done: int, total: int) -> None:
-        progress.say(f"{options.edition} {done}/{total} {what.replace('_', ' ')}")
+        progress.say(filled("{} {}/{} {}", options.edition, done, total, what.replace("_", " ")))
 
     if given.client:
         from accord.check.client import check_client  # noqa: PLC0415 - agents are judged more often
@@ -249,7 +251,7 @@ def _show(screen: Screen, report: Report, again: Sequence[str], *, verbose: bool
 def _write(given: argparse.Namespace, reports: list[Report]) -> None:
     try:
         if given.json:
-            Path(given.json).write_text(json.dumps(documents_of(reports), indent=2, ensure_ascii=False) + "\n")
+            Path(given.json).write_text(json.dumps(documents_of(reports), indent=2) + "\n", encoding="utf-8")
         if given.junit:
             Path(given.junit).write_bytes(junit_of(reports))
         if given.md:

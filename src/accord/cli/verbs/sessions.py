@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -12,12 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from accord.cli.book import Book
+from accord.cli.complaint import put, put_json, remark
 from accord.cli.conversation import Conversation
 from accord.cli.fault import phase
 from accord.cli.prompt import read_prompt
 from accord.cli.question import Questions
 from accord.cli.show.moment import ago, moment_of
-from accord.cli.show.safe import safe_line
 from accord.cli.show.screen import Progress, stdout_screen
 from accord.cli.show.table import table_lines
 from accord.cli.show.transcript import markdown, transcript_lines
@@ -29,6 +28,7 @@ from accord.cli.verbs.run import add_prompt_options
 from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
 from accord.cli.words import Parser, split_command
 from accord.config import Record
+from accord.display import SafeText, exact, filled, joined, json_line, own, trimmed
 from accord.session.ask import DeleteSession
 
 __all__ = ["run"]
@@ -50,6 +50,9 @@ EXAMPLES = """\
 SESSION is a name that was given with -s, or an id, or the beginning of one. An agent is asked only where one is named,
 or known from our records; with --agent NAME, or a command behind --, sessions are found that only it knows.
 """
+
+
+HEADS = (own("session"), own("name"), own("agent"), own("used"), own("known"), own("title"))
 
 
 class Row(NamedTuple):
@@ -148,7 +151,7 @@ async def _list(words: Sequence[str], command: Sequence[str] | None, options: ar
         async with talking(target, wish) as talk:
             rows = await _merged(talk, ours, everywhere=options.all)
     if options.json:
-        sys.stdout.write(json.dumps([_facts(row) for row in rows], indent=2) + "\n")
+        put_json([_facts(row) for row in rows], 2)
         return Status.DONE
     _show_rows(rows, everywhere=options.all, asked=target is not None)
     return Status.DONE
@@ -157,18 +160,18 @@ async def _list(words: Sequence[str], command: Sequence[str] | None, options: ar
 async def _merged(talk: Talk, ours: Sequence[Record], *, everywhere: bool) -> list[Row]:
     mine = {each.session_id: each for each in ours}
     if not talk.agent.abilities.listing:
-        sys.stderr.write("accord: this agent has no list of its sessions; these are our records\n")
+        remark(own("this agent has no list of its sessions; these are our records"))
         return [Row(each, "ours") for each in ours]
     rows: dict[str, Row] = {}
     with phase("session", talk.target.typed):
         async with asyncio.timeout(talk.deadlines.start):
             async for each in talk.agent.list_sessions(None if everywhere else Path.cwd()):
-                own = mine.get(each.session_id)
-                at = max(moment_of(each.updated_at) or 0.0, own.updated_at if own else 0.0)
-                title, name = each.title or (own.title if own else None), own.name if own else None
+                noted = mine.get(each.session_id)
+                at = max(moment_of(each.updated_at) or 0.0, noted.updated_at if noted else 0.0)
+                title, name = each.title or (noted.title if noted else None), noted.name if noted else None
                 record = Record(talk.target.key, each.session_id, each.cwd, name, title, 0.0, at)
-                rows[each.session_id] = Row(record, "both" if own else "agent")
-    rows.update({id_: Row(own, "ours") for id_, own in mine.items() if id_ not in rows})
+                rows[each.session_id] = Row(record, "both" if noted else "agent")
+    rows.update({id_: Row(noted, "ours") for id_, noted in mine.items() if id_ not in rows})
     return sorted(rows.values(), key=lambda row: -row.record.updated_at)
 
 
@@ -191,22 +194,22 @@ def _show_rows(rows: Sequence[Row], *, everywhere: bool, asked: bool) -> None:
         now = time.time()
         cells = [
             [
-                safe_line(each.session_id),
-                safe_line(each.name or ""),
-                safe_line(each.agent),
+                exact(each.session_id),
+                exact(each.name or ""),
+                exact(each.agent),
                 ago(each.updated_at, now),
-                known,
-                safe_line(each.title or "") + (f"  ({safe_line(each.cwd)})" if everywhere else ""),
+                exact(known),
+                filled("{}  ({})" if everywhere else "{}", each.title or "", each.cwd),
             ]
             for each, known in rows
         ]
-        screen.lines(table_lines(("session", "name", "agent", "used", "known", "title"), cells))
+        screen.lines(table_lines(HEADS, cells))
         screen.flush()
     else:
-        where = "" if everywhere else " in this directory (--all shows those of every one)"
-        sys.stdout.write(f"there are no sessions{where}\n")
+        where = own("") if everywhere else own(" in this directory (--all shows those of every one)")
+        put(filled("there are no sessions{}", where))
     if not asked:
-        sys.stderr.write("these are our records; `accord sessions ls AGENT` asks the agent too\n")
+        remark(own("these are our records; `accord sessions ls AGENT` asks the agent too"))
 
 
 # --- one session
@@ -248,7 +251,8 @@ async def _make_fork(job: _Job) -> int:
         with phase("session", target.typed):
             twin = await within(talk.deadlines.start, "session", talk.agent.fork_session(session))
         job.book.note(target.key, twin.id, twin.cwd, title=twin.title, key=twin.key)
-    sys.stdout.write(f"{twin.id}\ngo on: {target.go_on('…', f'-s {twin.id}')}\n")
+    put(exact(twin.id))
+    put(filled("go on: {}", target.go_on("…", f"-s {twin.id}")))
     return Status.DONE
 
 
@@ -257,7 +261,7 @@ def _remove(job: _Job) -> int:
         asyncio.run(_delete(job))
     if not job.book.forget(job.record) and job.options.local:
         raise Failure(Status.NO_SESSION, "session", f"there is no record of {job.record.session_id}")
-    sys.stdout.write(f"{safe_line(job.record.session_id)} is forgotten\n")
+    put(filled("{} is forgotten", job.record.session_id))
     return Status.DONE
 
 
@@ -265,7 +269,7 @@ async def _delete(job: _Job) -> None:
     target = await _ready(job.target, job.wish)
     async with talking(target, job.wish) as talk:
         if not talk.agent.abilities.delete:
-            sys.stderr.write("accord: this agent cannot delete sessions; only our record is forgotten\n")
+            remark(own("this agent cannot delete sessions; only our record is forgotten"))
             return
         with phase("session", target.typed):
             await within(talk.deadlines.start, "session", talk.agent.ask(DeleteSession(job.record.session_id)))
@@ -282,12 +286,12 @@ async def _write(job: _Job) -> int:
     async with talking(target, job.wish) as talk:
         session = await talk.reopen(job.record, replay=True)
         if job.options.form == "md":
-            text = markdown(session.transcript, session.id, session.cwd)
+            text: SafeText = markdown(session.transcript, session.id, session.cwd)
         else:
             records = [{**as_record(event), "session": session.id} for event in session.transcript.events(states=False)]
-            text = "".join(json.dumps(record, default=repr) + "\n" for record in records)
+            text = joined(filled("{}\n", json_line(record)) for record in records)
     if job.options.write is None:
-        sys.stdout.write(text)
+        put(trimmed(text))
         return Status.DONE
     try:
         Path(job.options.write).write_text(text, encoding="utf-8")  # noqa: ASYNC240 - nothing else waits

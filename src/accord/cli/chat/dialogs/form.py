@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from rich.text import Text as RichText
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
-from textual.widgets import Button, Checkbox, Input, Select, SelectionList, Static
-from textual.widgets.selection_list import Selection
+from textual.widgets import Button, Checkbox, Input, Select, SelectionList
 
 from accord.cli.chat.dialogs.frame import Dialog
 from accord.cli.chat.form_fields import FieldError, FormField, form_fields, read_field
 from accord.cli.chat.lines import Lines
-from accord.cli.chat.plain import MUTED, label, one_line, plain, pretty
+from accord.cli.chat.plain import MUTED, label, styled
+from accord.cli.chat.widgets import Words, announce, choice_of, choices_of, entry_of
 from accord.client.question import ElicitAnswer, FormQuestion, UrlQuestion
+from accord.display import EMPTY, exact, filled, json_text, own, prose, prose_line
 
-__all__ = ["FormDialog", "UrlDialog"]
+__all__ = ["FormDialog", "UrlDialog", "is_web_address"]
 
 
 class FormDialog(Dialog[ElicitAnswer]):
@@ -42,28 +42,28 @@ class FormDialog(Dialog[ElicitAnswer]):
         self._question = question
         self._fields = form_fields(question.schema)
         self._inputs: list[Widget] = [_input(each) for each in self._fields]
-        self._errors = [Static(markup=False, classes="form--error") for _ in self._fields]
+        self._errors = [Words(classes="form--error") for _ in self._fields]
 
     def compose(self) -> ComposeResult:
         """Message, fields, buttons."""
         with Vertical(classes="dialog--box") as box:
             box.border_title = "the agent asks"
-            yield Static(label((plain(self._question.message), "bold")), markup=False, classes="dialog--title")
+            yield Words(label((prose(self._question.message), "bold")), classes="dialog--title")
             with VerticalScroll(can_focus=False):
                 yield from self._rows()
             with Horizontal(id="buttons"):
                 yield Button("Send (Ctrl+S)", id="submit", variant="primary", compact=True)
                 yield Button("Decline", id="decline", compact=True)
-                yield Static("Tab moves · Esc cancels · never give secrets here", classes="dialog--hint", markup=False)
+                yield Words(own("Tab moves · Esc cancels · never give secrets here"), classes="dialog--hint")
 
     def _rows(self) -> Iterator[Widget]:
         for each, widget, error in zip(self._fields, self._inputs, self._errors, strict=True):
-            star = ("  *", "$error") if each.is_required else ("", "")
-            about = f"  {one_line(each.description)}" if each.description else ""
-            name = label((one_line(each.title), ""), star, (about, MUTED))
-            yield Vertical(Static(name, markup=False), widget, error, classes="form--field")
+            star = (own("  *"), "$error") if each.is_required else (EMPTY, "")
+            about = filled("  {}", prose_line(each.description, 200)) if each.description else EMPTY
+            name = label((exact(each.title, 200), ""), star, (about, MUTED))
+            yield Vertical(Words(name), widget, error, classes="form--field")
         if not self._fields:
-            yield Static(label((pretty(self._question.schema), MUTED)), markup=False)
+            yield Words(label((json_text(self._question.schema, 2, 4_000), MUTED)))
 
     def on_mount(self) -> None:
         """Begin with the first field."""
@@ -79,7 +79,7 @@ class FormDialog(Dialog[ElicitAnswer]):
             try:
                 value = read_field(each, _given(widget))
             except FieldError as refusal:
-                error.update(label((str(refusal), "")))
+                error.update(exact(str(refusal), 400))
                 error.display = True
                 wrong.append(widget)
                 continue
@@ -117,20 +117,15 @@ def _input(each: FormField) -> Widget:
         case "choice":
             known = [value for value, _ in each.choices]
             chosen = default if default in known else (known[0] if each.is_required else Select.NULL)
-            return Select(
-                [(one_line(name, 80), value) for value, name in each.choices],
-                value=chosen,
-                allow_blank=not each.is_required,
-                compact=True,
-            )
+            named = [(exact(name, 80), value) for value, name in each.choices]
+            return choice_of(named, value=chosen, allow_blank=not each.is_required)
         case "choices":
             chosen = default if isinstance(default, list) else []
-            return SelectionList(
-                *(Selection(one_line(name, 80), value, value in chosen) for value, name in each.choices), compact=True
-            )
+            return choices_of([(exact(name, 80), value, value in chosen) for value, name in each.choices])
         case _:
-            text = "" if default is None else (default if isinstance(default, str) else pretty(default))
-            return Input(plain(text), compact=True)
+            if default is None:
+                return entry_of()
+            return entry_of(prose_line(default) if isinstance(default, str) else json_text(default))
 
 
 def _given(widget: Widget) -> Any:
@@ -163,23 +158,23 @@ class UrlDialog(Dialog[ElicitAnswer]):
         question = self._question
         with Vertical(classes="dialog--box") as box:
             box.border_title = "the agent asks you to visit an address"
-            yield Static(label((plain(question.message), "bold")), markup=False, classes="dialog--title")
-            yield Static(label(("at ", ""), (_host(question.url), "bold $warning")), markup=False)
-            yield Lines([RichText(plain(question.url))])
-            yield Static("o opens it · c copies it · n declines · Esc leaves", classes="dialog--hint", markup=False)
+            yield Words(label((prose(question.message), "bold")), classes="dialog--title")
+            yield Words(label((own("at "), ""), (exact(_host(question.url)), "bold $warning")))
+            yield Lines([styled((exact(question.url), ""))])
+            yield Words(own("o opens it · c copies it · n declines · Esc leaves"), classes="dialog--hint")
 
     def action_visit(self) -> None:
         """Open it, where it is an address of the web."""
-        if urlsplit(self._question.url).scheme in {"http", "https"}:
+        if is_web_address(self._question.url):
             self.app.open_url(self._question.url)
             self.dismiss(True)  # noqa: FBT003 - the answer
         else:
-            self.notify("Only http and https are opened from here; c copies it.", severity="warning")
+            announce(self.app, own("Only http and https are opened from here; c copies it."), severity="warning")
 
     def action_copy(self) -> None:
         """For a browser elsewhere, as over SSH."""
         self.app.copy_to_clipboard(self._question.url)
-        self.notify("Copied. Press o when you have been there, or n.")
+        announce(self.app, own("Copied. Press o when you have been there, or n."))
 
     def action_decline(self) -> None:
         """Not there."""
@@ -188,6 +183,14 @@ class UrlDialog(Dialog[ElicitAnswer]):
     def action_leave(self) -> None:
         """Neither."""
         self.dismiss("cancel")
+
+
+def is_web_address(url: str) -> bool:
+    """Whether a browser may be given it: an address of the web, and nothing in it that cannot be seen."""
+    try:
+        return urlsplit(url).scheme in {"http", "https"} and "\\" not in url and exact(url) == url
+    except ValueError:
+        return False
 
 
 def _host(url: str) -> str:

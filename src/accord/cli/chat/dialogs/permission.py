@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widget import Widget
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from accord.cli.chat.blocks import block_label
@@ -18,8 +18,10 @@ from accord.cli.chat.dialogs.frame import Dialog
 from accord.cli.chat.diff_view import DiffLayout, DiffView
 from accord.cli.chat.differences import rows_of_diff, short_path
 from accord.cli.chat.lines import Lines
-from accord.cli.chat.plain import MUTED, label, one_line, plain, pretty
+from accord.cli.chat.plain import MUTED, label, styled, styled_lines
+from accord.cli.chat.widgets import Words, option_of
 from accord.client.question import PermissionQuestion
+from accord.display import SafeText, exact, filled, joined, json_text, own, prose
 from accord.session.content import Text
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
@@ -63,18 +65,18 @@ class PermissionDialog(Dialog[str]):
         question = self._question
         with Vertical(classes="dialog--box") as box:
             box.border_title = "permission"
-            yield Static(label((one_line(question.title, 400), "bold")), markup=False, classes="dialog--title")
+            yield Words(label((exact(question.title, 400), "bold")), classes="dialog--title")
             with VerticalScroll(classes="permission--subject", can_focus=False):
                 yield from self._subject()
             with Vertical(id="answers"):
                 yield OptionList(
                     *(_answer(at, option) for at, option in enumerate(question.options)), markup=False, compact=True
                 )
-                yield Static(self._hint(), classes="dialog--hint", markup=False)
+                yield Words(self._hint(), classes="dialog--hint")
 
-    def _hint(self) -> str:
+    def _hint(self) -> SafeText:
         letters = " ".join(letter for letter, kind in _LETTERS.items() if self._question.option(kind) is not None)
-        return f"1-9 {letters} Enter answer · Esc rejects · PgUp PgDn scroll"
+        return filled("1-9 {} Enter answer · Esc rejects · PgUp PgDn scroll", letters)
 
     def on_mount(self) -> None:
         """Take no key that was meant for the prompt."""
@@ -102,10 +104,10 @@ class PermissionDialog(Dialog[str]):
     def _subject(self) -> Iterator[Widget]:
         question, tool = self._question, self._question.tool
         if question.description:
-            yield Static(label((plain(question.description), "")), markup=False)
+            yield Words(prose(question.description))
         if question.command is not None:
-            yield Lines(_command(question.command.command))
-            yield Static(label((f"in {one_line(question.command.cwd)}", MUTED)), markup=False)
+            yield Lines([_command(question.command.command)])
+            yield Words(label((filled("in {}", question.command.cwd), MUTED)))
         if tool is not None:
             yield from _tool_views(tool, self._layout, question.session.cwd)
 
@@ -150,37 +152,38 @@ class PermissionDialog(Dialog[str]):
 def _answer(at: int, option: PermissionOption) -> Option:
     letter = next((letter for letter, kind in _LETTERS.items() if kind == option.kind), " ")
     mark = "✗" if option.kind.startswith("reject") else "✓" if option.kind.startswith("allow") else "·"
-    return Option(label((f"{at + 1} ", "bold"), (f"{letter}  ", ""), (f"{mark} {one_line(option.name, 100)}", "")))
+    name = filled("{} {}", mark, exact(option.name, 100))
+    return option_of(
+        label((filled("{} ", at + 1), "bold"), (filled("{}  ", own(" ") if letter == " " else letter), ""), (name, ""))
+    )
 
 
 def _tool_views(tool: ToolCall, layout: DiffLayout, cwd: str) -> Iterator[Widget]:
     """All that is known of it, whole: who allows something must be able to see it."""
-    places = ", ".join(short_path(place.path, cwd) for place in tool.locations)
+    places = joined((exact(short_path(place.path, cwd)) for place in tool.locations), own(", "))
     has_diff = any(isinstance(item, Diff) for item in tool.content)
     if places and not has_diff:
-        yield Static(label((f"{tool.kind}  ", MUTED), (one_line(places, 400), "")), markup=False)
+        yield Words(label((filled("{}  ", exact(tool.kind, 40)), MUTED), (places, "")))
     for item in tool.content:
         if isinstance(item, Diff):
             yield DiffView(rows_of_diff(item, cwd), layout)
         elif isinstance(item, Shown):
             block = item.block
-            text = plain(block.text) if isinstance(block, Text) else block_label(block).plain
-            yield Lines([RichText(line) for line in text.split("\n")])
+            yield Lines(styled_lines(prose(block.text))) if isinstance(block, Text) else Words(block_label(block))
     if tool.raw_input is not None and not has_diff:
         yield Lines(_raw(tool.raw_input))
 
 
-def _command(command: str) -> list[RichText]:
-    first, *more = plain(command).split("\n")
-    return [RichText(f"$ {first}", style="bold"), *(RichText(f"  {line}", style="bold") for line in more)]
+def _command(command: str) -> RichText:
+    return styled((filled("$ {}", command), "bold"))
 
 
 def _raw(value: object) -> list[RichText]:
     """The input of a tool; a command first, as one would type it."""
     shown: list[RichText] = []
     if isinstance(value, dict) and isinstance(value.get("command"), str):
-        shown = _command(value["command"])
+        shown = [_command(value["command"])]
         value = {name: each for name, each in value.items() if name != "command"}
     if shown and not value:
         return shown
-    return [*shown, *(RichText(line, style="dim") for line in pretty(value, 100_000).split("\n"))]
+    return [*shown, *styled_lines(json_text(value, 2, 100_000), "dim")]

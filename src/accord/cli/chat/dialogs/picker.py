@@ -9,11 +9,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Key
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, OptionList
 
 from accord.cli.chat.dialogs.frame import Dialog
-from accord.cli.chat.plain import MUTED, label, one_line
+from accord.cli.chat.plain import MUTED, label
+from accord.cli.chat.widgets import Words, entry_of, option_of
+from accord.display import EMPTY, SafeText, clip, filled, own, prose_line
 
 __all__ = ["Item", "Picker"]
 
@@ -23,7 +24,7 @@ class Item:
     """One of them; `id` is what is answered."""
 
     id: str
-    name: str
+    name: SafeText
     detail: str = ""
 
 
@@ -35,7 +36,9 @@ class Picker(Dialog[str]):
     Picker Input { border: none; height: 1; padding: 0; background: $boost; }
     """
 
-    def __init__(self, title: str, items: Sequence[Item], *, chosen: str | None = None, empty: str = "") -> None:
+    def __init__(
+        self, title: SafeText, items: Sequence[Item], *, chosen: str | None = None, empty: SafeText = EMPTY
+    ) -> None:
         super().__init__()
         self._heading = title
         self._items = list(items)
@@ -46,10 +49,10 @@ class Picker(Dialog[str]):
     def compose(self) -> ComposeResult:
         """Title, what to look for, the list."""
         with Vertical(classes="dialog--box"):
-            yield Static(label((self._heading, "bold")), markup=False, classes="dialog--title")
-            yield Input(placeholder="type to find", compact=True)
+            yield Words(label((self._heading, "bold")), classes="dialog--title")
+            yield entry_of(placeholder=own("type to find"))
             yield OptionList(markup=False, compact=True)
-            yield Static("Enter chooses · Esc leaves", classes="dialog--hint", markup=False)
+            yield Words(own("Enter chooses · Esc leaves"), classes="dialog--hint")
 
     def on_mount(self) -> None:
         """Show all of them, the present one chosen."""
@@ -89,13 +92,13 @@ class Picker(Dialog[str]):
         options = self.query_one(OptionList)
         options.clear_options()
         if not self._matching:
-            options.add_option(Option(self._empty if not self._items else "nothing matches", disabled=True))
+            options.add_option(option_of(own("nothing matches") if self._items else self._empty, disabled=True))
             return
-        options.add_options([Option(_line(item, marked=item.id == self._chosen)) for item in self._matching])
+        options.add_options([option_of(_line(item, marked=item.id == self._chosen)) for item in self._matching])
         options.highlighted = 0
 
 
 def _line(item: Item, *, marked: bool) -> Content:
-    mark = "● " if marked else "  "
-    detail = f"  {one_line(item.detail, 120)}" if item.detail else ""
-    return label((mark, "$success"), (one_line(item.name, 80), "bold" if marked else ""), (detail, MUTED))
+    mark = own("● ") if marked else own("  ")
+    detail = filled("  {}", prose_line(item.detail, 120)) if item.detail else EMPTY
+    return label((mark, "$success"), (clip(item.name, 80), "bold" if marked else ""), (detail, MUTED))

@@ -8,11 +8,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widget import Widget
-from textual.widgets import Static
 
 from accord.cli.chat.dialogs.frame import Dialog
 from accord.cli.chat.diff_view import DiffView
-from accord.cli.chat.plain import label, one_line
+from accord.cli.chat.plain import label
+from accord.cli.chat.widgets import Words
+from accord.display import SafeText, clip, own
 
 __all__ = ["ReadingDialog"]
 
@@ -28,7 +29,7 @@ class ReadingDialog(Dialog[None]):
     ReadingDialog > .dialog--box { width: 96%; max-width: 200; height: 95%; }
     """
 
-    def __init__(self, title: str, view: Widget) -> None:
+    def __init__(self, title: SafeText, view: Widget) -> None:
         super().__init__()
         self._heading = title
         self._view = view
@@ -36,12 +37,10 @@ class ReadingDialog(Dialog[None]):
     def compose(self) -> ComposeResult:
         """The view, to be scrolled."""
         with Vertical(classes="dialog--box"):
-            yield Static(label((one_line(self._heading), "bold")), markup=False, classes="dialog--title")
+            yield Words(label((clip(self._heading, 200), "bold")), classes="dialog--title")
             with VerticalScroll():
                 yield self._view
-            yield Static(
-                "↑ ↓ PgUp PgDn scroll · Ctrl+T side by side · Esc leaves", classes="dialog--hint", markup=False
-            )
+            yield Words(own("↑ ↓ PgUp PgDn scroll · Ctrl+T side by side · Esc leaves"), classes="dialog--hint")
 
     def on_mount(self) -> None:
         """The keys scroll."""

@@ -1,0 +1,115 @@
+"""The widgets that show text, in forms that take nothing but safe text and never read markup.
+
+Every other module of the chat makes its words, lists, questions and notifications with these; a test sees to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from textual.app import App
+from textual.await_complete import AwaitComplete
+from textual.content import Content
+from textual.notifications import SeverityLevel
+from textual.widgets import Input, Markdown, Select, SelectionList, Static
+from textual.widgets.option_list import Option
+from textual.widgets.selection_list import Selection
+
+from accord.cli.chat.plain import label
+from accord.display import EMPTY, SafeText, prose
+
+__all__ = ["Prose", "Words", "announce", "choice_of", "choices_of", "entry_of", "option_of"]
+
+
+def _content(text: Content | SafeText) -> Content:
+    return text if isinstance(text, Content) else label((text, ""))
+
+
+class Words(Static):
+    """Text in our styles."""
+
+    def __init__(
+        self,
+        text: Content | SafeText = EMPTY,
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's word
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(_content(text), markup=False, id=id, classes=classes)
+
+    def update(self, text: Content | SafeText = EMPTY, *, layout: bool = True) -> None:  # type: ignore[override]
+        """Show another text."""
+        super().update(_content(text), layout=layout)
+
+
+class Prose(Markdown):
+    """Markdown that somebody else wrote. Links are not followed by it."""
+
+    def __init__(self, source: SafeText = EMPTY) -> None:
+        super().__init__(source, open_links=False, parser_factory=_parser)
+
+    def update(self, markdown: SafeText) -> AwaitComplete:  # type: ignore[override]
+        """Show another text."""
+        return super().update(markdown)
+
+    def append(self, markdown: SafeText) -> AwaitComplete:  # type: ignore[override]
+        """Show more."""
+        return super().append(markdown)
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("gfm-like")
+    parser.core.ruler.push("safe_text", _clean)
+    return parser
+
+
+def _clean(state: StateCore) -> None:
+    """An entity such as `&#x202e;` is a character only after the source was parsed."""
+    for token in state.tokens:
+        _clean_token(token)
+
+
+def _clean_token(token: Token) -> None:
+    token.content = prose(token.content)
+    for name, value in token.attrs.items():
+        if isinstance(value, str):
+            token.attrs[name] = prose(value)
+    for child in token.children or ():
+        _clean_token(child)
+
+
+def option_of(text: Content | SafeText, *, disabled: bool = False) -> Option:
+    """A line of a list."""
+    return Option(_content(text), disabled=disabled)
+
+
+def choice_of(choices: Sequence[tuple[SafeText, Any]], *, value: Any, allow_blank: bool) -> Select[Any]:
+    """One of several."""
+    named = [(_content(name), each) for name, each in choices]
+    return Select(named, value=value, allow_blank=allow_blank, compact=True)
+
+
+def choices_of(choices: Sequence[tuple[SafeText, Any, bool]]) -> SelectionList[Any]:
+    """Some of several; each with whether it is chosen."""
+    return SelectionList(*(Selection(_content(name), each, chosen) for name, each, chosen in choices), compact=True)
+
+
+def entry_of(text: SafeText = EMPTY, *, placeholder: SafeText = EMPTY) -> Input:
+    """A line to be typed."""
+    return Input(text, placeholder=placeholder, compact=True)
+
+
+def announce(
+    app: App[Any],
+    text: SafeText,
+    *,
+    title: SafeText = EMPTY,
+    severity: SeverityLevel = "information",
+    timeout_seconds: float | None = None,
+) -> None:
+    """Say something for a while, in a corner."""
+    app.notify(text, title=title, severity=severity, timeout=timeout_seconds, markup=False)

@@ -1,0 +1,256 @@
+r"""Text of others made fit for a terminal, a log line or an exported page, and the type that says that it was.
+
+`SafeText` is what every screen takes. There are these ways to one:
+
+- `prose`: what somebody wrote to be read. Several lines; ZWJ, ZWNJ and variation selectors stay. Escape sequences and
+  control characters are taken out, and what would reorder or hide letters becomes U+FFFD.
+- `exact`: a command, a path, a title, an id. One line in which everything invisible is an escape such as `\u200d`, so
+  that two different texts never look the same.
+- `source_line`: a line of a file. Like `exact`, but blanks, tabs and backslashes are as they are.
+- `printed`: what a command wrote to its terminal, as it looked there, without colours.
+- `json_text`: any JSON value; what is invisible is a JSON escape.
+- `own` and `filled`: our own words, with texts of others in their places.
+
+It knows characters and nothing of screens: no width, no style, no stream.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = [
+    "EMPTY",
+    "SafeText",
+    "clip",
+    "colours_kept",
+    "exact",
+    "filled",
+    "joined",
+    "json_line",
+    "json_text",
+    "own",
+    "part_of",
+    "printed",
+    "prose",
+    "prose_line",
+    "safe_lines",
+    "settled",
+    "source_line",
+    "trimmed",
+    "whole",
+]
+
+
+class SafeText(str):
+    """A text without anything that steers a terminal. Only this module makes one; a test sees to that."""
+
+    __slots__ = ()
+
+
+EMPTY = SafeText("")
+
+# Control sequences, then strings that run to a terminator, each in the form with ESC and in the one of a single C1
+# character, then what is left of an ESC. A string without its terminator is no sequence: it must hide nothing.
+_SEQUENCE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x1b\x07\x9c\n]{0,4096}(?:\x1b\\|\x07|\x9c)"
+    r"|\x1b[ -/]*[0-~]?"
+)
+# In what a command printed, a string that is not ended goes to the end of its line, as terminals have it.
+_PRINTED_STRING = re.compile(r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x1b\x07\x9c\n]*(?:\x1b\\|\x07|\x9c|(?=\n)|$)")
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\r\n])")
+
+_SURROGATES = "\ud800-\udfff"
+_BREAKS = "\x0b\x0c\x85\u2028\u2029"
+_CONTROLS = "\x00-\x08\x0e-\x1f\r\x7f-\x84\x86-\x9f"
+# Directions: ALM, LRM, RLM, the embeddings and overrides, the isolates and their deprecated companions.
+_TURNING = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"
+# Tag characters, interlinear annotations and noncharacters.
+_HIDING = "\U000e0000-\U000e007f\ufff9-\ufffb\ufdd0-\ufdef" + "".join(
+    f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000)
+)
+# Without width and without meaning on a screen: soft hyphen, zero width space, word joiner and its invisible
+# operators, byte order mark, the Mongolian vowel separator, musical and shorthand controls.
+_NOTHING = "\u00ad\u180e\u200b\u2060-\u2065\ufeff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+_PROSE = re.compile(f"[{_CONTROLS}{_NOTHING}]+|([{_BREAKS}])|([{_TURNING}{_HIDING}])")
+_HALF = re.compile(f"[{_SURROGATES}]")
+# A sequence whose end may still come: no longer than a control sequence can reasonably be.
+_CUT = re.compile(r"[\x1b\x9b][^@-~]{0,32}$|\x1b\[[^@-~]{0,32}$|[\ud800-\udbff]$")
+
+# Letters and marks that Python calls printable and nobody sees: the grapheme joiner, Hangul fillers, Khmer inherent
+# vowels, variation selectors, the blank Braille pattern.
+_BLANK = frozenset(
+    chr(code)
+    for code in (
+        0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0,
+        *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0),
+    )
+)  # fmt: skip
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_UNUSUAL = re.compile(r"[^\x20-\x7e]")
+# A backslash that would be read as the begin of one of our escapes is doubled.
+_UNUSUAL_OR_ESCAPE = re.compile(r"[^\x20-\x7e]|\\(?=[\\nrtuUx]|[^\x20-\x7e])")
+_EDGES = re.compile(r"^ +| +$")
+
+
+def whole(text: str) -> str:
+    """The text with U+FFFD for each half of a character that has no other half: what can be encoded."""
+    if text.isascii() or _HALF.search(text) is None:
+        return text
+    # Two halves that came one after the other are a character.
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def settled(text: str) -> int:
+    """How much of a growing text can be shown already: not the half of a character or of an escape sequence."""
+    cut = _CUT.search(text, max(0, len(text) - 40))
+    return len(text) if cut is None else cut.start()
+
+
+def prose(text: str) -> SafeText:
+    """What somebody wrote to be read, in as many lines as it has."""
+    if text.isascii() and text.isprintable():
+        return SafeText(text)
+    return SafeText(_PROSE.sub(_in_prose, _SEQUENCE.sub("", whole(text).replace("\r\n", "\n"))))
+
+
+def _in_prose(found: re.Match[str]) -> str:
+    if found[1]:
+        return "\n"
+    return "\ufffd" if found[2] else ""
+
+
+def prose_line(text: str, limit: int | None = None) -> SafeText:
+    """What somebody wrote to be read, as one line: any white space is one blank. A longer one ends in an ellipsis."""
+    if limit is not None:
+        text = text[: limit * 4]
+    line = SafeText(" ".join(prose(text).split()))
+    return line if limit is None else clip(line, limit)
+
+
+def exact(text: str, limit: int | None = None) -> SafeText:
+    """One line from which two different texts can be told apart; half a character is U+FFFD all the same.
+
+    Blanks at the begin and the end are escapes too. A longer one than the limit ends in an ellipsis.
+    """
+    if limit is not None and len(text) > limit:
+        text = text[: limit + 1]
+    shown = _EDGES.sub(lambda found: "\\x20" * len(found[0]), _UNUSUAL_OR_ESCAPE.sub(_in_exact, whole(text)))
+    return SafeText(shown) if limit is None else clip(SafeText(shown), limit)
+
+
+def _in_exact(found: re.Match[str]) -> str:
+    char = found[0]
+    return "\\\\" if char == "\\" else _escape(char)
+
+
+def _escape(char: str) -> str:
+    if char.isprintable() and char not in _BLANK:
+        return char
+    if char in _NAMED:
+        return _NAMED[char]
+    code = ord(char)
+    if code < 0x100:  # noqa: PLR2004 - one byte
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004 - the first plane
+
+
+def source_line(text: str) -> SafeText:
+    """A line of a file: what is invisible is an escape, blanks and tabs are as they are."""
+    return SafeText(_UNUSUAL.sub(_in_source, whole(text)))
+
+
+def _in_source(found: re.Match[str]) -> str:
+    return "\t" if found[0] == "\t" else _escape(found[0])
+
+
+def printed(text: str) -> SafeText:
+    """What a command printed: without its colours, and of a line that it wrote over only the last state."""
+    text = _SEQUENCE.sub("", _PRINTED_STRING.sub("", text)).replace("\r\n", "\n")
+    return prose(_OVERWRITTEN.sub("", text))
+
+
+def colours_kept(text: str) -> str:
+    """What a command printed, with its colours and carriage returns: for a parser of colours, not for a screen."""
+    text = _PRINTED_STRING.sub("", text.replace("\r\n", "\n"))
+    kept = _SEQUENCE.sub(lambda found: found[0] if _COLOUR.fullmatch(found[0]) else "", text)
+    pieces = _COLOUR.split(kept)
+    colours = [*_COLOUR.findall(kept), ""]
+    return "".join(
+        "\r".join(prose(part) for part in piece.split("\r")) + colour
+        for piece, colour in zip(pieces, colours, strict=True)
+    )
+
+
+def json_text(value: Any, indent: int | None = None, limit: int | None = None) -> SafeText:
+    """Any JSON value; with an `indent` in several lines. It is valid JSON, unless it is longer than the limit."""
+    try:
+        text = json.dumps(value, indent=indent, ensure_ascii=False, default=repr)
+    except (ValueError, RecursionError):
+        return own("(too deep to be shown)")
+    if limit is not None:
+        text = text[: limit + 1]
+    shown = SafeText(_UNUSUAL.sub(_in_json, text))
+    return shown if limit is None else clip(shown, limit)
+
+
+def json_line(value: Any, indent: int | None = None) -> SafeText:
+    """Any JSON value for programs: ASCII, one line without `indent`, and read back as the same value."""
+    return SafeText(json.dumps(value, indent=indent, default=repr))
+
+
+def _in_json(found: re.Match[str]) -> str:
+    char = found[0]
+    # A line break is ours: inside of a string it is escaped already.
+    if char == "\n" or (char.isprintable() and char not in _BLANK):
+        return char
+    return json.dumps(char)[1:-1]
+
+
+def own(text: str) -> SafeText:
+    """Our own words. The argument is a literal; a test sees to that."""
+    return SafeText(text)
+
+
+def filled(template: str, *values: object) -> SafeText:
+    """Our own words with `values` in the places that `str.format` knows. The template is a literal.
+
+    A text that is not safe yet is put in `exact`.
+    """
+    return SafeText(template.format(*map(_value, values)))
+
+
+def _value(value: object) -> object:
+    if isinstance(value, SafeText | int | float):
+        return value
+    return exact(str(value))
+
+
+def joined(parts: Iterable[SafeText], by: SafeText = EMPTY) -> SafeText:
+    """Safe texts one after the other."""
+    return SafeText(by.join(parts))
+
+
+def clip(text: SafeText, limit: int) -> SafeText:
+    """No more characters than the limit; what is left out is an ellipsis."""
+    return text if len(text) <= limit else SafeText(text[: limit - 1] + "…")
+
+
+def part_of(text: SafeText, start: int, end: int | None = None) -> SafeText:
+    """A slice of a safe text."""
+    return SafeText(text[start:end])
+
+
+def trimmed(text: SafeText) -> SafeText:
+    """Without blanks and line ends at its end."""
+    return SafeText(text.rstrip())
+
+
+def safe_lines(text: SafeText) -> list[SafeText]:
+    """The lines of a safe text; an end of line at its end begins none."""
+    lines = [SafeText(line) for line in text.split("\n")]
+    return lines[:-1] if not lines[-1] else lines
