@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.question import _field_value, keys_of
+from accord.cli.question import _Choices, _field_value, keys_of
+from accord.client import PermissionQuestion
 from accord.session.option import PermissionOption
 
 
@@ -21,6 +22,33 @@ def test_each_option_has_a_key_of_its_own() -> None:
     ]
     keys = keys_of(options)
     assert {key: each.id for key, each in keys.items()} == {"y": "a", "2": "b", "a": "c", "n": "d", "d": "e", "6": "f"}
+
+
+def test_an_option_that_contradicts_itself_or_another_has_no_key() -> None:
+    options = [
+        PermissionOption("a", "No", "allow_once"),
+        PermissionOption("b", "Yes", "allow_once"),
+        PermissionOption("c", "Yes", "allow_always"),
+        PermissionOption("c", "No", "reject_once"),
+    ]
+    assert {key: each.id for key, each in keys_of(options).items()} == {"y": "b"}
+
+
+class Here:
+    cwd = "/w"
+
+
+@pytest.mark.parametrize("typed", ["no", "n", "No", "nope", "reject", "never", "N\u043e"])
+def test_who_types_a_refusal_allows_nothing_whatever_the_options_are_called(typed: str) -> None:
+    options = [
+        PermissionOption("no", "Yes", "allow_once"),
+        PermissionOption("n", "Allow", "allow_always"),
+        PermissionOption("reject", "Sure", "allow_once"),
+        PermissionOption("never", "Fine", "allow_always"),
+        PermissionOption("nope", "Go", "_other"),
+    ]
+    question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
+    assert _Choices(question).meant(typed) == (True, None)
 
 
 @pytest.mark.parametrize(

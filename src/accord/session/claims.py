@@ -18,7 +18,16 @@ from accord.session.entry import ToolCall
 from accord.session.git_patch import NOWHERE, patch_paths
 from accord.session.tool import Diff, FileChange
 
-__all__ = ["CallClaims", "CommandClaim", "PathClaim", "claims_of"]
+__all__ = [
+    "COMMAND_KEYS",
+    "DIRECTORY_KEYS",
+    "ENVIRONMENT_KEYS",
+    "CallClaims",
+    "CommandClaim",
+    "PathClaim",
+    "claims_of",
+    "field_name",
+]
 
 FILE_KINDS = frozenset({"read", "edit", "delete", "move", "search"})
 WRITING_KINDS = frozenset({"edit", "delete", "move"})
@@ -29,11 +38,11 @@ MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 6
 
 # Names are compared without case and separators: `file_path`, `filePath` and `FilePath` are one.
-_COMMAND_KEYS = frozenset(
+COMMAND_KEYS = frozenset(
     {"command", "commands", "cmd", "cmds", "commandline", "shell", "shellcommand", "script", "argv", "bash", "exec"}
 )
-_DIRECTORY_KEYS = frozenset({"cwd", "workdir", "workingdirectory", "directory", "dir", "currentdirectory"})
-_ENVIRONMENT_KEYS = frozenset({"env", "environment", "envvars"})
+DIRECTORY_KEYS = frozenset({"cwd", "workdir", "workingdirectory", "directory", "dir", "currentdirectory"})
+ENVIRONMENT_KEYS = frozenset({"env", "environment", "envvars"})
 _PATH_KEYS = frozenset(
     {
         "path",
@@ -130,6 +139,11 @@ def claims_of(call: ToolCall) -> CallClaims:
     return CallClaims(call.kind, found, commands, is_complete, digest)
 
 
+def field_name(key: object) -> str:
+    """A key of an input without case and separators, as the tables of names have it."""
+    return _SEPARATORS.sub("", str(key)).lower()
+
+
 def _size(paths: Iterable[PathClaim], commands: Iterable[CommandClaim]) -> int:
     in_paths = sum(len(each.path) for each in paths)
     return in_paths + sum(len(each.line or "") + sum(map(len, each.argv or ())) for each in commands)
@@ -192,7 +206,7 @@ def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
         return
     if isinstance(value, dict):
         for key, each in value.items():
-            yield _SEPARATORS.sub("", str(key)).lower(), each
+            yield field_name(key), each
             yield from _fields(each, depth + 1)
     elif isinstance(value, list):
         for each in value:
@@ -211,9 +225,9 @@ def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
         for each in value:
             yield from _input_commands(each, depth + 1)
     elif isinstance(value, dict):
-        fields = {_SEPARATORS.sub("", str(key)).lower(): each for key, each in value.items()}
+        fields = {field_name(key): each for key, each in value.items()}
         for name, each in fields.items():
-            if name in _COMMAND_KEYS:
+            if name in COMMAND_KEYS:
                 yield from _Beside(fields).commands(name, each, depth)
             else:
                 yield from _input_commands(each, depth + 1)
@@ -223,9 +237,9 @@ class _Beside:
     """What stands beside a command in the same object: its arguments, directory and environment."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
-        named = (fields[key] for key in _DIRECTORY_KEYS if isinstance(fields.get(key), str))
+        named = (fields[key] for key in DIRECTORY_KEYS if isinstance(fields.get(key), str))
         self._directory: str | None = next((each for each in named if each), None)
-        self._environment = _environment(next((fields[key] for key in _ENVIRONMENT_KEYS if fields.get(key)), None))
+        self._environment = _environment(next((fields[key] for key in ENVIRONMENT_KEYS if fields.get(key)), None))
         self._arguments = next((fields[key] for key in ("args", "arguments") if key in fields), None)
 
     def commands(self, name: str, value: Any, depth: int) -> Iterator[CommandClaim]:

@@ -139,7 +139,7 @@ async def test_a_permission_is_given_by_a_key_after_the_whole_diff_was_shown(tmp
     async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
         await chat.say("edit a.py")
         dialog = await asked(chat)
-        await chat.sees("Edit a.py", "Allow", "Always allow", "Reject")
+        await chat.sees("allow the edit of a.py?", "Allow", "Always allow", "Reject")
         shown = dialog.query_one(DiffView).text
         await chat.press("y")
         await chat.sees("Changed.")

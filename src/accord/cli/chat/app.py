@@ -31,7 +31,7 @@ from accord.cli.chat.talk import Connect, Talk, Wishes
 from accord.cli.chat.timeline import Timeline
 from accord.cli.chat.tool_part import WantsWhole
 from accord.cli.chat.widgets import Words, announce
-from accord.client.question import FormQuestion, PermissionQuestion, UrlQuestion
+from accord.client.question import FormQuestion, PermissionAnswer, PermissionQuestion, UrlQuestion
 from accord.client.session import ClientSession
 from accord.display import EMPTY, clip, exact, filled, joined, own, prose, prose_line
 from accord.errors import AccordError
@@ -430,7 +430,7 @@ class ChatApp(App[int]):
 
     # --- what the agent asks
 
-    async def _ask_permission(self, question: PermissionQuestion) -> str | None:
+    async def _ask_permission(self, question: PermissionQuestion) -> PermissionAnswer:
         async with self._asking:
             return await answered(self, PermissionDialog(question, self._diff_layout, self._arming_seconds))
 

@@ -13,7 +13,7 @@ from accord.protocol.model import Unknown
 from accord.session.entry import Terminal, ToolCall
 from accord.session.tool import Diff, Shown, TerminalView
 
-__all__ = ["Lookup", "about", "headline", "place_of", "tool_lines"]
+__all__ = ["Lookup", "about", "headline", "kind_word", "place_of", "tool_lines"]
 
 WORDS = {"execute": own("run"), "switch_mode": own("mode"), "other": own("tool")}
 STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow"}
@@ -48,12 +48,16 @@ def about(call: ToolCall, cwd: str) -> SafeText:
     return exact(call.title or call.name or call.id)
 
 
+def kind_word(kind: str) -> SafeText:
+    """The word for a kind of tool call."""
+    return WORDS.get(kind) or exact(kind, KIND_CHARACTERS)
+
+
 def headline(call: ToolCall, cwd: str, seconds: float | None = None) -> Line:
     """The line of a call; with `seconds` it says also how it ended, and how long it took."""
     what = clipped(about(call, cwd), ABOUT_COLUMNS)
     counts = [changed(item) for item in call.content if isinstance(item, Diff)]
-    kind = WORDS.get(call.kind) or exact(call.kind, KIND_CHARACTERS)
-    spans = line_of(own("  "), Span(filled("{:<5}", kind), "cyan"), filled(" {}", what))
+    spans = line_of(own("  "), Span(filled("{:<5}", kind_word(call.kind)), "cyan"), filled(" {}", what))
     if counts:
         spans.append(Span(filled("   {}", counts[-1]), "dim"))
     if seconds is not None:
