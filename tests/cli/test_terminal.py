@@ -48,7 +48,7 @@ def test_the_whole_diff_can_be_seen_and_nonsense_is_asked_again(accord: Accord) 
         screen.type("v\n")
         assert "    @ line 2\n    - two\n    + three\n" in screen.expect(ASK)
         screen.type("perhaps\n")
-        assert "one of: y, a, n, v" in screen.expect(ASK)
+        assert "one of: y, a, n, f, e, v" in screen.expect(ASK)
         screen.type("Rather not\n")
         assert "chosen: no" in screen.rest()
         assert screen.status() == 0

@@ -505,7 +505,7 @@ async def test_everything_important_is_seen_at_80_by_24(tmp_path: Path) -> None:
         await chat.sees("Planned.")
         await chat.say("edit a.py")
         await asked(chat)
-        await chat.sees("Edit a.py", "pritn('hi')", "print('hi')", "Allow", "Always allow", "Reject")
+        await chat.sees("allow the edit of a.py?", "pritn('hi')", "print('hi')", "Allow", "Always allow", "Reject")
         assert all(len(line) <= 80 for line in chat.text.split("\n"))
         await chat.press("y")
         await chat.sees("Changed.", "actor 3.1", "Ask first", "$0.25", "plan 1/3", "Enter sends")

@@ -141,7 +141,8 @@ class TextOutput(Output):
 
     def judged(self, verdict: Verdict) -> None:
         """What was decided without the user; the user knows the rest."""
-        if verdict.by == "user":
+        if verdict.by in {"user", "question"}:
+            # Answered by the user, or done because of that answer.
             return
         if verdict.is_allowed and isinstance(verdict.question.request, ReadFile):
             # Counted at the end: agents read hundreds of files.

@@ -19,7 +19,15 @@ from accord.client import PermissionQuestion, Verdict
 from accord.client.question import WiderAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose, safe_lines
 from accord.session.agent_ask import StartTerminal
-from accord.session.claims import COMMAND_KEYS, DIRECTORY_KEYS, ENVIRONMENT_KEYS, CallClaims, claims_of, field_name
+from accord.session.claims import (
+    ARGUMENT_KEYS,
+    COMMAND_KEYS,
+    DIRECTORY_KEYS,
+    ENVIRONMENT_KEYS,
+    CallClaims,
+    claims_of,
+    field_name,
+)
 from accord.session.content import Text
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
@@ -256,7 +264,7 @@ def _rest(raw_input: Any) -> Any:
     names = {key: field_name(key) for key in raw_input}
     if not set(names.values()) & COMMAND_KEYS:
         return raw_input or None
-    shown = COMMAND_KEYS | DIRECTORY_KEYS | ENVIRONMENT_KEYS | {"args", "arguments"}
+    shown = COMMAND_KEYS | DIRECTORY_KEYS | ENVIRONMENT_KEYS | ARGUMENT_KEYS
     return {key: value for key, value in raw_input.items() if names[key] not in shown} or None
 
 

@@ -159,7 +159,9 @@ class _Chat:
     def _judged(self, verdict: Verdict) -> None:
         """What was decided without the user; reads inside the session's directories are too many to be shown."""
         request = verdict.question.request
-        if verdict.by == "user" or (verdict.is_allowed and (request is None or isinstance(request, ReadFile))):
+        if verdict.by in {"user", "question"} or (
+            verdict.is_allowed and (request is None or isinstance(request, ReadFile))
+        ):
             return
         lines = question_lines(verdict.question, diffs=False)
         detail = joined((joined(span.text for span in line) for line in lines), own("\n"))
