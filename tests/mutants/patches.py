@@ -183,14 +183,6 @@ MUTANTS = (
     # --- bounded
     Mutant(
         "bounded",
-        "the reader never pauses",
-        "connection/reception.py",
-        "        return self._backlog.bytes <= self._backlog.max_bytes and not self.ended\n",
-        "        return not self.ended\n",
-        BOUNDED + "test_a_slow_handler_slows_the_sender_and_loses_nothing",
-    ),
-    Mutant(
-        "bounded",
         "the reader pauses also for a handler's own call",
         "connection/backlog.py",
         "            if self.calls_inside:\n                return not self.spent\n",
@@ -212,14 +204,6 @@ MUTANTS = (
         "OPEN_REQUEST_BYTES = 1024",
         "OPEN_REQUEST_BYTES = 0",
         BOUNDED + "test_requests_whose_handlers_never_return_are_bounded_too",
-    ),
-    Mutant(
-        "bounded",
-        "a running request weighs as much as its text",
-        "connection/answers.py",
-        "        self._backlog.add(OPEN_REQUEST_BYTES)\n        self._tasks.add",
-        "        self._backlog.add(len(repr(inbound.params)))\n        self._tasks.add",
-        BOUNDED + "test_a_large_prompt_does_not_keep_its_own_cancel_from_being_read",
     ),
     Mutant(
         "bounded",
@@ -460,14 +444,6 @@ MUTANTS = (
         PROMISES + "test_a_prompt_is_kept_before_its_handler_runs_and_before_it_is_answered",
     ),
     Mutant(
-        "kept",
-        "what a dead process left open stays open",
-        "agent/desk.py",
-        "else healing(transcript)\n",
-        "else healing(transcript)[:0]\n",
-        "tests/agent/test_sessions.py::test_what_a_dead_process_left_open_is_brought_to_an_end",
-    ),
-    Mutant(
         "processes",
         "the watchdog hears of a command when it runs",
         "workspace/launch.py",
@@ -483,16 +459,6 @@ MUTANTS = (
         "        elif isinstance(ask, ReleaseTerminal) and",
         "        elif isinstance(ask, bytes) and",
         "tests/agent/test_promises.py::test_a_terminal_is_shown_before_it_is_released_unless_that_takes_too_long",
-    ),
-    Mutant(
-        "kept",
-        "a new file is looked at in several looks",
-        "stores/database.py",
-        '            connection.execute("BEGIN")\n            _recognise(connection, str(path))\n'
-        '            connection.execute("COMMIT")\n',
-        "            _recognise(connection, str(path))\n",
-        "tests/stores/test_database.py::"
-        "test_a_file_that_another_makes_during_the_first_look_is_not_taken_for_a_strangers",
     ),
     Mutant(
         "turns",
