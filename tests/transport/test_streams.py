@@ -17,7 +17,7 @@ import pytest
 from accord.errors import ConnectionLost, FrameError, LocalProtocolError
 from accord.transport import StreamTransport, polled
 from accord.transport.burst import SLICE_BYTES, Burst
-from accord.transport.descriptors import PIPE_BYTES, enlarge_pipe
+from accord.transport.descriptors import PIPE_BYTES, enlarge_pipe, unread_bytes
 from accord.transport.polled import READ_BYTES
 from accord.wire import HeaderReader, LineReader
 from tests.transport.processes import until
@@ -188,6 +188,27 @@ async def test_auto_answers_as_it_is_spoken_to(opened: list[Ends]) -> None:
     assert await ends.transport.receive() == b"{}"
     await ends.transport.send(b"2")
     assert ends.hear() == b"Content-Length: 1\r\n\r\n2"
+    await ends.transport.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        (b"\xef\xbb\xbf\r\n {}\n", b"1\n"),
+        (b"\r\nX-Y: 1\r\nContent-Length: 2\r\n\r\n{}", b"Content-Length: 1\r\n\r\n1"),
+    ],
+)
+async def test_a_framing_is_recognised_byte_by_byte(opened: list[Ends], way: str, said: bytes, answer: bytes) -> None:
+    opened.append(ends := Ends(framing="auto", force_threads=way == "threads"))
+    receiving = asyncio.create_task(ends.transport.receive())
+    for byte in said:
+        assert not receiving.done()
+        ends.say(bytes([byte]))
+        await until(lambda: unread_bytes(ends.write_to) == 0)
+        await asyncio.sleep(0)
+    assert (await receiving or b"").strip() == b"{}"
+    await ends.transport.send(b"1")
+    assert await asyncio.to_thread(ends.hear) == answer
     await ends.transport.close()
 
 
