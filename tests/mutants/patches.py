@@ -913,4 +913,29 @@ MUTANTS = (
         "        return msgspec.json.encode(value)\n    except ZeroDivisionError:",
         "tests/agent/test_half_characters.py::test_half_a_character_is_kept_and_the_session_goes_on",
     ),
+    # --- every framing
+    Mutant(
+        "every framing",
+        "every client is taken for one that sends lines",
+        "wire/auto.py",
+        '            if meaning == "headers":\n',
+        '            if meaning == "frames":\n',
+        "tests/conversations/test_framings.py::test_an_authors_agent_converses_in_the_framing_of_its_client[headers]",
+    ),
+    Mutant(
+        "every framing",
+        "a program's stdio is lines unless it is told otherwise",
+        "transport/stdio.py",
+        'def open_stdio(framing: Framing = "auto"',
+        'def open_stdio(framing: Framing = "lines"',
+        "tests/transport/test_stdio.py::test_it_answers_in_the_framing_of_its_peer",
+    ),
+    Mutant(
+        "every framing",
+        "updates are written as lines between frames",
+        "transport/streams.py",
+        "                self._sink.replace_burst(self._burst)\n",
+        "                pass\n",
+        "tests/transport/test_streams.py::test_frames_follow_the_lines_that_left_before_the_peer_was_heard",
+    ),
 )
