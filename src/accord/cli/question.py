@@ -8,6 +8,7 @@ from typing import Any
 
 from accord.cli.show.question import (
     can_be_shown_whole,
+    contradicting_words,
     question_lines,
     sentence_of,
     whole_lines,
@@ -61,8 +62,7 @@ class _Choices:
         """What is to be known before the question."""
         left_out = len(self._question.options) - len(self._options)
         if left_out:
-            line = "  {} answers of the agent contradict each other or themselves, and cannot be given"
-            terminal.say(filled(line, left_out), "yellow")
+            terminal.say(filled("  {}", contradicting_words(left_out)), "yellow")
         if self._wide:
             names = joined((filled("[{}] {}", key, choice.name) for key, choice in self._wide.items()), own("  "))
             terminal.say(filled("  always can also mean:  {}", names), "dim")

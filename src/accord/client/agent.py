@@ -18,7 +18,7 @@ from accord.client.door import Door
 from accord.client.handshake import plan_for
 from accord.client.inbox import Inbox
 from accord.client.login import LoginCallback, choose, run_in_terminal
-from accord.client.reopening import reopen
+from accord.client.reopening import lost_session, reopen
 from accord.client.services import Offer
 from accord.client.session import ClientSession
 from accord.connection import Connection
@@ -330,7 +330,7 @@ class RemoteAgent:
             if self._attended.get(session.id) is link:
                 return
             if not self._can_resume and not self.abilities.load:
-                raise self._lost_for_good()
+                raise lost_session(self._lost)
             session.reopened(link.dialect)
             self._inbox.add(session)
             session.opened(await self._reopen_as_able(session, replay=False))
@@ -356,11 +356,6 @@ class RemoteAgent:
         await self.open()
         self.respawns += 1
         self.on_respawn(reason)
-
-    def _lost_for_good(self) -> ConnectionLost:
-        reason = self._lost or ConnectionLost("the agent was started again")
-        message = f"the session is lost, because the agent can neither resume nor load it: {reason.message}"
-        return ConnectionLost(message, exit_status=reason.exit_status, stderr_tail=reason.stderr_tail)
 
     # --- asking
 

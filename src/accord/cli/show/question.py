@@ -38,6 +38,7 @@ from accord.session.tool import Diff, Shown
 __all__ = [
     "WideChoice",
     "can_be_shown_whole",
+    "contradicting_words",
     "question_lines",
     "sentence_of",
     "unasked_words",
@@ -94,6 +95,11 @@ def _wide_choice(question: PermissionQuestion, option: PermissionOption, answer:
     return WideChoice("e", filled("every {}", answer.kind or ""), given)
 
 
+def contradicting_words(count: int) -> SafeText:
+    """Answers that cannot be given."""
+    return filled("{} answers of the agent contradict each other or themselves, and cannot be given", count)
+
+
 # --- how it was decided
 
 
@@ -107,8 +113,10 @@ def verdict_words(verdict: Verdict, decided_by: str) -> SafeText:
 
 def unasked_words(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
     """A call that a rule denies was completed: named, so that nobody takes the rule for a guard that held."""
-    line = "the agent did this without asking, which a rule denies ({}): {} {}"
-    return filled(line, str(rule), exact(call.kind, 20), about(call, cwd))
+    return filled(
+        "the agent did this without asking, which a rule denies ({}): {} {}",
+        str(rule), exact(call.kind, 20), about(call, cwd),
+    )  # fmt: skip
 
 
 # --- the lines

@@ -18,7 +18,14 @@ from accord.cli.chat.differences import rows_of_diff
 from accord.cli.chat.lines import Lines
 from accord.cli.chat.plain import label, styled, styled_lines
 from accord.cli.chat.widgets import Words, option_of
-from accord.cli.show.question import WideChoice, can_be_shown_whole, question_lines, sentence_of, wide_choices
+from accord.cli.show.question import (
+    WideChoice,
+    can_be_shown_whole,
+    contradicting_words,
+    question_lines,
+    sentence_of,
+    wide_choices,
+)
 from accord.client.question import PermissionQuestion, WiderAnswer
 from accord.display import SafeText, exact, filled, json_text, own
 from accord.session.option import PermissionOption
@@ -106,8 +113,7 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         yield Lines([styled(*line) for line in question_lines(question, diffs=False)])
         left_out = len(question.options) - len(self._options)
         if left_out:
-            text = "{} answers of the agent contradict each other or themselves, and cannot be given"
-            yield Words(label((filled(text, left_out), "$warning")))
+            yield Words(label((contradicting_words(left_out), "$warning")))
         for item in [] if question.tool is None else question.tool.content:
             if isinstance(item, Diff):
                 yield DiffView(rows_of_diff(item, question.session.cwd), self._layout)
