@@ -56,12 +56,13 @@ _LINE_KEYS = frozenset({"line", "script", "shell", "shellscript", "shellline"})
 _PATH_KEYS = frozenset(
     {
         *("path", "paths", "file", "files", "filepath", "filepaths", "filename", "filenames", "abspath"),
-        *("absolutepath", "relativepath", "relativeworkspacepath", "target", "targetfile", "targetpath", "notebook"),
-        *("notebookpath", "oldpath", "newpath", "source", "sourcepath", "src", "from", "destination", "dest", "dst"),
-        *("destinationpath", "to", "uri", "uris", "outputfile", "outputpath", "outfile", "output", "folder"),
-        "folderpath",
+        *("absolutepath", "relativepath", "relativeworkspacepath", "targetfile", "targetpath", "notebook"),
+        *("notebookpath", "oldpath", "newpath", "source", "sourcepath", "destinationpath", "uri", "uris"),
+        *("destination", "outputfile", "outputpath", "outfile", "folder", "folderpath"),
     }
 )
+# These mean files where the call is about files, and anything elsewhere: a recipient, a date.
+_FILE_KEYS = frozenset({"target", "src", "from", "to", "dest", "dst", "output", "name"})
 # Texts that a call brings along. A string anywhere else that looks like a path counts as one.
 _TEXT_KEYS = frozenset(
     {
@@ -138,7 +139,7 @@ def claims_of(call: ToolCall) -> CallClaims:
             paths.update(dict.fromkeys(_diff_claims(call.kind, item)))
     unknown = [item.payload for item in call.content if isinstance(item, Unknown)]
     for said in (_opened(call.raw_input), *unknown):
-        paths.update(dict.fromkeys(PathClaim(call.kind, path) for path in _input_paths(said)))
+        paths.update(dict.fromkeys(PathClaim(call.kind, path) for path in _input_paths(said, call.kind)))
     said_commands = [each for said in (call.raw_input, *unknown) for each in _input_commands(said, 0)]
     if call.kind == "execute" and isinstance(call.raw_input, str) and not said_commands:
         said_commands = [CommandClaim(line=call.raw_input)]
@@ -215,10 +216,11 @@ def _opened(value: Any) -> Any:
     return value
 
 
-def _input_paths(raw_input: Any) -> Iterator[str]:
+def _input_paths(raw_input: Any, kind: str) -> Iterator[str]:
+    keys = _PATH_KEYS | _FILE_KEYS if kind in FILE_KINDS else _PATH_KEYS
     for name, value in _fields(raw_input, 0):
         values = value if isinstance(value, list) else [value]
-        if name in _PATH_KEYS:
+        if name in keys:
             yield from (each for each in values if isinstance(each, str) and each)
         elif name in {"patch", "diff", "input"} and isinstance(value, str):
             yield from _PATCH_HEADING.findall(value)

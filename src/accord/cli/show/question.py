@@ -52,6 +52,7 @@ FILES = 40
 COMMANDS = 20
 VARIABLES = 20
 TEXT_LINES = 10
+PATH_CHARACTERS = 1000
 INPUT_CHARACTERS = 600
 COMMAND_CHARACTERS = 4000
 # Words that a title may add to the facts without saying anything of its own.
@@ -184,7 +185,9 @@ def _files(question: PermissionQuestion, claims: CallClaims, *, diffs: bool) -> 
         paths = [change.path for change in diff.changes]
         shown.update(place_of(path, cwd) for change in diff.changes for path in (change.path, change.old_path) if path)
         kind = "edit" if question.tool is None or question.tool.kind == "other" else question.tool.kind
-        names = joined((exact(place_of(path, cwd)) for path in paths[:FILES]), own(", ")) or own("a patch")
+        names = joined((exact(place_of(path, cwd), PATH_CHARACTERS) for path in paths[:FILES]), own(", ")) or own(
+            "a patch"
+        )
         head = line_of(_word(kind), filled(" {}", names), Span(filled("   {}", changed(diff)), "dim"))
         yield [*head, *_leads_elsewhere(question, paths)]
         if diffs:
@@ -192,7 +195,7 @@ def _files(question: PermissionQuestion, claims: CallClaims, *, diffs: bool) -> 
     others = list(dict.fromkeys((claim.kind, claim.path and place_of(claim.path, cwd)) for claim in claims.paths))
     others = [(kind, path) for kind, path in others if path not in shown]
     for kind, path in others[:FILES]:
-        name = exact(path) if path else own("files that are not named")
+        name = exact(path, PATH_CHARACTERS) if path else own("files that are not named")
         yield [*line_of(_word(kind), filled(" {}", name)), *_leads_elsewhere(question, [path])]
     if len(others) > FILES or not claims.is_complete:
         yield _dim(own("and more files and commands than can be shown"))
