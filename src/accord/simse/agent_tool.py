@@ -106,14 +106,17 @@ class OwnCalls:
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str], Json] = {}
         """The last fields of each call that was announced and has not ended."""
+        self._stand_ins: set[tuple[str, str]] = set()
+        """Calls that v1 makes up for a question about no call: the page asks without one."""
 
     def told(self, session_id: str, update: Json) -> Json | None:
         """The update of the page for one of v1; None where it has nothing to tell."""
         key = (session_id, update["toolCallId"])
         first = update.get("sessionUpdate") == TOOL_CALL
-        if not first and key not in self._calls:
-            return None  # the stand-in of a question, a call of the client's, or one that has ended
-        if BY_CLIENT in (update.get("_meta") or {}):
+        if key in self._stand_ins:
+            self._stand_ins.remove(key)
+            return None
+        if BY_CLIENT in (update.get("_meta") or {}) or not (first or key in self._calls):
             return None
         call = self._calls[key] = {**self._calls.get(key, {}), **update}
         status = update.get("status")
@@ -125,9 +128,12 @@ class OwnCalls:
             return _page(call, {"status": "completed", "error": shown or FAILED})
         return _page(call, {"status": "completed", "output": call.get("rawOutput", shown)})
 
-    def action_of(self, session_id: str, call: Json) -> str:
-        """What a question about a call is about: the tool's name, else the kind of the call, else its title."""
-        known = {**self._calls.get((session_id, call["toolCallId"]), {}), **call}
+    def asked(self, session_id: str, call: Json) -> str:
+        """The action of a question about a call: the tool's name, else the kind of the call, else its title."""
+        key = (session_id, call["toolCallId"])
+        if key not in self._calls:
+            self._stand_ins.add(key)
+        known = {**self._calls.get(key, {}), **call}
         kind = known.get("kind")
         action = known.get("name") or (None if kind == "other" else kind) or known.get("title")
         return str(action or "permission")

@@ -121,7 +121,7 @@ class AgentTranslator:
         return Translation([message], []) if serve is None else serve(self, message, params)
 
     def _permission(self, message: Json, params: Any) -> Translation:
-        action = self._own_calls.action_of(params["sessionId"], params["toolCall"])
+        action = self._own_calls.asked(params["sessionId"], params["toolCall"])
         return Translation(*self._permissions.ask(PendingPermission(message["id"], params, action)))
 
     def _order(self, message: Json, params: Any) -> Translation:
