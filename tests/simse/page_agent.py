@@ -72,6 +72,8 @@ async def do(turn: accord.Turn, line: str) -> None:  # noqa: C901 - a word, a ca
         case "wait":
             await turn.say("waiting")
             await asyncio.Event().wait()
+        case _:
+            await turn.say(f"what is {word}?")
 
 
 @agent.prompt

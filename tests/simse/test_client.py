@@ -649,32 +649,6 @@ async def test_no_depth_of_an_order_ends_the_connection() -> None:
 
 
 @timely
-async def test_what_cannot_be_written_again_is_left_to_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_message: Any) -> bytes:
-        raise RecursionError
-
-    monkeypatch.setattr("accord.dialects.translation.encode", refuse)
-    ours, theirs = memory_pair()
-    link = ClientTransport(ours)
-    text = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","type":"plan","entries":[]}}'
-    await theirs.send(text)
-    assert await link.receive() == text
-    await link.close()
-
-
-@timely
-async def test_one_receives_at_a_time() -> None:
-    ours, _theirs = memory_pair()
-    link = ClientTransport(ours)
-    receiving = asyncio.ensure_future(link.receive())
-    await asyncio.sleep(0)
-    with pytest.raises(RuntimeError):
-        await link.receive()
-    await link.close()
-    assert await receiving is None
-
-
-@timely
 async def test_what_was_ordered_behind_a_cancel_that_is_itself_cancelled_still_leaves() -> None:
     ours, theirs = memory_pair(max_bytes=10)
     link, hand = ClientTransport(ours, ["wait"]), Hand(theirs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -13,6 +14,8 @@ from accord.protocol.codec import encode, parse_json
 from accord.transport.interface import DrainingTransport, HangUpTransport, Transport
 
 __all__ = ["MAX_UNSENT", "Json", "TranslatedTransport", "Translation", "Translator"]
+
+log = logging.getLogger("accord.dialects")
 
 # How many messages of the translator's own may wait for a peer that does not read before it is not read any more.
 MAX_UNSENT = 64
@@ -32,7 +35,7 @@ class Translation(NamedTuple):
 
 
 class Translator(Protocol):
-    """The state of one connection of a dialect. It must take any JSON object and must not raise."""
+    """The state of one connection of a dialect. It gets any JSON object; if it raises, the message passes unchanged."""
 
     def outgoing(self, message: Json) -> Translation:
         """The messages that replace one message of ours."""
@@ -192,10 +195,12 @@ def _translated(text: bytes, translate: Callable[[Json], Translation]) -> tuple[
         return None
     if not isinstance(message, dict):
         return None
-    translation = translate(message)
     try:
-        to_peer, to_us = ([text if each is message else encode(each) for each in way] for way in translation)
+        to_peer, to_us = ([text if each is message else encode(each) for each in way] for way in translate(message))
     except (LocalProtocolError, RecursionError):
         # It can be parsed and not be encoded again, because it is nested so deeply: its receiver judges it.
+        return None
+    except Exception:
+        log.exception("a dialect's translator failed; the message passes as it is")
         return None
     return to_peer, to_us

@@ -60,17 +60,17 @@ class AgentTranslator:
         return Translation(to_peer, introduction + to_us)
 
     def _call(self, message: Json, params: Json) -> Translation:
-        match message["method"]:
-            case "session/new" if params.get("mcpServers") is None:
-                return Translation([], [{**message, "params": {**params, "mcpServers": []}}])
-            case "session/prompt":
-                return self._prompt(message, params)
-            case "session/close" | "session/delete":
-                self._permissions.forget(params.get("sessionId"))
-            case "$/cancel_request":
-                pass  # its `requestId` is that of a JSON-RPC request
-            case method if method == METHOD or self._permissions.is_open(params.get("requestId")):
-                return self._told(message, params)
+        method = message["method"]
+        if method == "session/new" and params.get("mcpServers") is None:
+            return Translation([], [{**message, "params": {**params, "mcpServers": []}}])
+        if method == "session/prompt":
+            return self._prompt(message, params)
+        if method in ("session/close", "session/delete"):
+            self._permissions.forget(params.get("sessionId"))
+        # The `requestId` of a `$/cancel_request` is that of a JSON-RPC request.
+        names_permission = method != "$/cancel_request" and self._permissions.is_open(params.get("requestId"))
+        if method == METHOD or names_permission:
+            return self._told(message, params)
         return Translation([], [message])
 
     def _prompt(self, message: Json, params: Json) -> Translation:
@@ -157,15 +157,12 @@ class AgentTranslator:
 
 
 def _is_of_the_page(message: Json, *, introduced: bool) -> bool:
-    params = message.get("params")
+    method, params = message.get("method"), message.get("params")
     if not isinstance(params, dict):
         return False
-    match message.get("method"):
-        case "session/new":
-            return not introduced or params.get("mcpServers") is None
-        case "session/prompt":
-            return introduced and isinstance(params.get("prompt"), str)
-    return False
+    if method == "session/new":
+        return not introduced or params.get("mcpServers") is None
+    return method == "session/prompt" and introduced and isinstance(params.get("prompt"), str)
 
 
 def _introduction() -> Json:
