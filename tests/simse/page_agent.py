@@ -25,10 +25,10 @@ async def ask(turn: accord.Turn, name: str, options: list[accord.PermissionOptio
     await turn.say(f"{name}: {permission.option_id} {permission.allowed} {permission.always}\n")
 
 
-async def run(turn: accord.Turn, name: str, given: str) -> None:
+async def run(turn: accord.Turn, name: str, given: str, timeout_seconds: float | None = None) -> None:
     """Let the client run a tool, and say what came of it."""
     try:
-        output = await simse.run_tool(turn, name, json.loads(given or "{}"))
+        output = await simse.run_tool(turn, name, json.loads(given or "{}"), timeout_seconds=timeout_seconds)
     except accord.ToolFailed as failure:
         await turn.say(f"{name} failed: {failure}\n")
     except accord.LocalProtocolError as error:
@@ -64,6 +64,11 @@ async def do(turn: accord.Turn, line: str) -> None:  # noqa: C901 - a word, a ca
             await turn.say(f"{rest} {bool(await turn.ask(rest, description='really'))}\n")
         case "run":
             await run(turn, name, more)
+        case "run-shortly":
+            await run(turn, name, more, 0.1)
+        case "run-both":
+            numbers = [{"a": 1, "b": 1}, {"a": 2, "b": 2}]
+            await turn.say(str(await asyncio.gather(*(simse.run_tool(turn, "add", each) for each in numbers))))
         case "work":
             await work(turn)
         case "states":

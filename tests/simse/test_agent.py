@@ -143,6 +143,13 @@ def test_the_client_runs_a_tool_and_one_that_fails(tmp_path: Path, shape: str) -
     assert kinds[:3] == ["agent_message_chunk", "tool_call", "agent_message_chunk"]  # in the order of the turn
 
 
+def test_tools_run_side_by_side_and_one_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    talked = talk(tmp_path, "run-shortly never\nstates", "run-both")
+    given_up, rest = talked.text.split("\n", 1)
+    assert given_up.startswith("never failed: ")
+    assert rest == '[["never", "failed", null]][2, 4]'
+
+
 def test_tools_of_the_agents_own_are_told_and_never_ordered(tmp_path: Path) -> None:
     talked = talk(tmp_path, "work")
     tags = {"sessionUpdate": "tool_call_update", "type": "tool_call_update"}
