@@ -27,6 +27,39 @@ REQUESTS = "tests/client/test_machine_requests.py::"
 UNWRITTEN = "tests/connection/test_bounded_answers.py::"
 
 MUTANTS = (
+    # --- dialects
+    Mutant(
+        "dialects",
+        "a client of simse's page is ordered to run the agent's own tools",
+        "simse/agent_tool.py",
+        '    tags = {"sessionUpdate": TOOL_CALL_UPDATE, "type": TOOL_CALL_UPDATE}\n',
+        '    tags = {"sessionUpdate": TOOL_CALL, "type": TOOL_CALL, "toolName": call.get("name"), "input": {}}\n',
+        "tests/simse/test_agent.py::test_tools_of_the_agents_own_are_told_and_never_ordered",
+    ),
+    Mutant(
+        "dialects",
+        "an answer without a word of simse's page allows",
+        "simse/agent_permission.py",
+        "    return words.pop() if len(words) == 1 else REJECT\n",
+        '    return words.pop() if words else "allow_once"\n',
+        "tests/simse/test_agent.py::test_an_answer_that_is_none_of_the_four_words_rejects",
+    ),
+    Mutant(
+        "dialects",
+        "every client is taken for one of simse's page",
+        "simse/agent_translator.py",
+        '        return not introduced or params.get("mcpServers") is None\n',
+        "        return True\n",
+        "tests/simse/test_agent.py::test_an_ordinary_client_is_served_as_before",
+    ),
+    Mutant(
+        "order",
+        "a tool of the client overtakes what was said before",
+        "agent/turn.py",
+        "        await self._outlet.settle()\n        return await self.client.request(",
+        "        return await self.client.request(",
+        "tests/simse/test_agent.py::test_the_client_runs_a_tool_and_one_that_fails",
+    ),
     # --- order
     Mutant(
         "order",

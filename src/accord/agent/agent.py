@@ -9,7 +9,7 @@ import sys
 import threading
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, Self, TypeVar, overload
 
 import accord.stores
 import accord.transport
@@ -21,6 +21,7 @@ from accord.agent.session import Session
 from accord.agent.tool import checked_json
 from accord.agent.turn import Turn
 from accord.connection.handlers import extension_name
+from accord.dialects import DialectPlugin
 from accord.errors import LocalProtocolError
 from accord.session.ability import AuthMethod, Peer
 from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
@@ -96,6 +97,7 @@ class Agent:
         self._drafts = drafts
         self._cancel_grace_seconds = cancel_grace_seconds
         self._in_use: InUse = in_use
+        self._dialects: list[DialectPlugin] = []
 
     def __repr__(self) -> str:
         return f"<agent {self.name}>"
@@ -268,6 +270,14 @@ class Agent:
         """Tell clients of an ability beside the protocol: it stands in the `_meta` of the capabilities."""
         self._book.advertised[name] = checked_json(value, name)
 
+    def use_dialect(self, dialect: DialectPlugin) -> Self:
+        """Also serve clients of a dialect, on every connection that is served from now on; several may be added.
+
+        Ordinary clients are served as before.
+        """
+        self._dialects.append(dialect)
+        return self
+
     # --- running
 
     @property
@@ -284,6 +294,8 @@ class Agent:
         """Serve one client over any transport until it is gone; may be called for several at the same time."""
         if self._book.prompt is None and not self._book.commands:
             raise LocalProtocolError("an agent needs a handler for prompts: use @agent.prompt")
+        for dialect in self._dialects:
+            link = dialect.link_to_client(link)
         served = Link(
             link,
             self._book,

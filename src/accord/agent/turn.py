@@ -361,6 +361,12 @@ class Turn:
             return Elicitation("cancel", {}, name)
         return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {}, name)
 
+    async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+        """`client.request` behind all that was said in this turn: call an extension method (`_name`) of the client."""
+        self._check()
+        await self._outlet.settle()
+        return await self.client.request(method, params, timeout_seconds=timeout_seconds)
+
     async def _question(self, ask: Any) -> Any:
         self._check()
         question = Question(lambda: self._asker.ask(ask))

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from accord.connection import Connection
+from accord.dialects import DialectPlugin
 from accord.errors import LocalProtocolError
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.session.ability import ClientAbilities, Peer
@@ -43,6 +44,14 @@ def plan_for(edition: str) -> tuple[Proposal, ...]:
     if plan is None:
         raise LocalProtocolError(f"there is no edition {edition!r}: one of {', '.join(PLANS)}", field="edition")
     return plan
+
+
+def plan_for_dialect(edition: str, dialect: DialectPlugin) -> tuple[Proposal, ...]:
+    """What to propose to an agent of a dialect, which is one of a single edition."""
+    if edition not in ("auto", dialect.edition):
+        expected = f"auto or {dialect.edition}"
+        raise LocalProtocolError(f"{dialect.name} is a dialect of another edition", field="edition", expected=expected)
+    return plan_for(dialect.edition)
 
 
 async def propose(
