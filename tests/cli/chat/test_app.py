@@ -97,7 +97,7 @@ async def test_a_command_shows_its_output_in_colour_and_nothing_else_of_its_sequ
 async def test_the_plan_is_a_line_on_a_small_screen_and_a_panel_on_a_wide_one(tmp_path: Path, edition: str) -> None:
     async with open_chat(make_actor().agent, tmp_path, edition=edition, size=(80, 24)) as chat:
         await chat.say("plan")
-        await chat.sees("Planned.", "plan 1/3", "Change", "12.3k/200k 6% · $0.25", "A plan of three")
+        await chat.sees("Planned.", "plan 1/3", "Change", "12.3k/200k tokens 6% · $0.25", "A plan of three")
         assert not chat.app.query_one("#plan PlanPanel", PlanPanel).is_on_screen
         await chat.press("ctrl+l")
         await chat.sees("✓ Read", "▸ Change !", "○ Test")

@@ -14,7 +14,8 @@ from typing import Any
 
 from accord.cli.show.diff import INDENT, changed, diff_lines
 from accord.cli.show.line import Line, Span, line_of
-from accord.cli.show.tool import about, kind_word, place_of
+from accord.cli.show.place import place_of
+from accord.cli.show.tool import about, kind_word
 from accord.client import PermissionQuestion, Verdict
 from accord.client.question import WiderAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose, safe_lines

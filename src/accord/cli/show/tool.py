@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
 
 from accord.cli.show.block import block_text
 from accord.cli.show.diff import INDENT, changed, diff_lines
 from accord.cli.show.line import OUTCOME_COLUMN, Line, Span, clipped, duration, line_of, width
+from accord.cli.show.place import place_of
 from accord.display import SafeText, exact, filled, joined, json_text, own, printed, safe_lines, trimmed
 from accord.protocol.model import Unknown
 from accord.session.entry import Terminal, ToolCall
 from accord.session.tool import Diff, Shown, TerminalView
 
-__all__ = ["Lookup", "about", "headline", "kind_word", "place_of", "tool_lines"]
+__all__ = ["Lookup", "about", "headline", "kind_word", "tool_lines"]
 
 WORDS = {"execute": own("run"), "switch_mode": own("mode"), "other": own("tool")}
 STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow"}
@@ -24,14 +24,6 @@ ABOUT_COLUMNS = 100
 KIND_CHARACTERS = 20
 
 Lookup = Mapping[str, Terminal]
-
-
-def place_of(path: str, cwd: str) -> str:
-    """A path as somebody in the directory calls it."""
-    place = PurePath(path)
-    if place.is_absolute() and place.is_relative_to(cwd):
-        return str(place.relative_to(cwd)) or "."
-    return path
 
 
 def about(call: ToolCall, cwd: str) -> SafeText:
