@@ -27,13 +27,16 @@ def chat(stage: Stage, row: Row) -> Outcome:
     deadline = time.monotonic() + row.seconds + 20
     with Running(stage, words, terminal=True) as running:
         _until(running, lambda: b"ready" in running.printed, deadline)
-        running.type("go\r")
         asked: tuple[int, float] = (-1, 0.0)
+        is_said = False
         while not _is_over(stage):
+            entries = stage.entries()
+            if not is_said and (row.at != "opened" or any("played" in entry for entry in entries)):
+                running.type("go\r")
+                is_said = True
             if running.read(0.05) is False:
                 break
-            assert time.monotonic() < deadline, f"the turn does not end: {stage.entries()[-3:]}"
-            entries = stage.entries()
+            assert time.monotonic() < deadline, f"the turn does not end: {entries[-3:]}"
             if entries and ("asks" in entries[-1] or "ready" in entries[-1]):
                 if asked[0] != len(entries):
                     asked = (len(entries), time.monotonic())

@@ -13,7 +13,7 @@ from accord.cli.terminal import Terminal
 from accord.client import FormQuestion, PermissionQuestion, UrlQuestion
 from accord.client.question import ElicitAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose, prose_line, safe_lines
-from accord.session.option import PermissionOption
+from accord.session.option import PermissionOption, means_no
 from accord.session.tool import Diff
 
 __all__ = ["Questions", "keys_of", "subject_lines"]
@@ -86,6 +86,8 @@ class Questions:
                     self._terminal.show(line for diff in diffs for line in diff_lines(diff))
                     continue
                 option = keys.get(answer.lower()) or _meant(answer, question.options)
+                if means_no(answer) and (option is None or option.consent != "reject"):
+                    return question.reject()
                 if option is not None:
                     return option
                 self._terminal.say(filled("  one of: {}", ", ".join([*keys, *(["v"] if diffs else [])])), "dim")

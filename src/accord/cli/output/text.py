@@ -164,7 +164,7 @@ class TextOutput(Output):
     def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
         """Named, so that nobody takes the rule for a guard that held."""
         self._leave_thought()
-        what = about(call, self._session.cwd)
+        what = about(call, "" if self._opening is None else self._session.cwd)
         line = "    the agent did this without asking, which a rule denies ({}): {} {}"
         self._screen.line([Span(filled(line, str(rule), call.kind, what), "yellow")])
         self._screen.flush()
@@ -191,7 +191,7 @@ class TextOutput(Output):
             self._screen.lines(subject_lines(question))
         elif not self._seen(call.id).head:
             self._screen.lines(
-                [headline(call, self._session.cwd), *tool_lines(call, self._session.transcript.terminals)]
+                [headline(call, question.session.cwd), *tool_lines(call, question.session.transcript.terminals)]
             )
         if call is not None:
             self._seen(call.id).head = True
