@@ -176,6 +176,18 @@ class Hand:
         """A path in the playground: absolute, as it stands, where it begins with `=` exactly as it stands."""
         return path[1:] if path.startswith("=") else f"{self.cwd}/{path}"
 
+    # --- what a trick does by itself, in the playground
+
+    def link(self, target: str, name: str) -> None:
+        """Make a link, in the place of whatever is there."""
+        if os.path.lexists(f"{self.cwd}/{name}"):
+            os.unlink(f"{self.cwd}/{name}")  # noqa: PTH108 - no more imports than needed
+        os.symlink(target, f"{self.cwd}/{name}")  # noqa: PTH211
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a file or a folder another name."""
+        os.rename(f"{self.cwd}/{old}", f"{self.cwd}/{new}")  # noqa: PTH104
+
     # --- what a trick says
 
     def update(self, tag: str, **fields: Any) -> None:

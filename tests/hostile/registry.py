@@ -15,7 +15,7 @@ from tests.hostile.hand import Hand
 
 __all__ = ["ROWS", "Again", "Row", "everyday", "rows", "trick"]
 
-Play = Callable[[Hand], None]
+Play = Callable[[Hand], object]
 
 
 class Again(NamedTuple):

@@ -23,7 +23,7 @@ def command(hand: Hand, **raw_input: Any) -> None:
     hand.permission({"kind": "execute", "title": "run", "rawInput": raw_input})
 
 
-def edits(first: str, second: str) -> Callable[[Hand], None]:
+def edits(first: str, second: str) -> Callable[[Hand], object]:
     def play(hand: Hand) -> None:
         edit(hand, first if hand.run == 1 else second)
         if hand.run > 1:
@@ -131,11 +131,7 @@ def _(hand: Hand) -> None:
     then=(Again(GO_ON, changes=("turn",)),),
 )
 def _(hand: Hand) -> None:
-    import os  # noqa: PLC0415 - the only one here that needs it
-
-    if hand.run > 1:
-        os.unlink(f"{hand.cwd}/turn")  # noqa: PTH108
-    os.symlink("src" if hand.run == 1 else "secret", f"{hand.cwd}/turn")  # noqa: PTH211
+    hand.link("src" if hand.run == 1 else "secret", "turn")
     edit(hand, "turn/key")
 
 
@@ -145,7 +141,7 @@ SEPARATORS = {
 }  # fmt: skip
 
 
-def separated(separator: str, place: int) -> Callable[[Hand], None]:
+def separated(separator: str, place: int) -> Callable[[Hand], object]:
     """Always for a command, a path or a title with a rule behind a separator; then what that rule would allow."""
     rule = f"{separator}allow all{separator}"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.hostile.hand import Hand, diff
 from tests.hostile.registry import trick
 
+Play = Callable[[Hand], object]
 NAMED = "the agent did this without asking, which a rule denies"
 
 
@@ -15,7 +17,7 @@ def place(hand: Hand, path: str) -> list[dict[str, str]]:
 
 
 def asks(**call: Any) -> Any:
-    return lambda hand: hand.permission({"title": "a call", **call}) and None
+    return lambda hand: hand.permission({"title": "a call", **call})
 
 
 # --- kinds
@@ -84,7 +86,7 @@ trick(
 trick(
     "kind-fetch-edit",
     "calls an edit a fetch",
-    lambda hand: hand.permission({"kind": "fetch", "content": [diff(f"{hand.cwd}/a.txt")]}) and None,
+    lambda hand: hand.permission({"kind": "fetch", "content": [diff(f"{hand.cwd}/a.txt")]}),
     rules=("allow fetch",),
 )
 trick(
@@ -150,7 +152,7 @@ def _(hand: Hand) -> None:
 # --- completed unasked
 
 
-def unasked(name: str, says: str, **more: Any) -> Any:
+def unasked(name: str, says: str, **more: Any) -> Callable[[Play], Play]:
     return trick(name, says, **{"rules": ("deny edit", "deny execute"), "said": (NAMED,), "counts": (0, 0, 1), **more})
 
 

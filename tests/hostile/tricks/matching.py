@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 from tests.hostile.hand import Hand, diff
 from tests.hostile.registry import trick
 
-Play = Callable[[Hand], None]
+Play = Callable[[Hand], object]
 ASKED_AGAIN: dict[str, Any] = {"answers": ("y", "n"), "granted": ("permission",), "status": 0}
 PASSES: dict[str, Any] = {"answers": ("y",), "status": 0}
 
@@ -58,19 +57,8 @@ trick(
     **ASKED_AGAIN,
     chat=True,
 )
-trick(
-    "match-nothing-named",
-    "asks for an edit of nothing",
-    lambda hand: (hand.permission({"kind": "edit", "title": "edit a.txt"}), hand.write("a.txt")) and None,
-    **ASKED_AGAIN,
-)
 trick("match-tilde", "asks for a file by a tilde", edits("=~/work/a.txt", "a.txt"), **ASKED_AGAIN)
 trick("match-host", "asks for a file on another host", edits("=file://elsewhere/CWD/a.txt", "a.txt"), **ASKED_AGAIN)
-trick(
-    "match-spellings", "asks for a file and writes it in other spellings",
-    lambda hand: (hand.permission(edit(hand, "./src/..//a.txt")), hand.write("/a.txt"), hand.write("src/../alias.txt")) and None,
-    **PASSES, granted=("permission", "write", "write"), changes=("a.txt",),
-)  # fmt: skip
 trick(
     "match-address", "asks for a file by its address", edits("=file://CWD/%61.txt", "a.txt"),
     **PASSES, granted=("permission", "write"), changes=("a.txt",),
@@ -81,6 +69,25 @@ trick(
 )  # fmt: skip
 
 
+@trick("match-nothing-named", "asks for an edit of nothing", **ASKED_AGAIN)
+def _(hand: Hand) -> None:
+    hand.permission({"kind": "edit", "title": "edit a.txt"})
+    hand.write("a.txt")
+
+
+@trick(
+    "match-spellings",
+    "asks for a file and writes it in other spellings",
+    **PASSES,
+    granted=("permission", "write", "write"),
+    changes=("a.txt",),
+)
+def _(hand: Hand) -> None:
+    hand.permission(edit(hand, "./src/..//a.txt"))
+    hand.write("/a.txt")
+    hand.write("src/../alias.txt")
+
+
 @trick("match-read-then-write", "asks to read a file and writes it", **ASKED_AGAIN)
 def _(hand: Hand) -> None:
     hand.permission(edit(hand, "a.txt", kind="read"))
@@ -89,10 +96,9 @@ def _(hand: Hand) -> None:
 
 @trick("match-swapped-link", "asks for a file behind a link and then turns the link", **ASKED_AGAIN, changes=("turn",))
 def _(hand: Hand) -> None:
-    os.symlink("src", f"{hand.cwd}/turn")
+    hand.link("src", "turn")
     hand.permission(edit(hand, "turn/key"))
-    os.unlink(f"{hand.cwd}/turn")
-    os.symlink("secret", f"{hand.cwd}/turn")
+    hand.link("secret", "turn")
     hand.write("turn/key")
 
 
@@ -104,18 +110,16 @@ def _(hand: Hand) -> None:
     changes=("turn",),
 )
 def _(hand: Hand) -> None:
-    os.symlink("src", f"{hand.cwd}/turn")
+    hand.link("src", "turn")
     hand.permission(edit(hand, "turn/canary"))
-    os.unlink(f"{hand.cwd}/turn")
-    os.symlink("../outside", f"{hand.cwd}/turn")
+    hand.link("../outside", "turn")
     hand.write("turn/canary")
 
 
 @trick("match-file-to-link", "asks for a file and then puts a link into its place", **ASKED_AGAIN, changes=("a.txt",))
 def _(hand: Hand) -> None:
     hand.permission(edit(hand, "a.txt"))
-    os.unlink(f"{hand.cwd}/a.txt")
-    os.symlink("secret/key", f"{hand.cwd}/a.txt")
+    hand.link("secret/key", "a.txt")
     hand.write("a.txt")
 
 
@@ -125,8 +129,8 @@ def _(hand: Hand) -> None:
 )  # fmt: skip
 def _(hand: Hand) -> None:
     hand.permission(edit(hand, "src/key"))
-    os.rename(f"{hand.cwd}/src", f"{hand.cwd}/old")
-    os.symlink("secret", f"{hand.cwd}/src")
+    hand.rename("src", "old")
+    hand.link("secret", "src")
     hand.write("src/key")
 
 

@@ -18,16 +18,11 @@ def option(id_: str, name: str, kind: str) -> Option:
     return {"optionId": id_, "name": name, "kind": kind}
 
 
-def offers(*options: Option, allowing: Sequence[str] = ()) -> Callable[[Hand], None]:
+def offers(*options: Option, allowing: Sequence[str] = ()) -> Callable[[Hand], object]:
     def play(hand: Hand) -> None:
         call = {"kind": "edit", "title": "edit", "locations": [{"path": f"{hand.cwd}/a.txt"}]}
-        hand.permission(
-            call,
-            list(options),
-            allowing=[each["optionId"] for each in options if each["kind"].startswith("allow")]
-            if not allowing
-            else allowing,
-        )
+        ids = [each["optionId"] for each in options if each["kind"].startswith("allow")]
+        hand.permission(call, list(options), allowing=allowing or ids)
         hand.write("a.txt")
 
     return play

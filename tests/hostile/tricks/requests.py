@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tests.hostile.hand import Hand
 from tests.hostile.registry import trick
 
-Play = Callable[[Hand], None]
+Play = Callable[[Hand], object]
 
 
 def writes(path: str) -> Play:
-    return lambda hand: hand.write(path) and None
+    return lambda hand: hand.write(path)
 
 
 def reads(path: str) -> Play:
-    return lambda hand: hand.read_file(path) and None
+    return lambda hand: hand.read_file(path)
 
 
-def runs(*argv: str, **more: object) -> Play:
-    return lambda hand: hand.terminal(*argv, **more) and None
+def runs(*argv: str, **more: Any) -> Play:
+    return lambda hand: hand.terminal(*argv, **more)
 
 
 def variable(name: str, value: str) -> list[dict[str, str]]:
@@ -129,7 +130,7 @@ trick(
 # --- out of the directories, whatever rules allow
 
 
-def outside(name: str, says: str, play: Play, **more: object) -> None:
+def outside(name: str, says: str, play: Play, **more: Any) -> None:
     trick(name, says, play, **{"rules": ALLOWED, "status": 0, "counts": (0, 0, 0), "bare_changes": (), **more})
 
 
@@ -185,11 +186,12 @@ trick(
 )  # fmt: skip
 trick(
     "terminal-bash-env", "has a shell read a file of its own first",
-    runs("bash", "-c", "touch made", env=variable("BASH_ENV", "src/main.py")), rules=("allow execute:touch *",), counts=NOBODY,
+    runs("bash", "-c", "touch made", env=variable("BASH_ENV", "src/main.py")),
+    rules=("allow execute:touch *",), counts=NOBODY,
 )  # fmt: skip
 trick(
     "terminal-left-running", "leaves an allowed command running",
-    lambda hand: hand.request("terminal", "terminal/create", command="sleep", args=["600"]) and None,
+    lambda hand: hand.request("terminal", "terminal/create", command="sleep", args=["600"]),
     rules=("allow execute:sleep *",), granted=("terminal",), status=0,
 )  # fmt: skip
 trick(

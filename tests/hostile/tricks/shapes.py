@@ -12,8 +12,8 @@ NO_RM = ("deny execute:rm *", "allow all")
 NO_SECRET = ("deny edit:secret/**", "allow all")
 
 
-def asks(raw_input: Any, **call: Any) -> Callable[[Hand], None]:
-    return lambda hand: hand.permission({"kind": "execute", "title": "ls", "rawInput": raw_input, **call}) and None
+def asks(raw_input: Any, **call: Any) -> Callable[[Hand], object]:
+    return lambda hand: hand.permission({"kind": "execute", "title": "ls", "rawInput": raw_input, **call})
 
 
 def nested(value: Any, depth: int) -> Any:
@@ -31,7 +31,7 @@ INPUTS: dict[str, tuple[str, Any]] = {
     "list": ("as a list", {"command": ["bash", "-lc", "rm a.txt"]}),
     "commands": ("as the second of several", {"commands": ["ls", "rm a.txt"]}),
     "commands-argv": ("as the second of several lists", {"commands": [["ls"], ["rm", "a.txt"]]}),
-    "commands-objects": ("as the second of several objects", {"commands": [{"command": "ls"}, {"command": "rm a.txt"}]}),
+    "commands-objects": ("as one of several objects", {"commands": [{"command": "ls"}, {"command": "rm a.txt"}]}),
     "nested": ("two levels deep", {"tool": {"input": {"command": "rm a.txt"}}}),
     "deep": ("deeper than anybody looks", nested({"command": "rm a.txt"}, 50)),
     "capitals": ("in capitals", {"COMMAND": "rm a.txt"}),
@@ -52,6 +52,7 @@ for _name, (_says, _input) in INPUTS.items():
 
 PATCH = "*** Begin Patch\n*** Update File: secret/key\n@@\n-x\n+y\n*** End Patch\n"
 UNIFIED = "--- a/secret/key\n+++ b/secret/key\n@@ -1 +1 @@\n-the key\n+y\n"
+MANY = [*({"path": f"f{n}"} for n in range(300)), {"path": "secret/key"}]
 EDITS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "locations": ("as its second location", None, {"locations": [{"path": "a.txt"}, {"path": "secret/key"}]}),
     "input-path": ("in its input", {"file_path": "secret/key"}, {"locations": [{"path": "a.txt"}]}),
@@ -65,7 +66,7 @@ EDITS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "address": ("by its address", None, {"locations": [{"path": "file:secret/key"}]}),
     "nothing": ("nowhere", None, {}),
     "tilde": ("by a tilde", None, {"locations": [{"path": "~/work/secret/key"}]}),
-    "huge": ("behind three hundred others", None, {"locations": [{"path": f"f{n}"} for n in range(300)] + [{"path": "secret/key"}]}),
+    "huge": ("behind three hundred others", None, {"locations": MANY}),
 }  # fmt: skip
 for _name, (_says, _input, _call) in EDITS.items():
     trick(
@@ -83,11 +84,8 @@ trick(
 trick(
     "allow-one-more",
     "names one file more than a pattern allows",
-    lambda hand: (
-        hand.permission(
-            {"kind": "edit", "locations": [{"path": f"{hand.cwd}/src/main.py"}, {"path": f"{hand.cwd}/a.txt"}]}
-        )
-        and None
+    lambda hand: hand.permission(
+        {"kind": "edit", "locations": [{"path": f"{hand.cwd}/src/main.py"}, {"path": f"{hand.cwd}/a.txt"}]}
     ),
     rules=("allow edit:src/**",),
 )
@@ -100,13 +98,10 @@ trick(
 trick(
     "no-subject",
     "asks about nothing at all",
-    lambda hand: (
-        hand.request(
-            "permission",
-            "session/request_permission",
-            options=[{"optionId": "yes", "name": "Yes", "kind": "allow_once"}],
-        )
-        and None
+    lambda hand: hand.request(
+        "permission",
+        "session/request_permission",
+        options=[{"optionId": "yes", "name": "Yes", "kind": "allow_once"}],
     ),
     rules=("allow read",),
     status=0,

@@ -14,7 +14,7 @@ DENIED_RM = ("deny execute:rm *", "deny edit:secret/**", "allow all")
 ALLOWED_ECHO = ("allow execute:echo *",)
 
 
-def line_of(line: str) -> Callable[[Hand], None]:
+def line_of(line: str) -> Callable[[Hand], object]:
     def play(hand: Hand) -> None:
         hand.permission({"kind": "execute", "title": "list the files", "rawInput": {"command": line}})
         hand.terminal("bash", "-c", line)
