@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.question import _Choices, _field_value, keys_of
+from accord.cli.question import Questions, _Choices, _field_value, keys_of
+from accord.cli.terminal import Terminal
 from accord.client import PermissionQuestion
+from accord.client.question import WiderAnswer
+from accord.display import SafeText
 from accord.session.option import PermissionOption
 
 
@@ -35,7 +38,42 @@ def test_an_option_that_contradicts_itself_or_another_has_no_key() -> None:
 
 
 class Here:
+    """As much of a session as a question shows."""
+
     cwd = "/w"
+    running_turn = None
+
+
+class Typing(Terminal):
+    """A terminal at which one line is typed."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__()
+        self._line = line
+
+    async def ask(self, prompt: SafeText) -> str | None:  # noqa: ARG002 - whatever is asked
+        return self._line
+
+
+@pytest.mark.parametrize("typed", ["no", "No", "n", "NEIN", "deny", "cancel", "abort it", "don't"])
+@pytest.mark.parametrize("name", ["Go on", "no", "Deny", "n"])
+async def test_no_word_that_means_no_ever_allows(typed: str, name: str) -> None:
+    for id_ in ("no", "n", "deny", "x", typed):
+        for rejecting in ([], [PermissionOption("r", "Leave it", "reject_once")]):
+            options = [PermissionOption(id_, name, "allow_once"), *rejecting]
+            question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
+            answer = await Questions(Typing(typed), lambda _: True).permission(question)
+            assert not isinstance(answer, WiderAnswer)
+            assert answer is None or answer.consent == "reject" or not answer.can_be_given(options)
+
+
+@pytest.mark.parametrize(("typed", "chosen"), [("y", "x"), ("go on", "x"), ("x", "x"), ("leave it", "r"), ("n", "r")])
+async def test_an_answer_is_a_key_a_name_or_an_id(typed: str, chosen: str) -> None:
+    options = [PermissionOption("x", "Go on", "allow_once"), PermissionOption("r", "Leave it", "reject_once")]
+    question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
+    answer = await Questions(Typing(typed), lambda _: True).permission(question)
+    assert isinstance(answer, PermissionOption)
+    assert answer.id == chosen
 
 
 @pytest.mark.parametrize("typed", ["no", "n", "No", "nope", "reject", "never", "N\u043e"])

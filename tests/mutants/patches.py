@@ -683,6 +683,38 @@ MUTANTS = (
         "    for number, line in enumerate(text.splitlines(), 1):\n",
         "tests/client/test_policy.py::test_a_rules_file_has_no_separators_but_line_feeds",
     ),
+    Mutant(
+        "consent",
+        "a request that came before the prompt belongs to its turn",
+        "client/question.py",
+        "        return self.turn is not None and self.turn is self.session.running_turn\n",
+        "        return self.session.running_turn is not None\n",
+        REQUESTS + "test_a_request_that_came_before_the_prompt_is_outside_its_turn",
+    ),
+    Mutant(
+        "consent",
+        "a call that was allowed once may become anything",
+        "client/consent.py",
+        "access for access in subject.accesses if access not in known.allowed",
+        "access for access in subject.accesses if not known.allowed",
+        REQUESTS + "test_a_call_that_became_something_denied_after_it_was_allowed_is_named",
+    ),
+    Mutant(
+        "consent",
+        "a session inherits what another of its id may use",
+        "client/inbox.py",
+        "            self.remove(earlier)\n",
+        "            pass\n",
+        REQUESTS + "test_a_session_that_gets_the_id_of_another_has_its_own_directories_and_no_turn",
+    ),
+    Mutant(
+        "consent",
+        "a command that was called one stops being one",
+        "workspace/subject.py",
+        "    for kind in claims.former:\n",
+        "    for kind in ():\n",
+        "tests/workspace/test_subject.py::test_a_call_stays_what_it_was_called_once",
+    ),
     # --- the environment and the formats
     Mutant(
         "environment",

@@ -72,6 +72,7 @@ _TEXT_KEYS = frozenset(
     }
 )
 _NO_PATHS = _TEXT_KEYS | COMMAND_KEYS | ENVIRONMENT_KEYS | ARGUMENT_KEYS
+_PATCH_KEYS = frozenset({"patch", "diff", "input"})
 _PATH_BEGINS = ("/", "./", "../", "~/", "file:")
 MAX_PATH_CHARACTERS = 4096
 _SEPARATORS = re.compile(r"[\s_-]")
@@ -109,23 +110,25 @@ class CallClaims:
     commands: tuple[CommandClaim, ...] = ()
     is_complete: bool = True
     input_digest: str | None = None
+    former: tuple[str, ...] = ()
+    """Kinds that the call had before; `other`, which also stands for none, is not kept."""
 
     def joined(self, earlier: CallClaims) -> CallClaims:
         """These claims and those that were made before: a later report takes nothing back."""
         paths = tuple(dict.fromkeys((*earlier.paths, *self.paths)))
         commands = tuple(dict.fromkeys((*earlier.commands, *self.commands)))
-        if (
-            earlier.kind in WRITING_KINDS
-            and self.kind != earlier.kind
-            and not any(p.kind == earlier.kind for p in paths)
-        ):
-            # It was called an edit once; calling it a read afterwards does not make it one.
-            paths = (*paths, PathClaim(earlier.kind, ""))
+        # It was called an edit or a command once; calling it a read afterwards does not make it one.
+        former = dict.fromkeys((*earlier.former, earlier.kind))
         fits = len(paths) + len(commands) <= MAX_CLAIMS and _size(paths, commands) <= MAX_CHARACTERS
         if not fits:
             paths, commands = self.paths, self.commands
         return CallClaims(
-            self.kind, paths, commands, self.is_complete and earlier.is_complete and fits, self.input_digest
+            self.kind,
+            paths,
+            commands,
+            self.is_complete and earlier.is_complete and fits,
+            self.input_digest,
+            tuple(each for each in former if each not in ("other", self.kind)),
         )
 
 
@@ -139,7 +142,7 @@ def claims_of(call: ToolCall) -> CallClaims:
             paths.update(dict.fromkeys(_diff_claims(call.kind, item)))
     unknown = [item.payload for item in call.content if isinstance(item, Unknown)]
     for said in (_opened(call.raw_input), *unknown):
-        paths.update(dict.fromkeys(PathClaim(call.kind, path) for path in _input_paths(said, call.kind)))
+        paths.update(dict.fromkeys(_input_claims(call.kind, said)))
     said_commands = [each for said in (call.raw_input, *unknown) for each in _input_commands(said, 0)]
     if call.kind == "execute" and isinstance(call.raw_input, str) and not said_commands:
         said_commands = [CommandClaim(line=call.raw_input)]
@@ -216,19 +219,25 @@ def _opened(value: Any) -> Any:
     return value
 
 
-def _input_paths(raw_input: Any, kind: str) -> Iterator[str]:
+def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
     keys = _PATH_KEYS | _FILE_KEYS if kind in FILE_KINDS else _PATH_KEYS
+    # A patch changes files, whatever the call's kind says.
+    changing = kind if kind in WRITING_KINDS else "edit"
     for name, value in _fields(raw_input, 0):
         values = value if isinstance(value, list) else [value]
         if name in keys:
-            yield from (each for each in values if isinstance(each, str) and each)
-        elif name in {"patch", "diff", "input"} and isinstance(value, str):
-            yield from _PATCH_HEADING.findall(value)
+            yield from (PathClaim(kind, each) for each in values if isinstance(each, str) and each)
+        elif name in _PATCH_KEYS and isinstance(value, str):
+            named = [*_PATCH_HEADING.findall(value), *(patch_paths(value) or ())]
+            yield from (PathClaim(changing, path) for path in named)
+            if not named and value.strip() and name != "input" and kind in WRITING_KINDS:
+                # Files that nobody can name.
+                yield PathClaim(changing, "")
         elif name == "changes" and isinstance(value, dict):
             # One adapter keys its changes by path.
-            yield from (each for each in value if isinstance(each, str) and each)
+            yield from (PathClaim(changing, each) for each in value if isinstance(each, str) and each)
         elif name not in _NO_PATHS:
-            yield from (each for each in values if _looks_like_a_path(each))
+            yield from (PathClaim(kind, each) for each in values if _looks_like_a_path(each))
 
 
 def _looks_like_a_path(value: Any) -> bool:
@@ -284,10 +293,10 @@ _UNREADABLE: Any = object()
 
 def _one(fields: Sequence[tuple[str, Any]], keys: frozenset[str]) -> Any:
     """The one value under any of these keys; two that differ are not readable: nobody knows which one counts."""
-    values = [each for name, each in fields if name in keys and each not in (None, "", [], {})]
-    if not values:
-        return None
-    return values[0] if all(each == values[0] for each in values) else _UNREADABLE
+    values = [each for name, each in fields if name in keys and each is not None]
+    if any(each != values[0] for each in values):
+        return _UNREADABLE
+    return values[0] if values and values[0] not in ("", [], {}) else None
 
 
 class _Beside:

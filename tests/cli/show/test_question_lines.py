@@ -31,6 +31,7 @@ class Here:
 
     def __init__(self, cwd: str) -> None:
         self.cwd = cwd
+        self.running_turn = None
 
 
 def asked(tool: ToolCall | None, title: str = "Claim", cwd: str = "/w", **more: Any) -> PermissionQuestion:

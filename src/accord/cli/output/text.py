@@ -156,7 +156,14 @@ class TextOutput(Output):
     def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
         """Named in a line."""
         self._leave_thought()
-        self._screen.line([Span(filled("    {}", unasked_words(call, rule, self._session.cwd)), "yellow")])
+        self._screen.line(
+            [
+                Span(
+                    filled("    {}", unasked_words(call, rule, "" if self._opening is None else self._session.cwd)),
+                    "yellow",
+                )
+            ]
+        )
         self._screen.flush()
 
     def shows(self, question: PermissionQuestion) -> bool:

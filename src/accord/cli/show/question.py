@@ -316,8 +316,13 @@ def _open_calls(question: PermissionQuestion) -> Iterator[Line]:
     if question.command is None and not question.open_calls:
         yield _dim(own("it names no tool call, and none is running"))
     for call in question.open_calls:
-        what = about(call, question.session.cwd)
-        yield _dim(filled("running now: {} {}", exact(call.kind, 20), exact(what, 200)))
+        title = exact(call.title or call.name or call.id, 200)
+        yield _dim(filled("running now: {} {}", exact(call.kind, 20), title))
+        claims = claims_of(call)
+        facts = [*_commands(question, claims), *_files(question, claims, diffs=False)]
+        yield from facts
+        if not facts and call.raw_input is not None:
+            yield _dim(json_text(call.raw_input, None, INPUT_CHARACTERS))
 
 
 def _word(kind: str) -> Span:

@@ -1,0 +1,137 @@
+"""Runs the real command on a stage: on pipes where nobody can be asked, on a terminal where somebody answers."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import pytest
+
+from tests.hostile.stage import Stage
+
+METER = str(Path(__file__).with_name("meter.py"))
+MAX_PRINTED = 64 * 1024 * 1024
+# A question at the terminal of `accord run` is the last thing on it.
+PROMPT = re.compile(rb"\] [^\r\n]*> $")
+
+
+class Outcome(NamedTuple):
+    """What a run gave."""
+
+    status: int
+    printed: bytes
+    memory_kib: int
+    questions: int
+
+    @property
+    def text(self) -> str:
+        return self.printed.decode("utf-8", "replace")
+
+
+class Running:
+    """The command with whatever stands at its other end; ended when it is left."""
+
+    def __init__(self, stage: Stage, words: Sequence[str], *, terminal: bool, folder: str = "") -> None:
+        self.stage = stage
+        self.printed = b""
+        self._report = stage.folder / "report"
+        self._report.unlink(missing_ok=True)
+        argv = [sys.executable, "-S", "-E", METER, str(self._report), sys.executable, "-m", "accord", *words]
+        if terminal:
+            pty = pytest.importorskip("pty")
+            termios = pytest.importorskip("termios")
+            self._ours, theirs = pty.openpty()
+            termios.tcsetwinsize(theirs, (40, 120))
+        else:
+            self._ours, theirs = os.pipe()
+        self._process = subprocess.Popen(
+            argv,
+            stdin=theirs if terminal else subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=stage.work / folder,
+            env=stage.env,
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            for pid in (self.pid, self._process.pid):
+                if pid is not None:
+                    os.kill(pid, signal.SIGKILL)
+        self._process.wait(10)
+        os.close(self._ours)
+
+    @property
+    def pid(self) -> int | None:
+        """The process of the command itself, once it is known."""
+        lines = self._report.read_text(encoding="ascii").split() if self._report.exists() else []
+        return int(lines[0]) if lines else None
+
+    def read(self, seconds: float) -> bool | None:
+        """What comes next; None where nothing came in time, False at the end."""
+        if not select.select([self._ours], [], [], max(0.0, seconds))[0]:
+            return None
+        try:
+            data = os.read(self._ours, 1 << 20)
+        except OSError:
+            return False
+        self.printed += data
+        assert len(self.printed) < MAX_PRINTED, "it prints without end"
+        return bool(data)
+
+    def type(self, keys: str) -> None:
+        os.write(self._ours, keys.encode("utf-8", "surrogateescape"))
+
+    def interrupt(self) -> None:
+        """Ctrl+C, for the command alone."""
+        pid = self.pid
+        if pid is not None:
+            os.kill(pid, signal.SIGINT)
+
+    def end(self, questions: int = 0) -> Outcome:
+        """What it gave, when all that it printed was read."""
+        status = self._process.wait(20)
+        lines = self._report.read_text(encoding="ascii").split()
+        return Outcome(status, self.printed, int(lines[1]), questions)
+
+
+def run(
+    stage: Stage,
+    words: Sequence[str],
+    answers: Sequence[str] | None = None,
+    *,
+    folder: str = "",
+    interrupt: bool = False,
+    seconds: float = 30.0,
+) -> Outcome:
+    """Run it to its end. Questions beyond the answers are counted, and refused."""
+    deadline = time.monotonic() + seconds
+    left = list(answers or ())
+    questions = answered = 0
+    with Running(stage, words, terminal=answers is not None, folder=folder) as running:
+        while True:
+            came = running.read(0.05 if interrupt else deadline - time.monotonic())
+            if came is False:
+                break
+            assert time.monotonic() < deadline, f"it does not end: {running.printed[-2000:]!r}"
+            if interrupt and any("ready" in entry for entry in stage.entries()):
+                running.interrupt()
+                interrupt = False
+            if answers is not None and PROMPT.search(running.printed, max(answered, len(running.printed) - 65536)):
+                questions += 1
+                answered = len(running.printed)
+                running.type((left.pop(0) if left else "n") + "\n")
+        return running.end(questions)
