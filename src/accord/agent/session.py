@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from accord.agent.asker import Asker
-from accord.agent.book import Book, called
+from accord.agent.book import Book
 from accord.agent.client import Client
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers, open_servers
@@ -234,7 +234,7 @@ class Session:
             return
         # Before it is made: a change that is refused was never there.
         for handler in self._book.on_option:
-            await called(handler, self, option_id, value)
+            await self._book.threads.call(handler, self, option_id, value)
         self._settings.set(option_id, value)
         await self.tell(ConfigChanged(list(self._settings.options)))
 

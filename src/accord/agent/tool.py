@@ -122,6 +122,8 @@ class Tool:
         self._announced = False
         self._task: asyncio.Task[Any] | None = None
         self._stopped = False
+        self.on_stop: Callable[[], None] | None = None
+        """Called when the client cancels this call, for a context that is no task. For the framework."""
 
     def __repr__(self) -> str:
         return f"<tool call {self.title!r}, {self.status}>"
@@ -210,8 +212,10 @@ class Tool:
         self._stopped = True
         if self._task is not None:
             self._task.cancel()
-        else:
-            self._session.spawn(self.cancel())
+            return
+        if self.on_stop is not None:
+            self.on_stop()
+        self._session.spawn(self.cancel())
 
     @property
     def stop_asked(self) -> bool:

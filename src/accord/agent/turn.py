@@ -69,6 +69,8 @@ class Turn:
         self.command = command
         self.argument = argument
         self.stop_reason: StopReason = "end_turn"
+        self.cancelled = False
+        """Whether it is being ended before its handler is done: by its client, or because it cannot be kept."""
         self.tools: list[Tool] = []
         self.background: list[Tool] = []
         """The tool calls that may go on when it is over."""
