@@ -524,9 +524,9 @@ async def test_a_client_that_cancels_one_tool_call_ends_its_block_and_not_the_tu
         session = await hand.new_session()
         prompt = await hand.prompt(session)
         await hand.asked(PERMISSION)
-        await hand.request("session/cancel_tool_call", {"sessionId": session, "toolCallId": "asking"})
+        await hand.request("tool_call/cancel", {"sessionId": session, "toolCallId": "asking"})
         await hand.hear_until(lambda message: "Inner" in str(message))
-        await hand.request("session/cancel_tool_call", {"sessionId": session, "toolCallId": "sleeping"})
+        await hand.request("tool_call/cancel", {"sessionId": session, "toolCallId": "sleeping"})
         goes_on.set()
         heard = await hand.ended(prompt)
     assert heard.stop_reason == "end_turn"
