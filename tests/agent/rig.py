@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Agent, Turn
+from accord.agent import Agent, BlockingTurn, Turn
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from accord.transport import memory_pair
@@ -56,7 +56,11 @@ allow = choose("allow")
 
 
 def agent_of(
-    handler: Callable[[Turn], Any], *, store: Store | None = None, stored: bool = True, **options: Any
+    handler: Callable[[Turn], Any] | Callable[[BlockingTurn], Any],
+    *,
+    store: Store | None = None,
+    stored: bool = True,
+    **options: Any,
 ) -> Agent:
     """An agent with one prompt handler; with a store in memory unless told otherwise."""
     agent = Agent("tested", version="1", store=(store or MemoryStore()) if stored else None, **options)

@@ -163,7 +163,7 @@ async def test_a_hook_that_fails_says_nothing_of_itself(edition: str) -> None:
     agent._store_wanted = store
 
     @agent.on_session
-    def fail(_: Session) -> None:
+    async def fail(_: Session) -> None:
         raise ValueError("the secret")
 
     async with served(agent, edition) as hand:
@@ -786,7 +786,7 @@ async def test_a_fork_that_its_author_refuses_leaves_nothing_behind(edition: str
         assert [info["sessionId"] for info in listed] == [session]
 
 
-def _refuse(_: Session) -> None:
+async def _refuse(_: Session) -> None:
     raise RateLimited
 
 

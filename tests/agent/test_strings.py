@@ -59,13 +59,13 @@ async def say_everything(turn: Turn) -> None:
     await turn.correct(M(message), M("changed"))
     turn.new_message()
     await turn.say(M("meta"), meta={M("example.org/key"): M("value")})
-    await turn.plan([M("Read"), accord.PlanEntry(M("Write"), M("pending"))], id=M("plan"))  # type: ignore[arg-type]
+    await turn.plan([M("Read"), accord.PlanEntry(M("Write"), M("pending"))], id=M("plan"))
     await turn.usage(1, 10, cost=0.5, currency=M("EUR"))
     await turn.title(M("A title"))
     await turn.notice(M("A notice"), M("described"), severity=M("info"))
     await turn.files.write(M("a.txt"), M("written"))
-    async with turn.tool(M("Run"), kind=M("execute"), status=M("pending"), name=M("run"), id=M("call-1")) as tool:  # type: ignore[arg-type]
-        await turn.ask(tool, title=M("May I?"), options=[accord.PermissionOption(M("yes"), M("Yes"), M("allow_once"))])  # type: ignore[arg-type]
+    async with turn.tool(M("Run"), kind=M("execute"), status=M("pending"), name=M("run"), id=M("call-1")) as tool:
+        await turn.ask(tool, title=M("May I?"), options=[accord.PermissionOption(M("yes"), M("Yes"), M("allow_once"))])
         await tool.show(M("shown"))
         await tool.diff(M("a.txt"), M("old"), M("new"))
         await tool.locate(M("a.txt"))
@@ -73,7 +73,7 @@ async def say_everything(turn: Turn) -> None:
         await turn.terminal.run([M(sys.executable), M("-c"), M("print(1)")], env={M("KEY"): M("value")}, cwd=M("."))
         await tool.complete(output=M("out"))
     await turn.save({"text": M("state")})
-    turn.finish(M("max_tokens"))  # type: ignore[arg-type]
+    turn.finish(M("max_tokens"))
 
 
 @IN_EVERY_EDITION

@@ -87,7 +87,7 @@ async def test_an_agent_of_commands_alone_refuses_other_prompts(edition: str) ->
     agent = Agent("commands", store=None)
 
     @agent.command("only", "The only one")
-    def only(_: Turn, __: str) -> None:
+    async def only(_: Turn, __: str) -> None:
         """Nothing to do."""
 
     async with served(agent, edition) as hand:

@@ -121,8 +121,8 @@ class Tool:
         self._announced = False
         self._task: asyncio.Task[Any] | None = None
         self._stopped = False
-        self.on_stop: Callable[[], None] | None = None
-        """Called when the client cancels this call, for a context that is no task. For the framework."""
+        self._on_stop: Callable[[], None] | None = None
+        """Called when the client cancels this call, for a context that is no task: that of a blocking one."""
 
     def __repr__(self) -> str:
         return f"<tool call {self.title!r}, {self.status}>"
@@ -212,8 +212,8 @@ class Tool:
         if self._task is not None:
             self._task.cancel()
             return
-        if self.on_stop is not None:
-            self.on_stop()
+        if self._on_stop is not None:
+            self._on_stop()
         self._session.spawn(self.cancel())
 
     @property

@@ -39,45 +39,44 @@ class BlockingTerminal:
     """`Terminal`, blocking; as a context it releases itself."""
 
     def __init__(self, terminal: Terminal, scope: Scope) -> None:
-        self.terminal = terminal
-        """The terminal underneath. For the framework."""
+        self._terminal = terminal
         self._scope = scope
 
     @property
     def id(self) -> str:
         """What the client calls it; unique in the session."""
-        return self.terminal.id
+        return self._terminal.id
 
     @property
     def view(self) -> TerminalView:
         """The terminal as something that a tool call shows."""
-        return self.terminal.view
+        return self._terminal.view
 
     @property
     def is_running(self) -> bool:
         """See `Terminal.is_running`."""
-        return self.terminal.is_running
+        return self._terminal.is_running
 
     @property
     def can_be_cancelled(self) -> bool:
         """Whether the client may end it by itself."""
-        return self.terminal.can_be_cancelled
+        return self._terminal.can_be_cancelled
 
     def output(self) -> TerminalText:
         """See `Terminal.output`."""
-        return self._scope.wait(self.terminal.output)
+        return self._scope.wait(self._terminal.output)
 
     def wait(self, timeout_seconds: float | None = None) -> TerminalExit | None:
         """See `Terminal.wait`."""
-        return self._scope.wait(self.terminal.wait, timeout_seconds)
+        return self._scope.wait(self._terminal.wait, timeout_seconds)
 
     def kill(self) -> None:
         """See `Terminal.kill`."""
-        self._scope.wait(self.terminal.kill)
+        self._scope.wait(self._terminal.kill)
 
     def release(self) -> None:
         """See `Terminal.release`."""
-        self._scope.wait(self.terminal.release)
+        self._scope.wait(self._terminal.release)
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +84,7 @@ class BlockingTerminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._scope.wait(self.terminal.release if error is None else self.terminal.discard)
+        self._scope.wait(self._terminal.release if error is None else self._terminal.discard)
 
 
 class BlockingTerminals:

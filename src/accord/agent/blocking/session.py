@@ -191,7 +191,7 @@ class BlockingSession:
         self._scope.wait(self._keep, terminal)
 
     async def _keep(self, terminal: BlockingTerminal) -> None:
-        self._session.keep(terminal.terminal)
+        self._session.keep(terminal._terminal)  # noqa: SLF001
 
 
 class BlockingExtension:

@@ -26,104 +26,103 @@ class BlockingTool:
     """
 
     def __init__(self, tool: Tool, scope: Scope) -> None:
-        self.tool = tool
-        """The tool call underneath. For the framework."""
+        self._tool = tool
         self._scope = scope
         self._block: contextlib.ExitStack | None = None
 
     def __repr__(self) -> str:
-        return f"<blocking {self.tool!r}>"
+        return f"<blocking {self._tool!r}>"
 
     # --- what is there
 
     @property
     def id(self) -> str:
         """What the client calls it."""
-        return self.tool.id
+        return self._tool.id
 
     @property
     def title(self) -> str:
         """What it is called."""
-        return self.tool.title
+        return self._tool.title
 
     @property
     def kind(self) -> ToolKind:
         """What it does."""
-        return self.tool.kind
+        return self._tool.kind
 
     @property
     def status(self) -> ToolStatus:
         """How far it is."""
-        return self.tool.status
+        return self._tool.status
 
     @property
     def name(self) -> str | None:
         """The name of the tool, if it has one."""
-        return self.tool.name
+        return self._tool.name
 
     @property
     def background(self) -> bool:
         """Whether it may go on when its turn is over."""
-        return self.tool.background
+        return self._tool.background
 
     @property
     def content(self) -> list[ToolContent]:
         """What it shows."""
-        return self.tool.content
+        return self._tool.content
 
     @property
     def locations(self) -> list[Location]:
         """Where it works."""
-        return self.tool.locations
+        return self._tool.locations
 
     @property
     def raw_input(self) -> Any:
         """Its input as plain JSON."""
-        return self.tool.raw_input
+        return self._tool.raw_input
 
     @property
     def error(self) -> BaseException | None:
         """What was raised inside the context, if it failed so."""
-        return self.tool.error
+        return self._tool.error
 
     @property
     def refused(self) -> bool:
         """Whether the user was asked about it and did not allow it."""
-        return self.tool.refused
+        return self._tool.refused
 
     @property
     def started(self) -> bool:
         """Whether it was announced."""
-        return self.tool.started
+        return self._tool.started
 
     @property
     def finished(self) -> bool:
         """Whether it came to an end."""
-        return self.tool.finished
+        return self._tool.finished
 
     @property
     def failed(self) -> bool:
         """Whether it came to a bad end."""
-        return self.tool.failed
+        return self._tool.failed
 
     @property
     def stop_asked(self) -> bool:
         """Whether the client wants this call alone to stop."""
-        return self.tool.stop_asked
+        return self._tool.stop_asked
 
     # --- life
 
     def start(self) -> Self:
         """See `Tool.start`."""
-        self._scope.wait(self.tool.start)
+        self._scope.wait(self._tool.start)
         return self
 
     def __enter__(self) -> Self:
         thread = threading.get_ident()
         scope = self._scope.current
         with contextlib.ExitStack() as block:
-            block.enter_context(scope.block(lambda: self.tool.stop_asked))
-            self.tool.on_stop = lambda: scope.interrupt(thread)
+            block.enter_context(scope.block(lambda: self._tool.stop_asked))
+            self._tool._on_stop = lambda: scope.interrupt(thread)  # noqa: SLF001
             self.start()
             self._block = block.pop_all()
         return self
@@ -131,27 +130,27 @@ class BlockingTool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
-        self.tool.on_stop = None
+        self._tool._on_stop = None  # noqa: SLF001
         if self._block is not None:
             self._block.close()
         # Also in the block of another call that was cancelled: this one must come to its end.
         wait = self._scope.current.wait_unchecked
         if isinstance(error, asyncio.CancelledError):
-            wait(self.tool.cancel)
-            return self.tool.stop_asked
-        return wait(self.tool.__aexit__, kind, error, traceback)
+            wait(self._tool.cancel)
+            return self._tool.stop_asked
+        return wait(self._tool.__aexit__, kind, error, traceback)
 
     def complete(self, *items: Showable, output: Any = UNSET) -> None:
         """See `Tool.complete`."""
-        self._scope.wait(self.tool.complete, *items, output=output)
+        self._scope.wait(self._tool.complete, *items, output=output)
 
     def fail(self, *items: Showable, output: Any = UNSET) -> None:
         """See `Tool.fail`."""
-        self._scope.wait(self.tool.fail, *items, output=output)
+        self._scope.wait(self._tool.fail, *items, output=output)
 
     def cancel(self) -> None:
         """See `Tool.cancel`."""
-        self._scope.wait(self.tool.cancel)
+        self._scope.wait(self._tool.cancel)
 
     # --- changes
 
@@ -166,24 +165,26 @@ class BlockingTool:
         meta: Maybe[Meta] = UNSET,
     ) -> None:
         """See `Tool.update`."""
-        self._scope.wait(self.tool.update, title=title, kind=kind, status=status, input=input, output=output, meta=meta)
+        self._scope.wait(
+            self._tool.update, title=title, kind=kind, status=status, input=input, output=output, meta=meta
+        )
 
     def show(self, *items: Showable) -> None:
         """See `Tool.show`."""
-        self._scope.wait(self.tool.show, *items)
+        self._scope.wait(self._tool.show, *items)
 
     def stream(self, text: str) -> None:
         """See `Tool.stream`."""
-        self._scope.wait(self.tool.stream, text)
+        self._scope.wait(self._tool.stream, text)
 
     def replace(self, *items: Showable) -> None:
         """See `Tool.replace`."""
-        self._scope.wait(self.tool.replace, *items)
+        self._scope.wait(self._tool.replace, *items)
 
     def diff(self, path: str | os.PathLike[str], old: str | None, new: str | None) -> None:
         """See `Tool.diff`."""
-        self._scope.wait(self.tool.diff, path, old, new)
+        self._scope.wait(self._tool.diff, path, old, new)
 
     def locate(self, *places: Location | str) -> None:
         """See `Tool.locate`."""
-        self._scope.wait(self.tool.locate, *places)
+        self._scope.wait(self._tool.locate, *places)

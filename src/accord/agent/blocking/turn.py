@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, overload
 
 from accord.agent.blocking.services import BlockingFiles, BlockingMcpServers, BlockingTerminals
 from accord.agent.blocking.session import BlockingClient, BlockingSession
@@ -212,7 +212,7 @@ class BlockingTurn:
         """See `Turn.ask`."""
         return self._scope.wait(
             self._turn.ask,
-            subject if isinstance(subject, str) else subject.tool,
+            subject if isinstance(subject, str) else _under(subject),
             options=options,
             title=title,
             description=description,
@@ -276,8 +276,12 @@ class _Compacting:
         await self.end(type(error), error, None)
 
 
+@overload
+def _under(tool: BlockingTool) -> Tool: ...
+@overload
+def _under(tool: BlockingTool | None) -> Tool | None: ...
 def _under(tool: BlockingTool | None) -> Tool | None:
-    return None if tool is None else tool.tool
+    return None if tool is None else tool._tool  # noqa: SLF001
 
 
 @blocking_view.register
