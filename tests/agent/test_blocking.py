@@ -28,6 +28,7 @@ from accord.errors import InvalidParams, LocalProtocolError
 from tests.agent.rig import ELICITS, IN_EVERY_EDITION, Heard, agent_of, allow, choose, served, until
 
 PERMISSION = "session/request_permission"
+SLOW = "_example.org/slow"
 BOUND_SECONDS = 20.0
 GRACE_SECONDS = 0.05
 
@@ -440,7 +441,11 @@ def ask(turn: BlockingTurn) -> None:
 
 
 def wait_for_a_command(turn: BlockingTurn) -> None:
-    turn.terminal.run([sys.executable, "-c", "import time; time.sleep(600)"])
+    turn.terminal.run(["sleep", "600"], on_start=lambda _: turn.client.notify(SLOW))
+
+
+def wait_for_the_client(turn: BlockingTurn) -> None:
+    turn.client.request(SLOW)
 
 
 def compact(turn: BlockingTurn) -> None:
@@ -455,15 +460,16 @@ def swallow(turn: BlockingTurn) -> None:
 
 
 @IN_EVERY_EDITION
-@pytest.mark.parametrize("work", [ask, wait_for_a_command, compact, swallow], ids=lambda work: work.__name__)
+@pytest.mark.parametrize(
+    "work", [ask, wait_for_a_command, wait_for_the_client, compact, swallow], ids=lambda work: work.__name__
+)
 async def test_a_cancel_reaches_the_verb_that_is_waited_for(work: Callable[[BlockingTurn], Any], edition: str) -> None:
     stage = Stage(work)
     async with served(agent_of(stage), edition) as hand:
         session = await hand.new_session()
         prompt = await hand.prompt(session)
         await hand.said("begun")
-        if work is not wait_for_a_command:
-            await hand.asked(PERMISSION)
+        await hand.hear_until(lambda message: message.get("method") in {PERMISSION, SLOW})
         await hand.cancel(session)
         heard = await hand.ended(prompt)
         assert heard.stop_reason == "cancelled"

@@ -963,7 +963,7 @@ MUTANTS = (
         "agent/threads.py",
         "            tasks = self._abandon(list(self._calls))\n",
         "            tasks: list[asyncio.Task[Any]] = []\n",
-        BLOCKING + "test_a_cancel_reaches_the_verb_that_is_waited_for[compact-v1]",
+        BLOCKING + "test_a_cancel_reaches_the_verb_that_is_waited_for[wait_for_the_client-v1]",
     ),
     Mutant(
         "the end is the end",

@@ -198,6 +198,4 @@ class BlockingMcpServers:
         return self._scope.wait(self._servers.call, name, arguments, server=server, timeout_seconds=timeout_seconds)
 
 
-@blocking_view.register
-def _(value: Terminal, scope: Scope) -> BlockingTerminal:
-    return BlockingTerminal(value, scope)
+blocking_view.register(Terminal, BlockingTerminal)

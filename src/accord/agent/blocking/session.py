@@ -203,11 +203,5 @@ class BlockingExtension:
         self.session = None if extension.session is None else BlockingSession(extension.session, scope)
 
 
-@blocking_view.register
-def _(value: Session, scope: Scope) -> BlockingSession:
-    return BlockingSession(value, scope)
-
-
-@blocking_view.register
-def _(value: Extension, scope: Scope) -> BlockingExtension:
-    return BlockingExtension(value, scope)
+blocking_view.register(Session, BlockingSession)
+blocking_view.register(Extension, BlockingExtension)

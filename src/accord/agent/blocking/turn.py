@@ -284,6 +284,4 @@ def _under(tool: BlockingTool | None) -> Tool | None:
     return None if tool is None else tool._tool  # noqa: SLF001
 
 
-@blocking_view.register
-def _(value: Turn, scope: Scope) -> BlockingTurn:
-    return BlockingTurn(value, scope)
+blocking_view.register(Turn, BlockingTurn)
