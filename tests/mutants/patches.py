@@ -24,6 +24,7 @@ KILLS = "tests/agent/test_kills.py::"
 PROMISES = "tests/agent/test_promises.py::"
 SHELL_LINE = "tests/session/test_shell_line.py::"
 REQUESTS = "tests/client/test_machine_requests.py::"
+BLOCKING = "tests/agent/test_blocking.py::"
 UNWRITTEN = "tests/connection/test_bounded_answers.py::"
 
 MUTANTS = (
@@ -974,8 +975,8 @@ MUTANTS = (
         "half a character",
         "half a character in an author's state ends the turn",
         "protocol/codec.py",
-        "        return msgspec.json.encode(value)\n    except UnicodeEncodeError:",
-        "        return msgspec.json.encode(value)\n    except ZeroDivisionError:",
+        "        return msgspec.json.encode(value, enc_hook=plain_value)\n    except UnicodeEncodeError:",
+        "        return msgspec.json.encode(value, enc_hook=plain_value)\n    except ZeroDivisionError:",
         "tests/agent/test_half_characters.py::test_half_a_character_is_kept_and_the_session_goes_on",
     ),
     # --- every framing
@@ -1043,5 +1044,46 @@ MUTANTS = (
         "        fields = [(field_name(key), each) for key, each in value.items()]\n",
         "        fields = list({field_name(key): each for key, each in value.items()}.items())\n",
         "tests/session/test_claims.py::test_two_keys_that_differ_in_spelling_alone_are_two_commands",
+    ),
+    # --- handlers in threads
+    Mutant(
+        "the end is the end",
+        "a turn waits for the thread of its handler",
+        "agent/threads.py",
+        "                await scope.cancel()\n            raise\n",
+        "                await scope.cancel()\n                await asyncio.wait([ended])\n            raise\n",
+        BLOCKING + "test_a_cancel_ends_the_turn_at_once_while_the_thread_goes_on[v1]",
+    ),
+    Mutant(
+        "the end is the end",
+        "a cancelled turn leaves its thread in the verb that it waits for",
+        "agent/threads.py",
+        "            tasks = self._abandon(list(self._calls))\n",
+        "            tasks: list[asyncio.Task[Any]] = []\n",
+        BLOCKING + "test_a_cancel_reaches_the_verb_that_is_waited_for[wait_for_the_client-v1]",
+    ),
+    Mutant(
+        "the end is the end",
+        "a thread speaks on in the session of a cancelled turn",
+        "agent/threads.py",
+        "        self.check()\n        return self.current.wait_unchecked(",
+        "        return self.current.wait_unchecked(",
+        BLOCKING + "test_a_client_that_cancels_one_tool_call_ends_its_block_and_not_the_turn",
+    ),
+    Mutant(
+        "bounded",
+        "handlers that wait for each other share the bound",
+        "agent/threads.py",
+        "            if is_bounded and len(self._threads) >= self._max_threads:\n",
+        "            if len(self._threads) >= self._max_threads:\n",
+        "tests/agent/test_threads.py::test_a_handler_that_another_one_waits_for_gets_a_thread_beyond_the_bound",
+    ),
+    Mutant(
+        "nothing lost",
+        "a string of a subclass ends the turn",
+        "jsonrpc/plain.py",
+        "    if isinstance(value, str):\n        return str.__str__(value)\n",
+        "",
+        "tests/agent/test_strings.py::test_whatever_an_agent_says_may_be_a_string_of_a_subclass[memory-v1]",
     ),
 )

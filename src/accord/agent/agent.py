@@ -13,6 +13,7 @@ from typing import Any, Literal, Self, TypeVar, overload
 
 import accord.stores
 import accord.transport
+from accord.agent.blocking import BlockingExtension, BlockingSession, BlockingTurn
 from accord.agent.book import PROMPT_KINDS, Book, PromptKind
 from accord.agent.desk import InUse
 from accord.agent.link import Extension, Link
@@ -30,12 +31,16 @@ from accord.transport.interface import Transport
 
 __all__ = ["Agent"]
 
-PromptHandler = Callable[[Turn], Awaitable[None] | None]
-CommandHandler = Callable[[Turn, str], Awaitable[None] | None]
-OptionHandler = Callable[[Session, str, str | bool], Awaitable[None] | None]
-SessionHandler = Callable[[Session], Awaitable[None] | None]
+# With `async` they run on the loop, without it in threads, where they are given what blocks.
+PromptHandler = Callable[[Turn], Awaitable[object]] | Callable[[BlockingTurn], object]
+CommandHandler = Callable[[Turn, str], Awaitable[object]] | Callable[[BlockingTurn, str], object]
+OptionHandler = (
+    Callable[[Session, str, str | bool], Awaitable[object]] | Callable[[BlockingSession, str, str | bool], object]
+)
+SessionHandler = Callable[[Session], Awaitable[object]] | Callable[[BlockingSession], object]
 LoginHandler = Callable[[], Awaitable[bool | None] | bool | None]
-ExtensionHandler = Callable[[Extension], Any]
+ExtensionHandler = Callable[[Extension], Awaitable[Any]] | Callable[[BlockingExtension], Any]
+NotificationHandler = Callable[[Extension], Any]
 
 H = TypeVar("H", bound=Callable[..., Any])
 P = TypeVar("P", bound=PromptHandler)
@@ -44,6 +49,7 @@ V = TypeVar("V", bound=OptionHandler)
 S = TypeVar("S", bound=SessionHandler)
 L = TypeVar("L", bound=LoginHandler)
 E = TypeVar("E", bound=ExtensionHandler)
+N = TypeVar("N", bound=NotificationHandler)
 
 CANCEL_GRACE_SECONDS = 5.0
 
@@ -256,11 +262,11 @@ class Agent:
 
         return register
 
-    def notification(self, method: str) -> Callable[[E], E]:
-        """Take an extension notification (`_name`): the handler gets an `Extension`."""
+    def notification(self, method: str) -> Callable[[N], N]:
+        """Take an extension notification (`_name`): the handler gets an `Extension`, on the loop in any case."""
         name = extension_name(method)
 
-        def register(handler: E) -> E:
+        def register(handler: N) -> N:
             self._book.notifications[name] = handler
             return handler
 
@@ -306,7 +312,8 @@ class Agent:
             cancel_grace_seconds=self._cancel_grace_seconds,
             in_use=self._in_use,
         )
-        await served.serve()
+        async with self._book.threads.in_use(self._cancel_grace_seconds):
+            await served.serve()
 
     async def close(self) -> None:
         """Let go of the store, if it is the default one; one that was given is its giver's to close."""

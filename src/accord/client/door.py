@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from accord.errors import ConnectFailed, LocalProtocolError
+from accord.jsonrpc.plain import plain_text
 from accord.transport import memory_pair, spawn
 from accord.transport.interface import Transport
 from accord.wire import Framing
@@ -108,7 +109,7 @@ class Door:
 def _argv(target: tuple[Any, ...]) -> tuple[str, ...] | None:
     if not target or not all(isinstance(part, str | os.PathLike) for part in target):
         return None
-    return tuple(os.fspath(part) for part in target)
+    return tuple(plain_text(os.fspath(part)) for part in target)
 
 
 def _check(target: tuple[Any, ...]) -> None:

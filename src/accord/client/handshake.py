@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import msgspec
-
 from accord.connection import Connection
 from accord.dialects import DialectPlugin
 from accord.errors import LocalProtocolError
+from accord.jsonrpc.plain import plain
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.session.ability import ClientAbilities, Peer
 from accord.session.ask import Initialize, Initialized
@@ -70,7 +69,7 @@ async def propose(
         said = dialect_of(each).say(ask)
         if said is not None:
             # Later editions may overwrite what an earlier one said under the same name: the version above all.
-            params.update(msgspec.to_builtins(said[1]))
+            params.update(plain(said[1]))
     # What is unstable is used only where the agent offers it.
     result = await connection.initialize(params, tuple(each.heard for each in proposal.accepted))
     edition = connection.edition

@@ -620,7 +620,7 @@ async def test_who_does_not_log_in_is_told_what_to_do(tmp_path: Path) -> None:
         """Lets everybody in."""
 
     @agent.prompt
-    def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.Turn) -> None:
         del turn
 
     async with open_chat(agent, tmp_path, ready=False) as chat:
