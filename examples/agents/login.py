@@ -41,7 +41,7 @@ def log_out() -> None:
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """A login may also end while a session is open."""
     if not logged_in():
         raise accord.AuthRequired("Your login is over")

@@ -17,7 +17,7 @@ def test_the_agent_changes_this_file_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("the colour of the sky\n")
     asked: list[str] = []
 
-    def permit(question: accord.PermissionQuestion) -> bool:
+    def permit(question: accord.client.PermissionQuestion) -> bool:
         asked.append(question.title)
         return True
 

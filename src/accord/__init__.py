@@ -1,7 +1,11 @@
 """The Agent Client Protocol for Python: both sides of it, in every edition.
 
-Names are loaded when they are first used, so that `import accord` stays cheap. The types of an edition live in
-`accord.protocol.v1`, `accord.protocol.v2` and `accord.protocol.v2_june`.
+`accord` has the entry points (`Agent`, `connect`, `open`), what both sides share (content, events, options, the
+transcript, errors) and the engine. `accord.agent` has what an agent's author is given, `accord.client` what a client's
+author is given, `accord.testing` both ends for tests, `accord.check` the conformance checker. The types of an edition
+are in `accord.protocol.v1`, `accord.protocol.v2` and `accord.protocol.v2_june`.
+
+Names are loaded when they are first used, so that `import accord` stays cheap.
 """
 
 from __future__ import annotations
@@ -12,34 +16,26 @@ from typing import TYPE_CHECKING, Any
 from accord.version import VERSION
 
 if TYPE_CHECKING:
-    from accord.agent import Agent, Elicitation, Extension, Permission, Session, Tool, ToolFailed, Turn
-    from accord.agent.mcp.errors import (
-        McpError,
+    from accord import agent, check, client, testing
+    from accord.agent import (
+        Agent,
+        ToolFailed,
     )
-    from accord.agent.terminal import (
-        CommandOutcome,
-        Terminal,
-    )
+    from accord.agent.mcp.errors import McpError
     from accord.client import (
-        AnswerStore,
-        BlockingSession,
-        ClientSession,
         Deadlines,
-        FormQuestion,
-        PermissionQuestion,
+        Offer,
         Policy,
-        PromptTurn,
-        RemoteAgent,
-        Reply,
         RulesFileError,
-        UrlQuestion,
-        Verdict,
-        WiderAnswer,
         connect,
         load_rules,
         open,  # noqa: A004
     )
-    from accord.connection import Connection, Handlers, current_request
+    from accord.connection import (
+        Connection,
+        Handlers,
+        current_request,
+    )
     from accord.errors import (
         AccordError,
         AuthRequired,
@@ -69,21 +65,110 @@ if TYPE_CHECKING:
         TransportError,
         UnsupportedVersion,
     )
-    from accord.protocol.edition import V1, V2, V2_JUNE, Edition
-    from accord.protocol.model import UNSET, Unknown
-    from accord.session.ask import McpServer
-    from accord.session.content import Annotations, Audio, Image, Link, Resource, Text
-    from accord.session.event import PlanEntry
+    from accord.protocol.edition import (
+        V1,
+        V2,
+        V2_JUNE,
+        Edition,
+    )
+    from accord.protocol.model import (
+        UNSET,
+        Maybe,
+        Unknown,
+        UnsetType,
+    )
+    from accord.session.ask import (
+        McpServer,
+        SessionSummary,
+    )
+    from accord.session.capability import (
+        AgentCapabilities,
+        AuthMethod,
+        ClientCapabilities,
+        Implementation,
+    )
+    from accord.session.content import (
+        Annotations,
+        Audio,
+        Block,
+        Blocks,
+        Icon,
+        Image,
+        Link,
+        Resource,
+        Text,
+    )
+    from accord.session.entry import (
+        CompactionEntry,
+        Entry,
+        Message,
+        Plan,
+        TerminalEntry,
+        ToolCall,
+        TurnSpan,
+        UnknownEntry,
+    )
+    from accord.session.event import (
+        Background,
+        CommandsChanged,
+        CompactionChanged,
+        CompactionChunk,
+        ConfigChanged,
+        Cost,
+        Event,
+        InfoChanged,
+        MessageChanged,
+        MessageChunk,
+        ModeChanged,
+        Noticed,
+        PlanChanged,
+        PlanEntry,
+        SessionState,
+        Speaker,
+        StateChanged,
+        StopReason,
+        TerminalChanged,
+        TerminalExit,
+        TerminalOutput,
+        ToolChanged,
+        ToolContentAdded,
+        UnknownUpdate,
+        UsageChanged,
+        WorkError,
+    )
     from accord.session.option import (
         Choice,
         Command,
+        ConfigOption,
         Group,
         PermissionOption,
+        Select,
+        Toggle,
     )
-    from accord.session.tool import Diff, FileChange, Location
+    from accord.session.tool import (
+        Diff,
+        FileChange,
+        Location,
+        Shown,
+        TerminalView,
+        ToolContent,
+        ToolKind,
+        ToolStatus,
+    )
     from accord.session.transcript import Transcript
-    from accord.stores import MemoryStore, SqliteStore, Store, check_store
-    from accord.transport import Transport, check_transport, memory_pair, open_stdio, spawn
+    from accord.stores import (
+        MemoryStore,
+        SqliteStore,
+        Store,
+        check_store,
+    )
+    from accord.transport import (
+        Transport,
+        check_transport,
+        memory_pair,
+        open_stdio,
+        spawn,
+    )
     from accord.workspace import (
         Workspace,
         WorkspaceError,
@@ -92,36 +177,25 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 _HOMES = {
-    "accord.workspace": (
-        "Workspace",
-        "WorkspaceError",
+    "accord.agent": (
+        "Agent",
+        "ToolFailed",
     ),
     "accord.agent.mcp.errors": ("McpError",),
-    "accord.agent.terminal": (
-        "CommandOutcome",
-        "Terminal",
-    ),
-    "accord.agent": ("Agent", "Elicitation", "Extension", "Permission", "Session", "Tool", "ToolFailed", "Turn"),
     "accord.client": (
-        "AnswerStore",
-        "BlockingSession",
-        "ClientSession",
         "Deadlines",
-        "FormQuestion",
-        "PermissionQuestion",
+        "Offer",
         "Policy",
-        "PromptTurn",
-        "RemoteAgent",
-        "Reply",
         "RulesFileError",
-        "UrlQuestion",
-        "Verdict",
-        "WiderAnswer",
         "connect",
         "load_rules",
         "open",
     ),
-    "accord.connection": ("Connection", "Handlers", "current_request"),
+    "accord.connection": (
+        "Connection",
+        "Handlers",
+        "current_request",
+    ),
     "accord.errors": (
         "AccordError",
         "AuthRequired",
@@ -151,23 +225,117 @@ _HOMES = {
         "TransportError",
         "UnsupportedVersion",
     ),
-    "accord.protocol.edition": ("V1", "V2", "V2_JUNE", "Edition"),
-    "accord.protocol.model": ("UNSET", "Unknown"),
-    "accord.session.ask": ("McpServer",),
-    "accord.session.content": ("Annotations", "Audio", "Image", "Link", "Resource", "Text"),
-    "accord.session.event": ("PlanEntry",),
+    "accord.protocol.edition": (
+        "Edition",
+        "V1",
+        "V2",
+        "V2_JUNE",
+    ),
+    "accord.protocol.model": (
+        "Maybe",
+        "UNSET",
+        "Unknown",
+        "UnsetType",
+    ),
+    "accord.session.ask": (
+        "McpServer",
+        "SessionSummary",
+    ),
+    "accord.session.capability": (
+        "AgentCapabilities",
+        "AuthMethod",
+        "ClientCapabilities",
+        "Implementation",
+    ),
+    "accord.session.content": (
+        "Annotations",
+        "Audio",
+        "Block",
+        "Blocks",
+        "Icon",
+        "Image",
+        "Link",
+        "Resource",
+        "Text",
+    ),
+    "accord.session.entry": (
+        "CompactionEntry",
+        "Entry",
+        "Message",
+        "Plan",
+        "TerminalEntry",
+        "ToolCall",
+        "TurnSpan",
+        "UnknownEntry",
+    ),
+    "accord.session.event": (
+        "Background",
+        "CommandsChanged",
+        "CompactionChanged",
+        "CompactionChunk",
+        "ConfigChanged",
+        "Cost",
+        "Event",
+        "InfoChanged",
+        "MessageChanged",
+        "MessageChunk",
+        "ModeChanged",
+        "Noticed",
+        "PlanChanged",
+        "PlanEntry",
+        "SessionState",
+        "Speaker",
+        "StateChanged",
+        "StopReason",
+        "TerminalChanged",
+        "TerminalExit",
+        "TerminalOutput",
+        "ToolChanged",
+        "ToolContentAdded",
+        "UnknownUpdate",
+        "UsageChanged",
+        "WorkError",
+    ),
     "accord.session.option": (
         "Choice",
         "Command",
+        "ConfigOption",
         "Group",
         "PermissionOption",
+        "Select",
+        "Toggle",
     ),
-    "accord.session.tool": ("Diff", "FileChange", "Location"),
+    "accord.session.tool": (
+        "Diff",
+        "FileChange",
+        "Location",
+        "Shown",
+        "TerminalView",
+        "ToolContent",
+        "ToolKind",
+        "ToolStatus",
+    ),
     "accord.session.transcript": ("Transcript",),
-    "accord.stores": ("MemoryStore", "SqliteStore", "Store", "check_store"),
-    "accord.transport": ("Transport", "check_transport", "memory_pair", "open_stdio", "spawn"),
+    "accord.stores": (
+        "MemoryStore",
+        "SqliteStore",
+        "Store",
+        "check_store",
+    ),
+    "accord.transport": (
+        "Transport",
+        "check_transport",
+        "memory_pair",
+        "open_stdio",
+        "spawn",
+    ),
+    "accord.workspace": (
+        "Workspace",
+        "WorkspaceError",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_SIDES = frozenset({"agent", "check", "client", "testing"})
 
 __all__ = [
     "UNSET",
@@ -176,85 +344,121 @@ __all__ = [
     "V2_JUNE",
     "AccordError",
     "Agent",
+    "AgentCapabilities",
     "Annotations",
-    "AnswerStore",
     "Audio",
+    "AuthMethod",
     "AuthRequired",
+    "Background",
     "BacklogExceeded",
-    "BlockingSession",
+    "Block",
+    "Blocks",
     "CallTimeout",
     "Choice",
-    "ClientSession",
+    "ClientCapabilities",
     "Command",
-    "CommandOutcome",
+    "CommandsChanged",
+    "CompactionChanged",
+    "CompactionChunk",
+    "CompactionEntry",
+    "ConfigChanged",
+    "ConfigOption",
     "ConnectFailed",
     "Connection",
     "ConnectionLost",
+    "Cost",
     "DeadlineExceeded",
     "Deadlines",
     "Diff",
     "Edition",
-    "Elicitation",
     "ElicitationRequired",
-    "Extension",
+    "Entry",
+    "Event",
     "FileChange",
-    "FormQuestion",
     "FrameError",
     "Group",
     "Handlers",
+    "Icon",
     "Image",
+    "Implementation",
+    "InfoChanged",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
     "Link",
     "LocalProtocolError",
     "Location",
+    "Maybe",
     "McpError",
     "McpServer",
     "MemoryStore",
+    "Message",
+    "MessageChanged",
+    "MessageChunk",
     "MethodNotFound",
+    "ModeChanged",
     "NegotiationFailed",
+    "Noticed",
+    "Offer",
     "ParseError",
-    "Permission",
     "PermissionDenied",
     "PermissionOption",
-    "PermissionQuestion",
+    "Plan",
+    "PlanChanged",
     "PlanEntry",
     "Policy",
-    "PromptTurn",
     "ProtocolError",
     "RateLimited",
-    "RemoteAgent",
     "RemoteProtocolError",
-    "Reply",
     "RequestCancelled",
     "RequestError",
     "Resource",
     "ResourceNotFound",
     "RulesFileError",
-    "Session",
+    "Select",
     "SessionInUse",
+    "SessionState",
+    "SessionSummary",
+    "Shown",
+    "Speaker",
     "SqliteStore",
+    "StateChanged",
+    "StopReason",
     "Store",
     "StoreError",
-    "Terminal",
+    "TerminalChanged",
+    "TerminalEntry",
+    "TerminalExit",
+    "TerminalOutput",
+    "TerminalView",
     "Text",
-    "Tool",
+    "Toggle",
+    "ToolCall",
+    "ToolChanged",
+    "ToolContent",
+    "ToolContentAdded",
     "ToolFailed",
+    "ToolKind",
+    "ToolStatus",
     "Transcript",
     "Transport",
     "TransportError",
-    "Turn",
+    "TurnSpan",
     "Unknown",
+    "UnknownEntry",
+    "UnknownUpdate",
+    "UnsetType",
     "UnsupportedVersion",
-    "UrlQuestion",
-    "Verdict",
-    "WiderAnswer",
+    "UsageChanged",
+    "WorkError",
     "Workspace",
     "WorkspaceError",
     "__version__",
+    "agent",
+    "check",
     "check_store",
     "check_transport",
+    "client",
     "connect",
     "current_request",
     "load_rules",
@@ -262,10 +466,13 @@ __all__ = [
     "open",
     "open_stdio",
     "spawn",
+    "testing",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _SIDES:
+        return import_module(f"accord.{name}")
     home = _HOME_OF.get(name)
     if home is None:
         message = f"module 'accord' has no attribute {name!r}"
@@ -276,4 +483,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

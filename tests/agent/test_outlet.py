@@ -14,7 +14,7 @@ from accord.agent import Session, Turn
 from accord.agent.outlet import MAX_WAITING_BYTES, Outlet
 from accord.errors import ConnectionLost, StoreError
 from accord.protocol.model import Unknown
-from accord.session.ability import ClientAbilities
+from accord.session.capability import ClientCapabilities
 from accord.session.content import Text
 from accord.session.dialects import DIALECTS
 from accord.session.event import Event, InfoChanged, MessageChunk, StateChanged, ToolContentAdded, UnknownUpdate
@@ -383,7 +383,7 @@ def outlet_on(wire: Wire, store: Store | None = None, failures: list[Exception] 
     dialect = next(spoken.dialect() for spoken in DIALECTS if spoken.dialect().edition.name == "v2")
     noted = [] if failures is None else failures
     connection: Any = wire
-    return Outlet("s", dialect, dialect.voice(ClientAbilities()), connection, store, noted.append)
+    return Outlet("s", dialect, dialect.voice(ClientCapabilities()), connection, store, noted.append)
 
 
 def chunk(text: str) -> MessageChunk:

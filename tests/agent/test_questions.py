@@ -360,12 +360,12 @@ async def test_a_schema_that_is_no_form_is_the_authors_mistake(edition: str) -> 
 
 
 @IN_EVERY_EDITION
-async def test_an_ability_that_nobody_has_is_the_authors_mistake(edition: str) -> None:
+async def test_a_capability_that_nobody_has_is_the_authors_mistake(edition: str) -> None:
     def reply(turn: Turn) -> None:
         with pytest.raises(LocalProtocolError, match="elicit_url"):
             turn.can("fly")
-        for ability in ("read_files", "write_files", "terminals", "toggles", "notices", "compaction"):
-            assert isinstance(turn.can(ability), bool)
+        for capability in ("read_files", "write_files", "terminals", "toggles", "notices", "compaction"):
+            assert isinstance(turn.can(capability), bool)
 
     assert (await run(reply, edition)).stop_reason == "end_turn"
 

@@ -23,12 +23,12 @@ agent.toggle("loud", "Loud")
 
 
 @agent.command("greet", "Says hello")
-async def greet(turn: accord.Turn, text: str) -> None:
+async def greet(turn: accord.agent.Turn, text: str) -> None:
     await turn.say("hello")
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     await turn.title("Everything")
     await turn.think("Let me see.")
     await turn.plan(["look", "run"])

@@ -43,7 +43,7 @@ async def logged_in() -> bool:
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     if turn.text == "expire":
         raise accord.AuthRequired("Your login is over")
     await turn.say(f"hello {KEPT.read_text(encoding='utf-8')}")

@@ -17,7 +17,7 @@ SESSION = "s"
 class Asker:
     """Asks the client in the name of one session."""
 
-    def __init__(self, hand: Hand, session: accord.ClientSession) -> None:
+    def __init__(self, hand: Hand, session: accord.client.Session) -> None:
         self.hand = hand
         self.session = session
 

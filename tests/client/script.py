@@ -31,7 +31,7 @@ agent = accord.Agent("worker", store=None)
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """Work until it is told to stop."""
     await turn.say("working")
     try:
@@ -46,7 +46,7 @@ async def reply(turn: accord.Turn) -> None:
         raise
 
 
-def answer(_question: accord.PermissionQuestion) -> bool:
+def answer(_question: accord.client.PermissionQuestion) -> bool:
     """A user who does not answer."""
     note("works")
     time.sleep(600)

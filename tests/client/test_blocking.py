@@ -54,17 +54,17 @@ class Worker:
         self.agent.command("hello", "Say hello")(self._hello)
         self.agent.prompt(self._reply)
 
-    async def _hello(self, turn: accord.Turn, rest: str) -> None:
+    async def _hello(self, turn: accord.agent.Turn, rest: str) -> None:
         await turn.say(f"hello {rest}")
 
-    async def _reply(self, turn: accord.Turn) -> None:
+    async def _reply(self, turn: accord.agent.Turn) -> None:
         try:
             await self._work(turn)
         except asyncio.CancelledError:
             self.cancelled.set()
             raise
 
-    async def _work(self, turn: accord.Turn) -> None:
+    async def _work(self, turn: accord.agent.Turn) -> None:
         match turn.text.split():
             case ["hang"]:
                 await turn.say("hanging")
@@ -141,7 +141,7 @@ def test_a_program_is_gone_with_its_session(tmp_path: Path) -> None:
 
 
 def test_the_async_client_underneath_can_be_used() -> None:
-    async def count(agent: accord.RemoteAgent) -> int:
+    async def count(agent: accord.client.ConnectedAgent) -> int:
         return len([summary async for summary in agent.list_sessions()])
 
     with accord.open(Worker().agent) as session:
@@ -210,7 +210,7 @@ def test_a_callback_may_block_and_does_not_block_the_agent() -> None:
     asked = threading.Event()
     answered = threading.Event()
 
-    def permit(_question: accord.PermissionQuestion) -> bool:
+    def permit(_question: accord.client.PermissionQuestion) -> bool:
         asked.set()
         return answered.wait(20)
 
@@ -232,7 +232,7 @@ async def done() -> str:
 
 
 def test_a_callback_may_be_a_coroutine_function() -> None:
-    async def permit(question: accord.PermissionQuestion) -> Any:
+    async def permit(question: accord.client.PermissionQuestion) -> Any:
         await asyncio.sleep(0)
         return question.reject()
 
@@ -242,7 +242,7 @@ def test_a_callback_may_be_a_coroutine_function() -> None:
 
 @pytest.mark.parametrize("error", [ValueError, StopIteration, SystemExit])
 def test_a_callback_that_fails_allows_nothing_and_harms_nobody(error: type[BaseException]) -> None:
-    def permit(_question: accord.PermissionQuestion) -> bool:
+    def permit(_question: accord.client.PermissionQuestion) -> bool:
         raise error
 
     with accord.open(Worker().agent, permission=permit) as session:

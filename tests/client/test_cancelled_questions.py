@@ -70,9 +70,9 @@ async def test_the_next_turn_is_asked_for_again(tmp_path: Path) -> None:
         )
         await peer.end(prompt, "end_turn")
 
-    asked: list[accord.PermissionQuestion] = []
+    asked: list[accord.client.PermissionQuestion] = []
 
-    def yes(question: accord.PermissionQuestion) -> bool:
+    def yes(question: accord.client.PermissionQuestion) -> bool:
         asked.append(question)
         return True
 

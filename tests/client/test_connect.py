@@ -20,7 +20,7 @@ def made() -> accord.Agent:
     agent = accord.Agent("greeter", version="3.1", title="The Greeter", store=MemoryStore())
 
     @agent.prompt(accepts=["image"])
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(f"You said: {turn.text}")
 
     return agent
@@ -251,8 +251,8 @@ async def test_who_the_agent_is_and_what_it_can_is_at_hand(wish: Any) -> None:
     async with accord.connect(made(), edition=wish) as agent:
         assert agent.info is not None
         assert (agent.info.name, agent.info.version, agent.info.title) == ("greeter", "3.1", "The Greeter")
-        assert agent.abilities.prompts == {"image"}
-        assert agent.abilities.listing
+        assert agent.capabilities.prompts == {"image"}
+        assert agent.capabilities.listing
         assert agent.auth_methods == []
         assert "greeter 3.1" in repr(agent)
 

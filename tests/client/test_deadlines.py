@@ -32,13 +32,13 @@ def timeless(test: Test) -> Callable[..., None]:
 class Worker:
     """An agent whose turns are written in the test, and what became of them."""
 
-    def __init__(self, work: Callable[[accord.Turn], Coroutine[Any, Any, None]]) -> None:
+    def __init__(self, work: Callable[[accord.agent.Turn], Coroutine[Any, Any, None]]) -> None:
         self.agent = accord.Agent("worker", store=None, cancel_grace_seconds=1000)
         self.cancelled_at: list[float] = []
         self._work = work
         self.agent.prompt(self._reply)
 
-    async def _reply(self, turn: accord.Turn) -> None:
+    async def _reply(self, turn: accord.agent.Turn) -> None:
         try:
             await self._work(turn)
         except asyncio.CancelledError:
@@ -47,18 +47,18 @@ class Worker:
 
 
 @asynccontextmanager
-async def session_with(agent: accord.Agent, edition: str = "1", **options: Any) -> AsyncIterator[accord.ClientSession]:
+async def session_with(agent: accord.Agent, edition: str = "1", **options: Any) -> AsyncIterator[accord.client.Session]:
     async with accord.connect(agent, edition=edition, **options) as remote:  # type: ignore[arg-type]
         yield await remote.new_session("/")
 
 
-async def say_every(seconds: float, times: int, turn: accord.Turn) -> None:
+async def say_every(seconds: float, times: int, turn: accord.agent.Turn) -> None:
     for _ in range(times):
         await asyncio.sleep(seconds)
         await turn.say("still here ")
 
 
-async def failed(turn: accord.PromptTurn) -> accord.DeadlineExceeded:
+async def failed(turn: accord.client.Turn) -> accord.DeadlineExceeded:
     with pytest.raises(accord.DeadlineExceeded) as caught:
         await turn
     return caught.value
@@ -87,7 +87,7 @@ async def test_an_agent_that_shows_no_sign_of_life_is_late_and_told_to_stop() ->
 @IN_EVERY_EDITION
 @timeless
 async def test_an_agent_that_falls_silent_is_late_and_told_to_stop(edition: str) -> None:
-    async def work(turn: accord.Turn) -> None:
+    async def work(turn: accord.agent.Turn) -> None:
         await say_every(3, 4, turn)
         await asyncio.sleep(500)
 
@@ -119,7 +119,7 @@ async def test_a_turn_as_a_whole_can_be_late(edition: str) -> None:
         assert (error.phase, error.seconds, now(), worker.cancelled_at) == ("turn", 30, 30, [30])
 
 
-async def unmoved(turn: accord.Turn) -> None:
+async def unmoved(turn: accord.agent.Turn) -> None:
     """Goes on, whatever it is told."""
     await turn.say("working")
     for _ in range(3):
@@ -187,7 +187,7 @@ async def test_an_agent_that_did_not_stop_gets_the_next_prompt_all_the_same() ->
 # --- when it rests
 
 
-async def asks(turn: accord.Turn) -> None:
+async def asks(turn: accord.agent.Turn) -> None:
     async with turn.tool("Dig", status="pending") as tool:
         await turn.ask(tool)
     await turn.say("done")
@@ -196,7 +196,7 @@ async def asks(turn: accord.Turn) -> None:
 @IN_EVERY_EDITION
 @timeless
 async def test_the_clock_rests_while_a_question_is_open(edition: str) -> None:
-    async def think(_question: accord.PermissionQuestion) -> bool:
+    async def think(_question: accord.client.PermissionQuestion) -> bool:
         await asyncio.sleep(1000)
         return True
 
@@ -209,11 +209,11 @@ async def test_the_clock_rests_while_a_question_is_open(edition: str) -> None:
 
 @timeless
 async def test_after_the_question_the_clock_goes_on() -> None:
-    async def work(turn: accord.Turn) -> None:
+    async def work(turn: accord.agent.Turn) -> None:
         await asks(turn)
         await asyncio.sleep(500)
 
-    async def think(_question: accord.PermissionQuestion) -> bool:
+    async def think(_question: accord.client.PermissionQuestion) -> bool:
         await asyncio.sleep(1000)
         return True
 
@@ -225,7 +225,7 @@ async def test_after_the_question_the_clock_goes_on() -> None:
 
 @timeless
 async def test_the_turn_as_a_whole_does_not_rest() -> None:
-    async def think(_question: accord.PermissionQuestion) -> bool:
+    async def think(_question: accord.client.PermissionQuestion) -> bool:
         await asyncio.sleep(1000)
         return True
 
@@ -239,12 +239,12 @@ async def test_the_turn_as_a_whole_does_not_rest() -> None:
 async def test_a_cancel_while_a_question_is_open_leaves_only_its_own_deadline() -> None:
     asked = asyncio.Event()
 
-    async def think(_question: accord.PermissionQuestion) -> bool:
+    async def think(_question: accord.client.PermissionQuestion) -> bool:
         asked.set()
         await asyncio.sleep(1000)
         return True
 
-    async def work(turn: accord.Turn) -> None:
+    async def work(turn: accord.agent.Turn) -> None:
         try:
             await asks(turn)
         finally:
@@ -264,7 +264,7 @@ async def test_a_cancel_while_a_question_is_open_leaves_only_its_own_deadline() 
 @IN_EVERY_EDITION
 @timeless
 async def test_the_clock_rests_while_nobody_takes_the_events(edition: str) -> None:
-    async def work(turn: accord.Turn) -> None:
+    async def work(turn: accord.agent.Turn) -> None:
         for _ in range(3000):
             await turn.say("much ")
 

@@ -237,7 +237,7 @@ async def test_an_editors_unsaved_text_is_what_the_agent_reads_and_changes(tree:
             buffers[path] = content
         return path in buffers
 
-    def workspace(session: accord.ClientSession) -> Workspace:
+    def workspace(session: accord.client.Session) -> Workspace:
         return Workspace(session.roots, read_hook=read_buffer, write_hook=write_buffer, missing="empty")
 
     async with asker(tree.root, files=workspace) as desk:

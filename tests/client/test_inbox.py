@@ -18,7 +18,7 @@ async def test_an_extension_notification_of_the_agent_reaches_its_handler() -> N
     heard: asyncio.Queue[Any] = asyncio.Queue()
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.client.notify("_progress", {"percent": 40})
         await turn.say(str(await turn.client.request("_double", {"number": 21})))
 
@@ -37,7 +37,7 @@ async def test_a_terminal_that_the_agent_lets_its_client_cancel_is_cancelled() -
     started = asyncio.Event()
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         terminal = await turn.terminal.start(["sleep", "600"], cancellable=True)
         started.set()
         ended = await terminal.wait()

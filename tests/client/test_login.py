@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import accord
-from accord.session.ability import AuthMethod
+from accord.session.capability import AuthMethod
 from tests.connection.rig import Hand
 
 IN_EVERY_EDITION = pytest.mark.parametrize("edition", ["1", "2", "2-june"])
@@ -35,7 +35,7 @@ class Closed:
             self.logins.append("logout")
 
         @self.agent.prompt
-        async def reply(turn: accord.Turn) -> None:
+        async def reply(turn: accord.agent.Turn) -> None:
             await turn.say("welcome")
 
 

@@ -163,7 +163,7 @@ async def test_every_kind_of_block_reaches_the_agent_in_every_edition(tmp_path: 
     read: list[list[Block]] = []
 
     @agent.prompt(accepts=["image", "audio", "resource"])
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         read.append(list(turn.prompt))
 
     names = ("notes.md", "data.bin", "picture.png", "sound.mp3")
@@ -184,7 +184,7 @@ async def test_an_agent_that_takes_little_gets_links(tmp_path: Path) -> None:
     read: list[list[Block]] = []
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         read.append(list(turn.prompt))
 
     (tmp_path / "picture.png").write_bytes(PIXEL)

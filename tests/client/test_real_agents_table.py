@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from accord.client import ClientSession, Deadlines, PermissionQuestion, RemoteAgent
+from accord.client import ConnectedAgent, Deadlines, PermissionQuestion, Session
 from accord.errors import (
     AccordError,
     DeadlineExceeded,
@@ -34,14 +34,14 @@ BOUND_SECONDS = 10.0
 @asynccontextmanager
 async def talking(
     script: AgentScript, folder: Path, **options: Any
-) -> AsyncIterator[tuple[ClientSession, RemoteAgent, AgentPeer]]:
+) -> AsyncIterator[tuple[Session, ConnectedAgent, AgentPeer]]:
     """A client of a scripted agent, with a session."""
     agent = ScriptedAgent(script)
     async with asyncio.timeout(60), join(agent, **options) as remote:
         yield await remote.new_session(folder), remote, agent.peer
 
 
-async def events_of(session: ClientSession, *prompt: str) -> tuple[list[Event], str | None]:
+async def events_of(session: Session, *prompt: str) -> tuple[list[Event], str | None]:
     """One turn: its events, and why it ended."""
     events: list[Event] = []
     async with session.prompt(*prompt) as turn:

@@ -83,12 +83,12 @@ def backend(tmp_path: Path) -> Backend:
 
 
 @asynccontextmanager
-async def session_with(backend: Backend, folder: Path, **options: Any) -> AsyncIterator[accord.ClientSession]:
+async def session_with(backend: Backend, folder: Path, **options: Any) -> AsyncIterator[accord.client.Session]:
     async with accord.connect(*backend.argv, dialect="simse", **options) as agent:
         yield await agent.new_session(folder)
 
 
-def calls_of(session: accord.ClientSession) -> list[tuple[str | None, str | None, Any]]:
+def calls_of(session: accord.client.Session) -> list[tuple[str | None, str | None, Any]]:
     return [(call.title, call.status, call.raw_output) for call in session.transcript.tool_calls.values()]
 
 
@@ -96,10 +96,10 @@ class User:
     """Answers by kind, and keeps the questions."""
 
     def __init__(self, *answers: str | None) -> None:
-        self.questions: list[accord.PermissionQuestion] = []
+        self.questions: list[accord.client.PermissionQuestion] = []
         self._answers = list(answers)
 
-    def __call__(self, question: accord.PermissionQuestion) -> str | None:
+    def __call__(self, question: accord.client.PermissionQuestion) -> str | None:
         self.questions.append(question)
         return self._answers.pop(0)
 
@@ -147,7 +147,7 @@ async def test_a_backend_without_initialize_is_a_v1_agent_that_can_do_nothing_mo
     backend: Backend, tmp_path: Path
 ) -> None:
     async with accord.connect(*backend.argv, dialect="simse") as agent:
-        assert (agent.edition, agent.abilities.load, agent.abilities.prompts) == ("v1", False, frozenset())
+        assert (agent.edition, agent.capabilities.load, agent.capabilities.prompts) == ("v1", False, frozenset())
         link = agent.connection.transport
         assert isinstance(link, SimseTransport)
         assert link.pid is not None
@@ -361,7 +361,7 @@ async def test_a_cancel_rejects_the_open_question_and_ends_the_turn_as_cancelled
 ) -> None:
     asked = asyncio.Event()
 
-    async def user(_question: accord.PermissionQuestion) -> str:
+    async def user(_question: accord.client.PermissionQuestion) -> str:
         asked.set()
         await asyncio.Event().wait()
         return "allow_always"
@@ -468,7 +468,7 @@ def test_tools_need_the_dialect_and_the_dialect_is_one_of_v1() -> None:
 
 
 @asynccontextmanager
-async def hand_with(**options: Any) -> AsyncIterator[tuple[Hand, accord.ClientSession]]:
+async def hand_with(**options: Any) -> AsyncIterator[tuple[Hand, accord.client.Session]]:
     """A client of the dialect, and a hand that plays its agent."""
     ours, theirs = memory_pair()
     hand = Hand(theirs)
@@ -508,7 +508,7 @@ async def test_an_introduction_that_comes_late_is_passed_over() -> None:
 
 @timeless
 async def test_the_clock_rests_while_the_user_is_asked_and_while_a_tool_runs() -> None:
-    async def user(_question: accord.PermissionQuestion) -> str:
+    async def user(_question: accord.client.PermissionQuestion) -> str:
         await asyncio.sleep(3600)
         return "allow_once"
 

@@ -238,7 +238,7 @@ async def test_a_slow_consumer_of_a_turn_does_not_hold_up_a_program_nor_all_of_i
     script = MUCH.format(pieces=4800) + "\nopen('ended', 'w').close()"
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.terminal.run([*PYTHON, script])
 
     async with accord.connect(agent, edition="1") as remote:
@@ -347,7 +347,7 @@ def test_the_events_of_a_terminal_are_part_of_a_turn(tmp_path: Path) -> None:
     agent = accord.Agent("runner", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         async with turn.tool("Run", kind="execute") as tool:
             await turn.terminal.run(["echo", "hello"], on_start=tool.show)
 

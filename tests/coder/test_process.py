@@ -50,7 +50,7 @@ async def test_a_killed_program_comes_back_with_its_history(tmp_path: Path) -> N
         assert answered_last(session) == "a:\n\n```\nx\n```"
 
 
-async def _kill(session: accord.ClientSession) -> None:
+async def _kill(session: accord.client.Session) -> None:
     async with session.prompt("run sleep 100") as turn:
         async for _ in turn:
             if session.transcript.tool_calls and list(session.transcript.tool_calls.values())[-1].kind == "execute":
@@ -67,7 +67,7 @@ def _pid() -> int:
     raise AssertionError("the agent is no child of ours")
 
 
-def answered_last(session: accord.ClientSession) -> str:
+def answered_last(session: accord.client.Session) -> str:
     return [message.text for message in session.transcript.messages if message.speaker == "agent"][-1]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.client import ClientSession, Deadlines
+from accord.client import Deadlines, Session
 from accord.config.acp_json import read_config
 from accord.config.entry import AgentEntry, entry_of
 from accord.config.errors import DownloadError, RegistryError, UntrustedFile
@@ -92,7 +92,7 @@ agent.run()
 """
 
 
-async def to_the_end(session: ClientSession) -> None:
+async def to_the_end(session: Session) -> None:
     async with session.prompt("hello") as turn:
         async for _ in turn:
             pass

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
-from accord.session.ability import ClientAbilities
 from accord.session.ask import SessionSummary
+from accord.session.capability import ClientCapabilities
 from accord.session.entry import Message, Plan, ToolCall
 from accord.session.transcript import Transcript
 from accord.transport import spawn
@@ -33,16 +33,16 @@ class Way(NamedTuple):
     """An edition, and what the client offers in it."""
 
     edition: Edition
-    abilities: ClientAbilities
+    capabilities: ClientCapabilities
 
     def __str__(self) -> str:
-        return f"{self.edition.name}{' with everything' if self.abilities.terminals else ''}"
+        return f"{self.edition.name}{' with everything' if self.capabilities.terminals else ''}"
 
 
-PLAIN = ClientAbilities(toggles=True)
+PLAIN = ClientCapabilities(toggles=True)
 WAYS = [
     Way(V1, PLAIN),
-    Way(V1, ClientAbilities(read_files=True, write_files=True, terminals=True, toggles=True)),
+    Way(V1, ClientCapabilities(read_files=True, write_files=True, terminals=True, toggles=True)),
     Way(V2_JUNE, PLAIN),
     Way(V2, PLAIN),
 ]
@@ -77,7 +77,7 @@ class Stage:
     async def agent(self, way: Way, *, killed: bool = False) -> AsyncIterator[RichClient]:
         """The agent as a process, which ends with its client: by itself, or by force."""
         child = await spawn(*AGENT, env={"XDG_STATE_HOME": str(self.state)})
-        async with connected(child, way.edition, way.abilities, self.project) as client:
+        async with connected(child, way.edition, way.capabilities, self.project) as client:
             yield client
             if killed:
                 os.kill(child.pid, signal.SIGKILL)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import pytest
 
 import accord
-from accord.client import ClientSession, RemoteAgent
+from accord.client import ConnectedAgent, Session
 from accord.session.entry import ToolCall
 from accord.session.tool import Diff, Shown, TerminalView
 from accord.stores import default_path
@@ -38,11 +38,11 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def started(name: str, edition: Wish, **options: Any) -> RemoteAgent:
+def started(name: str, edition: Wish, **options: Any) -> ConnectedAgent:
     return accord.connect(sys.executable, str(EXAMPLES / name), edition=edition, **options)
 
 
-def tool_calls(session: ClientSession) -> list[ToolCall]:
+def tool_calls(session: Session) -> list[ToolCall]:
     return list(session.transcript.tool_calls.values())
 
 
@@ -69,7 +69,7 @@ async def test_echo_says_back_what_it_is_told(edition: Wish, project: Path) -> N
 async def test_the_agent_on_the_bare_engine_asks_and_says_back_what_it_is_told(edition: Wish, project: Path) -> None:
     asked: list[str] = []
 
-    def permit(question: accord.PermissionQuestion) -> bool:
+    def permit(question: accord.client.PermissionQuestion) -> bool:
         asked.append(question.title)
         return True
 
@@ -124,7 +124,7 @@ async def test_permission_shows_the_change_and_asks_before_it_is_made(edition: W
     answers = ["no", "always"]
     asked: list[tuple[str, str, str]] = []
 
-    def permit(question: accord.PermissionQuestion) -> str:
+    def permit(question: accord.client.PermissionQuestion) -> str:
         assert question.tool is not None
         (diff,) = question.tool.content
         assert isinstance(diff, Diff)
@@ -177,7 +177,7 @@ def changes_of(item: object) -> list[accord.FileChange]:
     return item.changes if isinstance(item, Diff) else []
 
 
-def on_screen(session: ClientSession, tool: ToolCall) -> str:
+def on_screen(session: Session, tool: ToolCall) -> str:
     """What a tool call shows of its command: a terminal, or its text where an edition has none."""
     views = [item for item in tool.content if isinstance(item, TerminalView)]
     screens = [session.transcript.terminals[view.terminal_id] for view in views]

@@ -64,11 +64,11 @@ class Stage:
         self.place = place
         self.model = model
         self.tool = talk.agent.tool(place)
-        self.questions: list[accord.PermissionQuestion] = []
+        self.questions: list[accord.client.PermissionQuestion] = []
         self.asked = asyncio.Event()
         self.answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
-    def connect(self, edition: EditionWish | None = None) -> accord.RemoteAgent:
+    def connect(self, edition: EditionWish | None = None) -> accord.client.ConnectedAgent:
         """The agent, not started yet."""
         return accord.connect(
             *self.talk.agent.argv,
@@ -80,14 +80,14 @@ class Stage:
         )
 
     @contextlib.asynccontextmanager
-    async def session(self) -> AsyncIterator[accord.ClientSession]:
+    async def session(self) -> AsyncIterator[accord.client.Session]:
         """A new session with the agent, logged in if there is a login."""
         async with self.connect() as agent:
             if self.talk.agent.login is not None:
                 await agent.login(self.talk.agent.login)
             yield await agent.new_session(self.place.project)
 
-    async def _permit(self, question: accord.PermissionQuestion) -> bool:
+    async def _permit(self, question: accord.client.PermissionQuestion) -> bool:
         self.questions.append(question)
         self.asked.set()
         return await asyncio.shield(self.answer)

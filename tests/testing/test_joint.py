@@ -16,7 +16,7 @@ def asking(times: int = 1) -> accord.Agent:
     agent = accord.Agent("asking", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         for number in range(times):
             permission = await turn.ask(f"Question {number}?")
             await turn.say(f"{permission.option_id} ")
@@ -67,7 +67,7 @@ async def test_forms_are_answered_from_a_series_too() -> None:
     agent = accord.Agent("asking", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         answer = await turn.elicit("Where?", {"city": {"type": "string"}})
         await turn.say(str(answer.content))
 

@@ -22,7 +22,7 @@ from accord.agent.tool import checked_json
 from accord.agent.turn import Turn
 from accord.connection.handlers import extension_name
 from accord.errors import LocalProtocolError
-from accord.session.ability import AuthMethod, Peer
+from accord.session.capability import AuthMethod, Implementation
 from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
 from accord.stores.interface import Store
 from accord.transport.interface import Transport
@@ -55,7 +55,7 @@ class Agent:
 
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(f"You said: {turn.text}")
 
 
@@ -88,7 +88,7 @@ class Agent:
         if store is not None and not isinstance(store, str | Store):
             raise LocalProtocolError("the store lacks methods of accord.Store: see check_store", field="store")
         self.name = name
-        self._book = Book(Peer(name, version, title))
+        self._book = Book(Implementation(name, version, title))
         self._store_wanted = store
         self._store: Store | None = None
         self._gate = Gate(self._book)
@@ -265,7 +265,7 @@ class Agent:
         return register
 
     def advertise(self, name: str, value: Any) -> None:
-        """Tell clients of an ability beside the protocol: it stands in the `_meta` of the capabilities."""
+        """Tell clients of a capability beside the protocol: it stands in the `_meta` of the capabilities."""
         self._book.advertised[name] = checked_json(value, name)
 
     # --- running

@@ -1,4 +1,4 @@
-"""What an author registered: handlers, commands, options, logins, and the abilities that follow from them.
+"""What an author registered: handlers, commands, options, logins, and the capabilities that follow from them.
 
 Handlers are kept as plain callables here: what they are given (a turn, a session) is made in the rooms above.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from accord.errors import LocalProtocolError
-from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.mode import mode_option
 from accord.session.option import Command, ConfigOption, Select, Toggle
 
@@ -36,7 +36,7 @@ async def called(handler: AnyHandler, *arguments: Any) -> Any:
 class Book:
     """One agent's registrations; shared by all its connections."""
 
-    peer: Peer
+    peer: Implementation
     prompt: AnyHandler | None = None
     accepts: frozenset[PromptKind] = frozenset()
     commands: dict[str, tuple[Command, AnyHandler]] = field(default_factory=dict)
@@ -67,16 +67,16 @@ class Book:
         if option.category == "mode" and mode_option(list(self.options.values())) is not None:
             raise LocalProtocolError("there is one option with the category 'mode' at most", field=option.id)
 
-    def abilities(self, *, stored: bool, drafts: bool) -> AgentAbilities:
+    def capabilities(self, *, stored: bool, drafts: bool) -> AgentCapabilities:
         """What this agent serves: derived, never claimed."""
-        return AgentAbilities(
+        return AgentCapabilities(
             load=stored,
             resume=stored,
             listing=stored,
             close=True,
             delete=stored,
             fork=stored and drafts,
-            extra_roots=True,
+            additional_directories=True,
             prompts=self.accepts,
             mcp=frozenset({"stdio", "http", "sse"}) if _has_mcp() else frozenset({"stdio"}),
             logout=bool(self.logins),
@@ -84,7 +84,7 @@ class Book:
             meta=dict(self.advertised) or None,
         )
 
-    def auth_methods(self, client: ClientAbilities) -> list[AuthMethod]:
+    def auth_methods(self, client: ClientCapabilities) -> list[AuthMethod]:
         """The ways to log in that this client can take."""
         return [method for method, _ in self.logins.values() if method.type != "terminal" or client.terminal_login]
 

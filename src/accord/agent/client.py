@@ -8,8 +8,8 @@ from typing import Any
 from accord.connection import Connection
 from accord.connection.handlers import extension_name
 from accord.errors import LocalProtocolError
-from accord.session.ability import ClientAbilities, Peer
 from accord.session.ask import AskPermission, ElicitationDone, ElicitForm, ElicitUrl
+from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 from accord.session.event import ToolChanged
 
@@ -17,13 +17,15 @@ __all__ = ["Client"]
 
 
 class Client:
-    """The client of one connection. `abilities` are what it declared, nothing more."""
+    """The client of one connection. `capabilities` are what it declared, nothing more."""
 
-    def __init__(self, connection: Connection, dialect: Dialect, peer: Peer | None, abilities: ClientAbilities) -> None:
+    def __init__(
+        self, connection: Connection, dialect: Dialect, peer: Implementation | None, capabilities: ClientCapabilities
+    ) -> None:
         self.name = "unknown" if peer is None else peer.name
         self.version = "unknown" if peer is None else peer.version
         self.title = None if peer is None else peer.title
-        self.abilities = abilities
+        self.capabilities = capabilities
         self._connection = connection
         self._dialect = dialect
 
@@ -36,16 +38,16 @@ class Client:
         return self._connection.is_open
 
     def can(self, what: str) -> bool:
-        """Whether something may be asked of this client, or shown to it as it is: see `ABILITIES` for the words.
+        """Whether something may be asked of this client, or shown to it as it is: see `CAPABILITIES` for the words.
 
         Raises:
-            LocalProtocolError: Nobody has such an ability; says which there are.
+            LocalProtocolError: Nobody has such a capability; says which there are.
         """
-        ability = ABILITIES.get(what)
-        if ability is None:
-            known = ", ".join(sorted(ABILITIES))
-            raise LocalProtocolError(f"there is no ability {what!r}: one of {known}", field=what)
-        return ability(self)
+        capability = CAPABILITIES.get(what)
+        if capability is None:
+            known = ", ".join(sorted(CAPABILITIES))
+            raise LocalProtocolError(f"there is no capability {what!r}: one of {known}", field=what)
+        return capability(self)
 
     def stand_in(self, ask: AskPermission) -> ToolChanged | None:
         """The tool call that a question about none is asked under in this edition. For the framework."""
@@ -54,7 +56,7 @@ class Client:
     async def end_elicitation(self, elicitation_id: str) -> None:
         """Tell the client that what was begun at an address is finished, where the edition has words for that."""
         method, say = self._dialect.elicitation_done, self._dialect.say_elicitation_done
-        if method is not None and say is not None and self.abilities.elicit_url:
+        if method is not None and say is not None and self.capabilities.elicit_url:
             await self._connection.notify(method, say(ElicitationDone(elicitation_id)))
 
     def speaks(self, ask: type[Any]) -> bool:
@@ -70,17 +72,17 @@ class Client:
         await self._connection.notify_extension(extension_name(method), params)
 
 
-ABILITIES: dict[str, Callable[[Client], bool]] = {
-    "elicit": lambda client: client.speaks(ElicitForm) and client.abilities.elicit_form,
-    "elicit_url": lambda client: client.speaks(ElicitUrl) and client.abilities.elicit_url,
-    "read_files": lambda client: client.abilities.read_files,
-    "write_files": lambda client: client.abilities.write_files,
-    "terminals": lambda client: client.abilities.terminals,
-    "notices": lambda client: client.abilities.notices,
-    "compaction": lambda client: client.abilities.compaction,
-    "toggles": lambda client: client.abilities.toggles,
+CAPABILITIES: dict[str, Callable[[Client], bool]] = {
+    "elicit": lambda client: client.speaks(ElicitForm) and client.capabilities.elicit_form,
+    "elicit_url": lambda client: client.speaks(ElicitUrl) and client.capabilities.elicit_url,
+    "read_files": lambda client: client.capabilities.read_files,
+    "write_files": lambda client: client.capabilities.write_files,
+    "terminals": lambda client: client.capabilities.terminals,
+    "notices": lambda client: client.capabilities.notices,
+    "compaction": lambda client: client.capabilities.compaction,
+    "toggles": lambda client: client.capabilities.toggles,
 }
 """What authors may ask for: questions that the client answers, and what it shows as such instead of as text.
 
-Files and terminals work in any case: without the ability they are the agent's own.
+Files and terminals work in any case: without the capability they are the agent's own.
 """

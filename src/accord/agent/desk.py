@@ -24,7 +24,6 @@ from accord.agent.session import Session, new_id
 from accord.connection import Connection
 from accord.errors import InvalidParams, LocalProtocolError, SessionInUse, StoreError
 from accord.protocol.codec import decode_json
-from accord.session.ability import AgentAbilities
 from accord.session.ask import (
     ForkSession,
     ListSessions,
@@ -35,6 +34,7 @@ from accord.session.ask import (
     SessionsListed,
     SessionSummary,
 )
+from accord.session.capability import AgentCapabilities
 from accord.session.dialect import Dialect
 from accord.session.event import ConfigChanged
 from accord.session.replay import Outline
@@ -79,7 +79,7 @@ class Desk:
         store: Store | None,
         asker: Asker,
         connection: Connection,
-        served: AgentAbilities,
+        served: AgentCapabilities,
         *,
         grace_seconds: float,
         in_use: InUse = "error",
@@ -261,7 +261,7 @@ class Desk:
         """Tell the conversation, or let the voice know it without a word; then what the session does now."""
         dialect, client = self._met()
         session, outlet = live.session, live.session.outlet
-        voice = dialect.voice(client.abilities)
+        voice = dialect.voice(client.capabilities)
         voice.client_terminals |= outlet.voice.client_terminals
         async for events in retold(store, session.id, outline):
             if replay:
@@ -287,7 +287,7 @@ class Desk:
         session = Session(record.id, roots, client, self._asker, self._book, self._store, meta)
         session.title = record.title
         foreground = Foreground(session, self._asker, self._book, dialect, grace_seconds=self._grace_seconds)
-        voice = dialect.voice(client.abilities)
+        voice = dialect.voice(client.capabilities)
         store = None if is_view else self._store
         session.outlet = Outlet(record.id, dialect, voice, self._connection, store, foreground.store_failed)
         live = _Live(session, foreground, record, is_view=is_view)

@@ -51,7 +51,7 @@ class Files:
         if (line or 0) < 0 or (limit or 0) < 0:
             raise ValueError("line and limit cannot be negative")
         place = self._reach.file(path)
-        if not self._asker.abilities.read_files:
+        if not self._asker.capabilities.read_files:
             return await self._reach.workspace.read_text(place, line, limit)
         await self._reach.check(place)
         with _translated(place):
@@ -71,7 +71,7 @@ class Files:
             ConnectionLost: The client is gone.
         """
         place = self._reach.file(path)
-        if not self._asker.abilities.write_files:
+        if not self._asker.capabilities.write_files:
             await self._reach.workspace.write_text(place, text)
             return
         # Held until the client has answered: it may handle two requests in any order.

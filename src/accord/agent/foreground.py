@@ -273,7 +273,7 @@ class Foreground:
     def _failed(self, error: Exception) -> Input:
         if isinstance(error, TransportError) and not self._session.client.is_connected:
             return HandlerCancelled()  # the client is gone: nobody failed, and nobody hears of it
-        return HandlerFailed(work_error(error, self._book.auth_methods(self._session.client.abilities)))
+        return HandlerFailed(work_error(error, self._book.auth_methods(self._session.client.capabilities)))
 
     async def _tidy(self, turn: Turn, status: str) -> None:
         """Bring to an end what the handler left open."""

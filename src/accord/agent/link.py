@@ -22,7 +22,6 @@ from accord.agent.session import Session
 from accord.agent.settings import OptionValue, Settings
 from accord.connection import Connection, Handlers
 from accord.errors import InvalidParams, LocalProtocolError
-from accord.session.ability import AgentAbilities, ClientAbilities
 from accord.session.ask import (
     CancelTerminal,
     CancelTool,
@@ -45,6 +44,7 @@ from accord.session.ask import (
     SetModel,
     SetOption,
 )
+from accord.session.capability import AgentCapabilities, ClientCapabilities
 from accord.session.dialect import Dialect, Words
 from accord.session.dialects import DIALECTS, Spoken
 from accord.session.turn_input import CancelAsked
@@ -88,10 +88,10 @@ class Link:
         self._book = book
         self._gate = gate
         self._drafts = drafts
-        self._served: AgentAbilities = book.abilities(stored=store is not None, drafts=drafts)
+        self._served: AgentCapabilities = book.capabilities(stored=store is not None, drafts=drafts)
         self._arrived: dict[int, tuple[Any, Foreground, OpenPrompt]] = {}
         """Prompts that were read and whose request has not begun, by the identity of their params."""
-        self.abilities = ClientAbilities()
+        self.capabilities = ClientCapabilities()
         handlers = Handlers()
         editions = [spoken.edition(drafts=drafts) for spoken in DIALECTS]
         self.connection = Connection(transport, "agent", handlers, editions=editions, strict=strict)
@@ -142,19 +142,19 @@ class Link:
                 self._dialect = dialect
             answer = await serve(self, ask)
         except Exception as error:
-            raise answerable(error, self._book.auth_methods(self.abilities)) from error
+            raise answerable(error, self._book.auth_methods(self.capabilities)) from error
         return words.say_answer(answer)
 
     async def _initialize(self, ask: Initialize) -> Initialized:
         dialect = self._dialect
         assert dialect is not None  # noqa: S101 - `_serve` has just set it
-        self.abilities = ask.abilities
-        self._client = Client(self.connection, dialect, ask.client, ask.abilities)
+        self.capabilities = ask.capabilities
+        self._client = Client(self.connection, dialect, ask.client, ask.capabilities)
         self._desk.meet(self._client, dialect)
-        abilities = self._book.abilities(stored=self._desk.has_store, drafts=self._drafts)
-        abilities.auth_methods = self._book.auth_methods(ask.abilities)
-        abilities.logout = abilities.logout and bool(abilities.auth_methods)
-        return Initialized(self._book.peer, abilities)
+        capabilities = self._book.capabilities(stored=self._desk.has_store, drafts=self._drafts)
+        capabilities.auth_methods = self._book.auth_methods(ask.capabilities)
+        capabilities.logout = capabilities.logout and bool(capabilities.auth_methods)
+        return Initialized(self._book.peer, capabilities)
 
     async def _login(self, ask: Login) -> Done:
         await self._gate.login(ask.method)
@@ -279,7 +279,7 @@ class Link:
         try:
             return await called(handler, Extension(params, self._client, session))
         except Exception as error:
-            raise answerable(error, self._book.auth_methods(self.abilities)) from error
+            raise answerable(error, self._book.auth_methods(self.capabilities)) from error
 
     # --- what we ask
 
@@ -299,7 +299,7 @@ class Link:
         if said is None:
             raise LocalProtocolError(f"{dialect.edition.name} has no words for {what}: see turn.can()", field=what)
         words, params = said
-        if words.needs and not getattr(self.abilities, words.needs):
+        if words.needs and not getattr(self.capabilities, words.needs):
             raise LocalProtocolError(
                 f"this client does not offer {words.needs} in {dialect.edition.name}: see turn.can()", field=what
             )

@@ -23,8 +23,8 @@ from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.protocol.codec import encode_json
 from accord.protocol.model import UNSET
-from accord.session.ability import ClientAbilities
 from accord.session.ask import McpServer, ReadFile, ReleaseTerminal, StartTerminal, WriteFile
+from accord.session.capability import ClientCapabilities
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -162,7 +162,7 @@ class Session:
         for failure in servers.failures:
             log.warning("MCP server %s: %s", failure.server, failure.reason)
             notice = Noticed(f"MCP server {failure.server} is not available", "warning", failure.reason)
-            if self.client.abilities.notices:
+            if self.client.capabilities.notices:
                 await self.outlet.tell(notice, keep=False)
             else:
                 # It would become a message of the agent: that has its place in a turn.
@@ -215,7 +215,7 @@ class Session:
     @property
     def offered(self) -> list[ConfigOption]:
         """The options that this client can show."""
-        toggles = self.client.abilities.toggles
+        toggles = self.client.capabilities.toggles
         return [option for option in self._settings.options if toggles or not isinstance(option, Toggle)]
 
     @property
@@ -378,8 +378,8 @@ class _Behind:
         self._session = session
 
     @property
-    def abilities(self) -> ClientAbilities:
-        return self._asker.abilities
+    def capabilities(self) -> ClientCapabilities:
+        return self._asker.capabilities
 
     async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
         outlet = self._session.outlet

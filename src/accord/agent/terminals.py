@@ -208,7 +208,7 @@ class Terminals:
         return _Order(words, shlex.join(words), self._reach.directory(cwd), env or {}, output_byte_limit, cancellable)
 
     async def _open(self, order: _Order) -> Terminal:
-        by_client = self._asker.abilities.terminals
+        by_client = self._asker.capabilities.terminals
         if by_client:
             await self._reach.check(order.cwd)
         if self._is_closed:

@@ -100,7 +100,7 @@ class Turn:
         return {key: value for key in TRACE_KEYS if isinstance(value := self.meta.get(key), str)}
 
     def can(self, what: str) -> bool:
-        """Whether the client can do something: see `accord.agent.client.ABILITIES` for the words."""
+        """Whether the client can do something: see `accord.agent.client.CAPABILITIES` for the words."""
         return self.session.client.can(what)
 
     @property
@@ -353,9 +353,9 @@ class Turn:
         ask = ElicitUrl(message, new_id("elicitation"), url, self.session.id, tool_id, meta=self.trace or None)
         return await self._elicit(ask, "elicit_url")
 
-    async def _elicit(self, ask: ElicitForm | ElicitUrl, ability: str) -> Elicitation:
+    async def _elicit(self, ask: ElicitForm | ElicitUrl, capability: str) -> Elicitation:
         # Where it cannot be asked, to ask says why; nobody is told that the user is waited for.
-        answer = await (self._question(ask) if self.can(ability) else self._asker.ask(ask))
+        answer = await (self._question(ask) if self.can(capability) else self._asker.ask(ask))
         name = ask.elicitation_id if isinstance(ask, ElicitUrl) else None
         if answer is None:
             return Elicitation("cancel", {}, name)

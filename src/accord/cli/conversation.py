@@ -28,7 +28,7 @@ from accord.cli.talk import Talk, talking
 from accord.cli.target import Target, approve
 from accord.cli.terminal import Terminal, somebody_is_there
 from accord.cli.wish import Wish
-from accord.client import ClientSession, PromptTurn, Verdict
+from accord.client import Session, Turn, Verdict
 from accord.config import Record
 from accord.display import filled, own
 from accord.session.agent_ask import ReadFile, StartTerminal, WriteFile
@@ -202,7 +202,7 @@ class Conversation:
             self._done[_DONE[type(request)]] += 1
         self._output.judged(verdict)
 
-    async def _turn(self, talk: Talk, session: ClientSession, content: Sequence[str | Path]) -> Ending:
+    async def _turn(self, talk: Talk, session: Session, content: Sequence[str | Path]) -> Ending:
         begun, place = time.monotonic(), len(session.transcript.timeline)
         stop_listening = session.listen(self._feed.happened)
         # What the agent did while we noted the session is heard first: one that has died is started again.
@@ -224,7 +224,7 @@ class Conversation:
         seconds = time.monotonic() - begun
         return Ending(str(turn.stop_reason), seconds, answer, session.transcript.usage)
 
-    async def _see(self, turn: PromptTurn) -> None:
+    async def _see(self, turn: Turn) -> None:
         """Tell of a turn until it is over. Where nobody reads any more it is stopped, and silently."""
         loop = asyncio.get_running_loop()
         stopping: list[asyncio.Task[None]] = []

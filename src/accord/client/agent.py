@@ -20,7 +20,7 @@ from accord.client.inbox import Inbox
 from accord.client.login import LoginCallback, choose, run_in_terminal
 from accord.client.reopening import reopen
 from accord.client.services import Offer
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.connection import Connection
 from accord.errors import (
     AuthRequired,
@@ -28,7 +28,6 @@ from accord.errors import (
     LocalProtocolError,
     TransportError,
 )
-from accord.session.ability import AgentAbilities, AuthMethod, Peer
 from accord.session.ask import (
     Cancel,
     ForkSession,
@@ -42,9 +41,10 @@ from accord.session.ask import (
     SessionsListed,
     SessionSummary,
 )
+from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
 from accord.session.dialect import Dialect
 
-__all__ = ["RemoteAgent"]
+__all__ = ["ConnectedAgent"]
 
 log = logging.getLogger("accord.client")
 
@@ -57,7 +57,7 @@ class _Link:
         self.dialect = dialect
 
 
-class RemoteAgent:
+class ConnectedAgent:
     """An agent that somebody else wrote, or not. Made by `accord.connect`, which documents the options."""
 
     def __init__(  # noqa: PLR0913 - what `connect` decides
@@ -65,7 +65,7 @@ class RemoteAgent:
         door: Door,
         *,
         edition: str,
-        client: Peer,
+        client: Implementation,
         offer: Offer,
         deadlines: Deadlines,
         login: LoginCallback | None,
@@ -90,8 +90,8 @@ class RemoteAgent:
         self._attended: dict[str, _Link] = {}
         self._reviving = asyncio.Lock()
         self._is_closed = False
-        self.info: Peer | None = None
-        self.abilities = AgentAbilities()
+        self.info: Implementation | None = None
+        self.capabilities = AgentCapabilities()
         self.respawns = 0
         """How often its process had to be started again."""
         self.on_respawn: Callable[[ConnectionLost], None] = lambda _: None
@@ -154,12 +154,12 @@ class RemoteAgent:
             self._door,
             self._plan,
             self._client,
-            self._offer.abilities,
+            self._offer.capabilities,
             self._inbox.listen,
             functools.partial(Connection, side="client", strict=self._strict),
             self._observers,
         )
-        self.info, self.abilities = answer.agent, answer.abilities
+        self.info, self.capabilities = answer.agent, answer.capabilities
         return _Link(connection, dialect)
 
     async def _watch(self, link: _Link) -> None:
@@ -196,7 +196,7 @@ class RemoteAgent:
         roots: Sequence[str | os.PathLike[str]] = (),
         servers: Sequence[McpServer] = (),
         meta: dict[str, Any] | None = None,
-    ) -> ClientSession:
+    ) -> Session:
         """A new session in a directory; `roots` are further ones it may use, `servers` the MCP servers it gets.
 
         Raises:
@@ -219,7 +219,7 @@ class RemoteAgent:
         roots: Sequence[str | os.PathLike[str]] = (),
         servers: Sequence[McpServer] = (),
         key: str | None = None,
-    ) -> ClientSession:
+    ) -> Session:
         """A session from before; its transcript has the whole conversation.
 
         `key` is the session's `key` from when it was made here: answers that were remembered for it hold on.
@@ -237,11 +237,11 @@ class RemoteAgent:
         roots: Sequence[str | os.PathLike[str]] = (),
         servers: Sequence[McpServer] = (),
         key: str | None = None,
-    ) -> ClientSession:
+    ) -> Session:
         """A session from before, without its conversation being told again."""
         return await self._reopen(session_id, cwd, roots, servers, key, replay=False)
 
-    async def fork_session(self, session: ClientSession) -> ClientSession:
+    async def fork_session(self, session: Session) -> Session:
         """A new session that begins as a copy of another, where the agent has that (it is unstable)."""
         await self._be_there()
         opened: SessionOpened = await self._gated(
@@ -275,7 +275,7 @@ class RemoteAgent:
         key: str | None,
         *,
         replay: bool,
-    ) -> ClientSession:
+    ) -> Session:
         place, extra = _absolute(cwd), [_absolute(root) for root in roots]
         await self._be_there()
         session = self._make(session_id, place, extra, servers, key)
@@ -288,34 +288,34 @@ class RemoteAgent:
 
     @property
     def _can_resume(self) -> bool:
-        return self.dialect.rule == "insertion" or self.abilities.resume
+        return self.dialect.rule == "insertion" or self.capabilities.resume
 
-    async def _reopen_as_able(self, session: ClientSession, *, replay: bool) -> SessionOpened:
+    async def _reopen_as_able(self, session: Session, *, replay: bool) -> SessionOpened:
         ask = ReopenSession(session.id, session.cwd, list(session.roots[1:]), session.servers, replay)
-        can_load = self.abilities.load
+        can_load = self.capabilities.load
         return await reopen(ask, self._gated, self._inbox.deaf, can_resume=self._can_resume, can_load=can_load)
 
     def _make(
         self, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any], key: str | None = None
-    ) -> ClientSession:
-        session = ClientSession(self, session_id, cwd, roots, servers, self._deadlines)
+    ) -> Session:
+        session = Session(self, session_id, cwd, roots, servers, self._deadlines)
         session.key = key or session.key
         self._inbox.add(session)
         self._attended[session_id] = self._linked()
         return session
 
-    def session(self, session_id: str) -> ClientSession | None:
+    def session(self, session_id: str) -> Session | None:
         """The session of an id, while it is open here."""
         return self._inbox.find(session_id)
 
-    def forget(self, session: ClientSession) -> None:
+    def forget(self, session: Session) -> None:
         """The session is closed."""
         self._attended.pop(session.id, None)
         self._inbox.remove(session)
 
     # --- lost and found
 
-    async def attend(self, session: ClientSession) -> None:
+    async def attend(self, session: Session) -> None:
         """See that the agent has the session open; start it again if it was lost, once for each loss.
 
         Raises:
@@ -329,7 +329,7 @@ class RemoteAgent:
             link = self._linked()
             if self._attended.get(session.id) is link:
                 return
-            if not self._can_resume and not self.abilities.load:
+            if not self._can_resume and not self.capabilities.load:
                 raise self._lost_for_good()
             session.reopened(link.dialect)
             self._inbox.add(session)
@@ -378,7 +378,7 @@ class RemoteAgent:
         if said is None:
             raise LocalProtocolError(f"{link.dialect.edition.name} has no words for {what}", field=what)
         words, params = said
-        if words.needs and not getattr(self.abilities, words.needs):
+        if words.needs and not getattr(self.capabilities, words.needs):
             raise LocalProtocolError(f"this agent does not offer {words.needs}", field=what)
         result = await link.connection.call(words.method, params, timeout_seconds=timeout_seconds)
         return words.hear_answer(result, ask)
@@ -395,14 +395,14 @@ class RemoteAgent:
         try:
             return await self.ask(ask)
         except AuthRequired as error:
-            method = await choose(self._login_callback, self.abilities.auth_methods, error)
+            method = await choose(self._login_callback, self.capabilities.auth_methods, error)
         await self._login(method)
         return await self.ask(ask)
 
     @property
     def auth_methods(self) -> list[AuthMethod]:
         """The ways to log in."""
-        return self.abilities.auth_methods
+        return self.capabilities.auth_methods
 
     async def login(self, method_id: str) -> None:
         """Log in by one of `auth_methods`: by a call, or on this terminal, after which the agent is started again.

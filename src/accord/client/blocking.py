@@ -14,12 +14,12 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from accord.client.agent import RemoteAgent
+from accord.client.agent import ConnectedAgent
 from accord.client.connect import connect
 from accord.client.deadline import Deadlines
 from accord.client.prompt import Promptable
-from accord.client.session import ClientSession
-from accord.client.turn import PromptTurn
+from accord.client.session import Session
+from accord.client.turn import Turn
 from accord.errors import AccordError
 from accord.session.ask import McpServer
 from accord.session.event import Event, StopReason
@@ -39,7 +39,7 @@ PUMP_EVENTS = 256
 class Reply:
     """What came of a prompt; its text is what `str` gives."""
 
-    def __init__(self, turn: PromptTurn) -> None:
+    def __init__(self, turn: Turn) -> None:
         self.text = turn.text
         self.stop_reason: StopReason | None = turn.stop_reason
 
@@ -100,7 +100,7 @@ class _Thread:
 class _Pump:
     """Brings a turn's events from the loop's thread to the caller's, not many at a time."""
 
-    def __init__(self, turn: PromptTurn, thread: _Thread) -> None:
+    def __init__(self, turn: Turn, thread: _Thread) -> None:
         self._turn = turn
         self._thread = thread
         self._events: SimpleQueue[Event | BaseException | None] = SimpleQueue()
@@ -154,7 +154,7 @@ class BlockingSession:
 
     def __init__(
         self,
-        agent: RemoteAgent,
+        agent: ConnectedAgent,
         cwd: str | os.PathLike[str],
         roots: Sequence[str | os.PathLike[str]],
         servers: Sequence[McpServer],
@@ -166,9 +166,9 @@ class BlockingSession:
         self._servers = servers
         self._wanted = session_id
         self._thread: _Thread | None = None
-        self._turns: list[PromptTurn] = []
+        self._turns: list[Turn] = []
         self._is_closed = False
-        self._session: ClientSession | None = None
+        self._session: Session | None = None
 
     def __repr__(self) -> str:
         return f"<blocking {self._session!r}>" if self._session else "<blocking session, not open>"
@@ -188,7 +188,7 @@ class BlockingSession:
                 raise
         return self
 
-    async def _open(self) -> ClientSession:
+    async def _open(self) -> Session:
         await self._agent.open()
         if self._wanted is None:
             return await self._agent.new_session(self._cwd, roots=self._roots, servers=self._servers)
@@ -244,7 +244,7 @@ class BlockingSession:
                     future.result(CANCEL_SECONDS)
 
     @contextmanager
-    def _going_on(self, turn: PromptTurn) -> Iterator[None]:
+    def _going_on(self, turn: Turn) -> Iterator[None]:
         self._turns.append(turn)
         try:
             yield
@@ -256,7 +256,7 @@ class BlockingSession:
         thread, session = self._there()
         thread.wait(session.cancel())
 
-    def _interrupt(self, turn: PromptTurn) -> None:
+    def _interrupt(self, turn: Turn) -> None:
         if self._thread is not None and not turn.is_over:
             with suppress(AccordError, FutureTimeout, CancelledError, KeyboardInterrupt):
                 self._thread.submit(_cancelled(turn)).result(CANCEL_SECONDS)
@@ -264,14 +264,14 @@ class BlockingSession:
     # --- state
 
     @property
-    def session(self) -> ClientSession:
+    def session(self) -> Session:
         """The session underneath, also after its end; read it, and await nothing of it here."""
         if self._session is None:
             raise RuntimeError("the session is not open: use `with accord.open(...) as session:`")
         return self._session
 
     @property
-    def agent(self) -> RemoteAgent:
+    def agent(self) -> ConnectedAgent:
         """The agent underneath: who it is, which edition it speaks."""
         return self._agent
 
@@ -314,7 +314,7 @@ class BlockingSession:
             raise
         return thread.wait(work)
 
-    def _there(self) -> tuple[_Thread, ClientSession]:
+    def _there(self) -> tuple[_Thread, Session]:
         if self._thread is None or self._session is None:
             raise RuntimeError("the session is not open: use `with accord.open(...) as session:`")
         return self._thread, self._session
@@ -394,14 +394,14 @@ async def _ended() -> None:
         await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
 
 
-async def _made(session: ClientSession, content: Sequence[Promptable], deadlines: Deadlines | None) -> PromptTurn:
+async def _made(session: Session, content: Sequence[Promptable], deadlines: Deadlines | None) -> Turn:
     return session.prompt(*content, deadlines=deadlines)
 
 
-async def _waited(turn: PromptTurn) -> None:
+async def _waited(turn: Turn) -> None:
     await turn.wait()
 
 
-async def _cancelled(turn: PromptTurn) -> None:
+async def _cancelled(turn: Turn) -> None:
     await turn.cancel()
     await turn.over()

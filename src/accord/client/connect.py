@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from accord.client.agent import RemoteAgent
+from accord.client.agent import ConnectedAgent
 from accord.client.deadline import Deadlines
 from accord.client.dial import Observer
 from accord.client.door import Door
@@ -15,7 +15,7 @@ from accord.client.login import LoginCallback
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer, WorkspaceFactory
 from accord.errors import LocalProtocolError
-from accord.session.ability import Peer
+from accord.session.capability import Implementation
 from accord.version import VERSION
 from accord.wire import Framing
 
@@ -51,7 +51,7 @@ def connect(  # noqa: PLR0913 - each is one thing that a client may want to deci
     tools: Mapping[str, Tool] | None = None,
     tool_seconds: float | None = 60.0,
     observers: Sequence[Observer] = (),
-) -> RemoteAgent:
+) -> ConnectedAgent:
     """An agent to talk to, as an async context: `async with accord.connect("gemini", "--acp") as agent:`.
 
     `target` is a command (strings and paths, always an argv), an `Agent` in this process, or a transport. `cwd` and
@@ -79,10 +79,10 @@ def connect(  # noqa: PLR0913 - each is one thing that a client may want to deci
     offer = Offer(files, terminals, pty, missing_file, permission, elicit, terminal_login)
     deadlines = deadlines or Deadlines()
     simse = _simse(dialect, tools, edition=edition, start_seconds=deadlines.start, tool_seconds=tool_seconds)
-    agent = RemoteAgent(
+    agent = ConnectedAgent(
         Door(target, cwd=cwd, env=env, framing=framing, stderr=stderr, wrap=simse.wrap if simse else None),
         edition=simse.edition if simse else edition,
-        client=Peer(name, version or VERSION, title),
+        client=Implementation(name, version or VERSION, title),
         offer=offer,
         deadlines=deadlines,
         login=login,

@@ -9,8 +9,8 @@ import msgspec
 from accord.connection import Connection
 from accord.errors import LocalProtocolError
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
-from accord.session.ability import ClientAbilities, Peer
 from accord.session.ask import Initialize, Initialized
+from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 from accord.session.dialects import dialect_of
 
@@ -46,7 +46,7 @@ def plan_for(edition: str) -> tuple[Proposal, ...]:
 
 
 async def propose(
-    connection: Connection, proposal: Proposal, client: Peer, abilities: ClientAbilities
+    connection: Connection, proposal: Proposal, client: Implementation, capabilities: ClientCapabilities
 ) -> tuple[Dialect, Initialized]:
     """Shake hands once.
 
@@ -55,7 +55,7 @@ async def propose(
         RequestError: The agent refused.
         ConnectionLost: It is gone.
     """
-    ask = Initialize(client, abilities)
+    ask = Initialize(client, capabilities)
     params: dict[str, Any] = {}
     for each in proposal.words:
         said = dialect_of(each).say(ask)

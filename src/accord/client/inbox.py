@@ -11,7 +11,7 @@ from typing import Any
 from accord.client.handshake import Proposal
 from accord.client.question import called, elicit_question, elicited
 from accord.client.services import Offer, Services, unknown_session
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.connection import Handlers
 from accord.errors import AccordError
 from accord.protocol.codec import encode
@@ -37,7 +37,7 @@ class Inbox:
         self.requests: dict[str, Callable[[Any], Any]] = {}
         self.notifications: dict[str, Callable[[Any], Any]] = {}
         self._offer = offer
-        self._sessions: dict[str, ClientSession] = {}
+        self._sessions: dict[str, Session] = {}
         self._services: dict[str, Services] = {}
         self._deaf: set[str] = set()
         self._early: dict[str, list[tuple[Any, int]]] = {}
@@ -61,17 +61,17 @@ class Inbox:
 
     # --- sessions
 
-    def add(self, session: ClientSession) -> None:
+    def add(self, session: Session) -> None:
         """A session is there, perhaps again."""
         self._sessions[session.id] = session
         if session.id not in self._services:
             self._services[session.id] = Services(session, self._offer)
 
-    def find(self, session_id: str) -> ClientSession | None:
+    def find(self, session_id: str) -> Session | None:
         """The session of an id, while it is open."""
         return self._sessions.get(session_id)
 
-    def remove(self, session: ClientSession) -> None:
+    def remove(self, session: Session) -> None:
         """A session is closed."""
         if self._sessions.get(session.id) is not session:
             return
@@ -82,7 +82,7 @@ class Inbox:
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
-    def deliver_early(self, session: ClientSession) -> None:
+    def deliver_early(self, session: Session) -> None:
         """Let a session hear what was said about it before its id was known."""
         early = self._early.pop(session.id, [])
         for update, size_bytes in early:

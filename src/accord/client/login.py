@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from accord.errors import AuthRequired, ConnectFailed, LocalProtocolError
-from accord.session.ability import AuthMethod
+from accord.session.capability import AuthMethod
 
 __all__ = ["LoginCallback", "choose", "run_in_terminal"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from accord.client.policy import Policy
 from accord.client.question import MachineAsk, OpenQuestions, PermissionQuestion
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.errors import PermissionDenied
 from accord.session.agent_ask import CommandSubject, ReadFile, StartTerminal, WriteFile
 from accord.session.entry import ToolCall
@@ -44,7 +44,7 @@ class MachineRequests:
 
     def __init__(
         self,
-        session: ClientSession,
+        session: Session,
         policy: Policy | None,
         questions: OpenQuestions,
         workspace: Callable[[], Workspace],

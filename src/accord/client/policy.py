@@ -25,7 +25,7 @@ from accord.client.question import (
     chosen_option,
 )
 from accord.client.rules_file import load_rules
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.remembered import RememberedAnswer
@@ -57,10 +57,10 @@ class Verdict:
 class AnswerStore(Protocol):
     """Where answers that hold on are kept beyond the process."""
 
-    def load(self, session: ClientSession) -> list[RememberedAnswer]:
+    def load(self, session: Session) -> list[RememberedAnswer]:
         """The answers that hold in a session."""
 
-    def add(self, session: ClientSession, answer: RememberedAnswer) -> None:
+    def add(self, session: Session, answer: RememberedAnswer) -> None:
         """Keep one more."""
 
 
@@ -98,7 +98,7 @@ class Policy:
         self._prefer_lasting = prefer_lasting
         self._on_verdict = on_verdict
         self._on_unasked = on_unasked
-        self._consents: WeakKeyDictionary[ClientSession, SessionConsent] = WeakKeyDictionary()
+        self._consents: WeakKeyDictionary[Session, SessionConsent] = WeakKeyDictionary()
         self.denied_unasked = 0
         """How many questions and requests were denied because nobody could be asked."""
         self.refused_requests = 0
@@ -106,7 +106,7 @@ class Policy:
         self.completed_unasked = 0
         """How many calls that a rule denies the agent completed without having been allowed to."""
 
-    def consent(self, session: ClientSession) -> SessionConsent:
+    def consent(self, session: Session) -> SessionConsent:
         """What was said and allowed in a session."""
         found = self._consents.get(session)
         if found is None:

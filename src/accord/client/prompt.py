@@ -1,4 +1,4 @@
-"""What a caller wrote, as the blocks of a prompt: texts, files by path, blocks; embedded or linked by ability."""
+"""What a caller wrote, as the blocks of a prompt: texts, files by path, blocks; embedded or linked by capability."""
 
 from __future__ import annotations
 

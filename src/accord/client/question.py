@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.session.agent_ask import (
     AskPermission,
     CommandSubject,
@@ -56,7 +56,7 @@ class PermissionQuestion:
     where the question names none.
     """
 
-    session: ClientSession
+    session: Session
     title: str
     options: Sequence[PermissionOption]
     tool: ToolCall | None = None
@@ -103,7 +103,7 @@ class PermissionQuestion:
 class FormQuestion:
     """A form to fill in: a flat JSON schema of an object. Return its values, or None to decline."""
 
-    session: ClientSession | None
+    session: Session | None
     message: str
     schema: dict[str, Any]
     meta: dict[str, Any] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class FormQuestion:
 class UrlQuestion:
     """An address to visit: show all of it, ask for consent, fetch nothing before. Return True once it is opened."""
 
-    session: ClientSession | None
+    session: Session | None
     message: str
     url: str
     elicitation_id: str
@@ -170,7 +170,7 @@ def elicited(answer: ElicitAnswer) -> Elicited:
 
 
 def permission_question(
-    session: ClientSession, ask: AskPermission, claims: Callable[[str], CallClaims | None] = lambda _: None
+    session: Session, ask: AskPermission, claims: Callable[[str], CallClaims | None] = lambda _: None
 ) -> PermissionQuestion:
     """The question; what it says about a tool call becomes part of the conversation first (v2 rule A72).
 
@@ -203,7 +203,7 @@ def frozen(call: ToolCall) -> ToolCall:
     return replace(call, content=list(call.content), locations=list(call.locations))
 
 
-def elicit_question(session: ClientSession | None, ask: ElicitForm | ElicitUrl) -> FormQuestion | UrlQuestion:
+def elicit_question(session: Session | None, ask: ElicitForm | ElicitUrl) -> FormQuestion | UrlQuestion:
     """The question."""
     if isinstance(ask, ElicitForm):
         return FormQuestion(session, ask.message, ask.schema, ask.meta or {})

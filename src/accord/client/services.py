@@ -18,10 +18,9 @@ from accord.client.question import (
     permission_given,
     permission_question,
 )
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.client.terminals import ClientTerminals
 from accord.errors import InvalidParams, MethodNotFound, RequestError, ResourceNotFound
-from accord.session.ability import ClientAbilities
 from accord.session.agent_ask import (
     AskPermission,
     AwaitTerminal,
@@ -38,13 +37,14 @@ from accord.session.agent_ask import (
     WriteFile,
 )
 from accord.session.ask import Done
+from accord.session.capability import ClientCapabilities
 from accord.workspace import Workspace, WorkspaceError
 
 __all__ = ["Offer", "Services"]
 
 log = logging.getLogger("accord.client")
 
-WorkspaceFactory = Callable[[ClientSession], Workspace]
+WorkspaceFactory = Callable[[Session], Workspace]
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class Offer:
     terminal_login: bool = False
 
     @property
-    def abilities(self) -> ClientAbilities:
+    def capabilities(self) -> ClientCapabilities:
         """The same in the words of the handshake: derived, never claimed."""
-        return ClientAbilities(
+        return ClientCapabilities(
             read_files=bool(self.files),
             write_files=bool(self.files),
             terminals=self.terminals,
@@ -84,7 +84,7 @@ class Offer:
 class Services:
     """What one session may use."""
 
-    def __init__(self, session: ClientSession, offer: Offer) -> None:
+    def __init__(self, session: Session, offer: Offer) -> None:
         self._session = session
         self._offer = offer
         self._workspace: Workspace | None = None

@@ -11,9 +11,8 @@ from typing import Any, Protocol
 
 from accord.client.deadline import Deadlines
 from accord.client.prompt import Promptable, prompt_blocks
-from accord.client.turn import PromptTurn
+from accord.client.turn import Turn
 from accord.errors import AccordError, LocalProtocolError, RequestCancelled, RequestError, request_error
-from accord.session.ability import AgentAbilities
 from accord.session.ask import (
     Cancel,
     CancelTerminal,
@@ -28,6 +27,7 @@ from accord.session.ask import (
     SetModel,
     SetOption,
 )
+from accord.session.capability import AgentCapabilities
 from accord.session.content import Text
 from accord.session.dialect import Dialect
 from accord.session.event import (
@@ -43,7 +43,7 @@ from accord.session.mode import MADE_FROM, mode_option, with_made
 from accord.session.option import Command, ConfigOption, Select, Toggle
 from accord.session.transcript import Transcript
 
-__all__ = ["ClientSession"]
+__all__ = ["Session"]
 
 log = logging.getLogger("accord.client")
 
@@ -54,21 +54,21 @@ class Line(Protocol):
     @property
     def dialect(self) -> Dialect: ...
     @property
-    def abilities(self) -> AgentAbilities: ...
+    def capabilities(self) -> AgentCapabilities: ...
     async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
         """Ask the agent."""
 
     async def cancel(self, ask: Cancel) -> None:
         """Tell it to stop a session's work."""
 
-    async def attend(self, session: ClientSession) -> None:
+    async def attend(self, session: Session) -> None:
         """Return when the agent has the session open; a new process is told of it first."""
 
-    def forget(self, session: ClientSession) -> None:
+    def forget(self, session: Session) -> None:
         """The session is closed."""
 
 
-class ClientSession:
+class Session:
     """Prompts, settings and the transcript of one session. Made by an agent's `new_session` and its sisters."""
 
     def __init__(
@@ -85,16 +85,16 @@ class ClientSession:
         self._line = line
         self._deadlines = deadlines
         self._ear = line.dialect.ear()
-        self._turns: list[PromptTurn] = []
+        self._turns: list[Turn] = []
         """Those that were sent and are not over, the oldest first."""
-        self._unsent: list[PromptTurn] = []
+        self._unsent: list[Turn] = []
         self._one_at_a_time = asyncio.Lock()
-        self._busy_when_sent: dict[PromptTurn, bool] = {}
-        self._worked: dict[PromptTurn, bool] = {}
-        self._idle: dict[PromptTurn, StateChanged] = {}
-        self._inserted: set[PromptTurn] = set()
-        self._cancelled: PromptTurn | None = None
-        self._stopped: set[PromptTurn] = set()
+        self._busy_when_sent: dict[Turn, bool] = {}
+        self._worked: dict[Turn, bool] = {}
+        self._idle: dict[Turn, StateChanged] = {}
+        self._inserted: set[Turn] = set()
+        self._cancelled: Turn | None = None
+        self._stopped: set[Turn] = set()
         """The turns that were running or waiting when the user stopped the session's work."""
         self._echo = ""
         self._listeners: list[Callable[[Event], Any]] = []
@@ -118,27 +118,27 @@ class ClientSession:
         return any(not turn.is_over for turn in self._turns)
 
     @property
-    def running_turn(self) -> PromptTurn | None:
+    def running_turn(self) -> Turn | None:
         """The turn that the agent works on. None before a prompt, during a load, after a cancel and after the end."""
         return next((turn for turn in self._turns if not turn.is_over and turn not in self._stopped), None)
 
     # --- prompts
 
-    def prompt(self, *content: Promptable, deadlines: Deadlines | None = None) -> PromptTurn:
-        """Say something: texts, paths of files, content blocks. See `PromptTurn` for what to do with it.
+    def prompt(self, *content: Promptable, deadlines: Deadlines | None = None) -> Turn:
+        """Say something: texts, paths of files, content blocks. See `Turn` for what to do with it.
 
         Files become embedded resources, images or audio where the agent takes those, and links otherwise. A prompt
         that is sent while the agent works waits for its turn.
         """
-        blocks = prompt_blocks(content, self.cwd, self._line.abilities.prompts)
-        return PromptTurn(self, blocks, deadlines or self._deadlines)
+        blocks = prompt_blocks(content, self.cwd, self._line.capabilities.prompts)
+        return Turn(self, blocks, deadlines or self._deadlines)
 
     def listen(self, listener: Callable[[Event], Any]) -> Callable[[], None]:
         """Let somebody hear every event, also outside of turns; call what is returned to stop that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    async def submit(self, turn: PromptTurn) -> None:
+    async def submit(self, turn: Turn) -> None:
         """Send a prompt when its time has come, and see it to its end."""
         try:
             self._check_open()
@@ -164,14 +164,14 @@ class ClientSession:
         if self.is_closed:
             raise LocalProtocolError("the session is closed")
 
-    def _drop(self, turn: PromptTurn) -> None:
+    def _drop(self, turn: Turn) -> None:
         if turn in self._turns:
             self._turns.remove(turn)
         for held in (self._busy_when_sent, self._worked, self._idle):
             held.pop(turn, None)
         self._inserted.discard(turn)
 
-    async def _submit_in_order(self, turn: PromptTurn) -> None:
+    async def _submit_in_order(self, turn: Turn) -> None:
         """Where the answer is the end of the turn: one at a time, because the edition is silent about more."""
         self._unsent.append(turn)
         try:
@@ -199,7 +199,7 @@ class ClientSession:
         finally:
             self._one_at_a_time.release()
 
-    async def _submit_at_once(self, turn: PromptTurn) -> None:
+    async def _submit_at_once(self, turn: Turn) -> None:
         """Where states tell the end: the agent inserts or holds it."""
         self._turns.append(turn)
         self._busy_when_sent[turn] = self.transcript.state != "idle"
@@ -301,7 +301,7 @@ class ClientSession:
             elif self._worked.get(turn):
                 self._idle[turn] = event
 
-    def _end(self, turn: PromptTurn, event: StateChanged) -> None:
+    def _end(self, turn: Turn, event: StateChanged) -> None:
         if event.stop_reason == "error":
             error = event.error
             turn.end("error", request_error(-32603, "The agent failed") if error is None else _raised(error))
@@ -399,7 +399,7 @@ class ClientSession:
         self.is_closed = True
         self.on_cancel()
         try:
-            if self._line.abilities.close:
+            if self._line.capabilities.close:
                 await self._line.ask(CloseSession(self.id))
             elif self._turns:
                 await self._line.cancel(Cancel(self.id))
@@ -417,7 +417,7 @@ class ClientSession:
         Raises:
             LocalProtocolError: The agent cannot.
         """
-        if not self._line.abilities.delete:
+        if not self._line.capabilities.delete:
             raise LocalProtocolError("this agent cannot delete sessions")
         await self.close()
         await self._line.ask(DeleteSession(self.id))

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
-from accord.client.agent import RemoteAgent
+from accord.client.agent import ConnectedAgent
 from accord.client.simse_tools import Tool, ToolBench
 from accord.errors import LocalProtocolError, TransportError
 from accord.protocol.codec import encode, parse_json
@@ -213,7 +213,7 @@ class Simse:
         """A new link to the agent in v1's words; what held on the one before is forgotten."""
         return SimseTransport(link, self._tools, self._initialize_seconds)
 
-    def serve(self, agent: RemoteAgent) -> None:
+    def serve(self, agent: ConnectedAgent) -> None:
         """Run tools for an agent."""
         agent.on_request(TOOL_METHOD, ToolBench(self._tools, self._tool_seconds, agent.session).run)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from typing import Any, TypeAlias
 
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.errors import InternalError
 
 __all__ = ["Tool", "ToolBench"]
@@ -27,7 +27,7 @@ class ToolBench:
     """
 
     def __init__(
-        self, tools: Mapping[str, Tool], timeout_seconds: float | None, find: Callable[[str], ClientSession | None]
+        self, tools: Mapping[str, Tool], timeout_seconds: float | None, find: Callable[[str], Session | None]
     ) -> None:
         self._tools = dict(tools)
         self._timeout_seconds = timeout_seconds

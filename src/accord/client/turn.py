@@ -15,7 +15,7 @@ from accord.session.entry import Message
 from accord.session.event import Event, MessageChunk, StopReason, TerminalChanged, TerminalOutput
 from accord.session.transcript import Transcript
 
-__all__ = ["PromptTurn"]
+__all__ = ["Turn"]
 
 # How much may wait for a consumer before the agent is not read any more, and what an event weighs beside its text.
 MAX_WAITING_BYTES = 1024 * 1024
@@ -29,14 +29,14 @@ class Owner(Protocol):
 
     transcript: Transcript
 
-    async def submit(self, turn: PromptTurn) -> None:
+    async def submit(self, turn: Turn) -> None:
         """Send the prompt when its time has come; returns when the turn is over."""
 
     async def cancel(self) -> None:
         """Stop the session's work."""
 
 
-class PromptTurn:
+class Turn:
     """A prompt and what follows it, to be used in one of three ways.
 
     - `turn = await session.prompt("...")` waits for the end;
@@ -270,7 +270,7 @@ def _output_bytes(event: Event) -> int:
 class _Pause:
     """To be awaited, by whoever can; not a coroutine, because not everybody can."""
 
-    def __init__(self, turn: PromptTurn) -> None:
+    def __init__(self, turn: Turn) -> None:
         self._turn = turn
 
     def __await__(self) -> Generator[Any, None, None]:

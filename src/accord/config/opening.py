@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from accord.client import Deadlines, RemoteAgent, connect
+from accord.client import ConnectedAgent, Deadlines, connect
 from accord.client.question import PermissionCallback
 from accord.config.entry import AgentEntry
 from accord.config.errors import DownloadError, RegistryError, UntrustedFile
@@ -23,9 +23,9 @@ def connect_to(
     entry: AgentEntry,
     *,
     ask: PermissionCallback | None = None,
-    connect: Callable[..., RemoteAgent] = connect,
+    connect: Callable[..., ConnectedAgent] = connect,
     **options: Any,
-) -> RemoteAgent:
+) -> ConnectedAgent:
     """The agent of an entry, not yet opened. `options` are those of `connect` and come before what the config says.
 
     `ask` is asked for permission where the entry's policy is `prompt`, or where it has none.

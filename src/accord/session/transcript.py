@@ -23,14 +23,14 @@ import msgspec
 
 from accord.protocol.model import UNSET
 from accord.session.entry import (
-    Compaction,
+    CompactionEntry,
     Entry,
     Message,
     Plan,
-    Terminal,
+    TerminalEntry,
     ToolCall,
     TurnSpan,
-    Unnamed,
+    UnknownEntry,
     patched,
     patched_meta,
 )
@@ -67,7 +67,7 @@ from accord.session.snapshot import entry_events, terminal_event
 
 __all__ = ["Transcript"]
 
-E = TypeVar("E", ToolCall, Plan, Compaction)
+E = TypeVar("E", ToolCall, Plan, CompactionEntry)
 Fold: TypeAlias = Callable[[Any, Any], None]
 
 
@@ -83,8 +83,8 @@ class Transcript:
         self.turns: list[TurnSpan] = []
         self.tool_calls: dict[str, ToolCall] = {}
         self.plans: dict[str, Plan] = {}
-        self.compactions: dict[str, Compaction] = {}
-        self.terminals: dict[str, Terminal] = {}
+        self.compactions: dict[str, CompactionEntry] = {}
+        self.terminals: dict[str, TerminalEntry] = {}
         self.notices: list[Noticed] = []
         self.mode: str | None = None
         self.title: str | None = None
@@ -134,7 +134,7 @@ class Transcript:
     @property
     def unknown(self) -> list[UnknownUpdate]:
         """The updates that no edition names yet."""
-        return [entry.update for entry in self.timeline if isinstance(entry, Unnamed)]
+        return [entry.update for entry in self.timeline if isinstance(entry, UnknownEntry)]
 
     @property
     def commands(self) -> list[Command]:
@@ -267,10 +267,10 @@ class Transcript:
     def _compaction_chunk(self, event: CompactionChunk) -> None:
         self._compaction(event.id).passage.append(event.block)
 
-    def _compaction(self, id_: str) -> Compaction:
+    def _compaction(self, id_: str) -> CompactionEntry:
         if id_ not in self.compactions:
             self._last = None
-        return self._entry(self.compactions, id_, Compaction)
+        return self._entry(self.compactions, id_, CompactionEntry)
 
     def _entry(self, entries: dict[str, E], id_: str, kind: Callable[[str], E]) -> E:
         entry = entries.get(id_)
@@ -280,7 +280,7 @@ class Transcript:
         return entry
 
     def _unknown(self, event: UnknownUpdate) -> None:
-        self.timeline.append(Unnamed(event))
+        self.timeline.append(UnknownEntry(event))
 
     def _terminal_changed(self, event: TerminalChanged) -> None:
         self._terminal(event.id).change(event)
@@ -288,11 +288,11 @@ class Transcript:
     def _terminal_output(self, event: TerminalOutput) -> None:
         self._terminal(event.id).append(event.data)
 
-    def _terminal(self, id_: str) -> Terminal:
+    def _terminal(self, id_: str) -> TerminalEntry:
         # Not `setdefault`: a terminal is dear to make, and most output is for one that exists.
         terminal = self.terminals.get(id_)
         if terminal is None:
-            terminal = self.terminals[id_] = Terminal(id_)
+            terminal = self.terminals[id_] = TerminalEntry(id_)
         return terminal
 
     def _noticed(self, event: Noticed) -> None:

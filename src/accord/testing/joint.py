@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from accord.client import Deadlines, RemoteAgent, connect
+from accord.client import ConnectedAgent, Deadlines, connect
 from accord.errors import AccordError
 from accord.testing.answers import Answers, answers_of
 from accord.testing.recorder import Recorder
@@ -18,7 +18,7 @@ TEST_DEADLINES = Deadlines(start=10.0, first=10.0, idle=10.0, turn=30.0, cancel=
 
 
 @contextlib.asynccontextmanager
-async def join(*target: Any, recorder: Recorder | None = None, **options: Any) -> AsyncIterator[RemoteAgent]:
+async def join(*target: Any, recorder: Recorder | None = None, **options: Any) -> AsyncIterator[ConnectedAgent]:
     """An agent to talk to in a test, as an async context.
 
     ```python

@@ -517,7 +517,7 @@ async def test_a_long_stream_stays_usable_and_bounded(tmp_path: Path, edition: s
     agent = accord.Agent("long", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         if turn.text != "go":
             await turn.say("Still here.")
             return
@@ -539,7 +539,7 @@ async def test_many_parts_are_laid_out_by_and_by_and_the_old_ones_on_demand(tmp_
     agent = accord.Agent("many", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         for index in range(400):
             async with turn.tool(f"Call number {index}", kind="read"):
                 pass
@@ -561,7 +561,7 @@ async def test_many_parts_are_laid_out_by_and_by_and_the_old_ones_on_demand(tmp_
 async def test_an_agent_that_does_not_start_is_said_and_tried_again_with_the_next_message(tmp_path: Path) -> None:
     actor, tries = make_actor(), []
 
-    def connect(**callbacks: Any) -> accord.RemoteAgent:
+    def connect(**callbacks: Any) -> accord.client.ConnectedAgent:
         tries.append(1)
         target = (str(tmp_path / "no-such-program"),) if len(tries) == 1 else (actor.agent,)
         return accord.connect(*target, **callbacks)
@@ -599,7 +599,7 @@ async def test_a_login_is_chosen_and_the_session_opened_after_it(tmp_path: Path,
         done.append("key")
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say("Inside.")
 
     async with open_chat(agent, tmp_path, edition=edition, ready=False) as chat:
@@ -620,7 +620,7 @@ async def test_who_does_not_log_in_is_told_what_to_do(tmp_path: Path) -> None:
         """Lets everybody in."""
 
     @agent.prompt
-    def reply(turn: accord.Turn) -> None:
+    def reply(turn: accord.agent.Turn) -> None:
         del turn
 
     async with open_chat(agent, tmp_path, ready=False) as chat:
@@ -705,7 +705,7 @@ async def test_a_permission_shows_all_of_a_long_diff(tmp_path: Path) -> None:
     agent = accord.Agent("writer", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         async with turn.tool("Write a", kind="edit", status="pending") as tool:
             await tool.diff("a", None, new)
             await turn.ask(tool)
@@ -765,7 +765,7 @@ async def test_a_session_that_cannot_be_told_again_is_gone_on_with_all_the_same(
         assert agent is not None
         await chat.press("ctrl+n")
         await chat.until(lambda: chat.app.talk.session is not first and not chat.app.talk.is_busy)
-        agent.abilities.load = False
+        agent.capabilities.load = False
         await chat.app.talk.switch(first.id)
         assert chat.app.talk.session is not None
         assert chat.app.talk.session.id == first.id
@@ -782,7 +782,7 @@ async def test_the_agent_is_closed_with_the_screen(tmp_path: Path) -> None:
 
 
 async def test_what_does_not_work_of_the_wishes_is_said_and_the_session_is_there(tmp_path: Path) -> None:
-    async def prepare(agent: accord.RemoteAgent, session: accord.ClientSession) -> None:
+    async def prepare(agent: accord.client.ConnectedAgent, session: accord.client.Session) -> None:
         del agent
         await session.set_option("model", "enormous")
 
@@ -798,7 +798,7 @@ async def test_who_leaves_in_the_middle_of_a_stream_sees_no_failure(tmp_path: Pa
     agent = accord.Agent("endless", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         while True:
             async with turn.tool("Try", kind="execute") as tool:
                 await tool.show("again")

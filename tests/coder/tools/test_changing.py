@@ -68,7 +68,7 @@ async def test_line_ends_of_windows_are_kept(tmp_path: Path) -> None:
 async def test_a_file_that_changed_while_the_user_thought_is_left_alone(tmp_path: Path, files: bool) -> None:  # noqa: FBT001
     project(tmp_path, a="one\n")
 
-    def answer(_: accord.PermissionQuestion) -> bool:
+    def answer(_: accord.client.PermissionQuestion) -> bool:
         (tmp_path / "a").write_text("ONE\n")
         return True
 

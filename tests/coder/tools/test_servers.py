@@ -41,7 +41,7 @@ async def test_a_tool_of_a_server_is_offered_asked_for_and_called(tmp_path: Path
     server = accord.McpServer("friend", command=sys.executable, args=[str(FRIENDLY), "stdio"])
     asked: list[str] = []
 
-    def permission(question: accord.PermissionQuestion) -> bool:
+    def permission(question: accord.client.PermissionQuestion) -> bool:
         asked.append(question.title)
         return True
 

@@ -32,10 +32,10 @@ from accord.cli.chat.timeline import Timeline
 from accord.cli.chat.tool_part import WantsWhole
 from accord.cli.chat.widgets import Words, announce
 from accord.client.question import FormQuestion, PermissionQuestion, UrlQuestion
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.display import EMPTY, clip, exact, filled, joined, own, prose, prose_line
 from accord.errors import AccordError
-from accord.session.ability import AuthMethod
+from accord.session.capability import AuthMethod
 from accord.session.event import Event, Noticed, StateChanged
 from accord.session.option import Command
 from accord.session.transcript import Transcript
@@ -153,7 +153,7 @@ class ChatApp(App[int]):
 
     # --- what the talk tells
 
-    async def session_opened(self, session: ClientSession) -> None:
+    async def session_opened(self, session: Session) -> None:
         """Show this one from now on."""
         self._unlisten()
         self._transcript = session.transcript
@@ -403,7 +403,7 @@ class ChatApp(App[int]):
         """Settings of the session."""
         self.run_worker(change_option(self, self.talk.session, self._set_option), group="menu", exclusive=True)
 
-    async def _set_option(self, session: ClientSession, option_id: str, value: str | bool) -> None:  # noqa: FBT001
+    async def _set_option(self, session: Session, option_id: str, value: str | bool) -> None:  # noqa: FBT001
         try:
             await session.set_option(option_id, value)
         except AccordError as error:

@@ -8,8 +8,8 @@ from accord.cli.chat.bars import value_name
 from accord.cli.chat.dialogs.picker import Item
 from accord.display import exact, filled
 from accord.protocol.model import Unknown
-from accord.session.ability import AuthMethod
 from accord.session.ask import SessionSummary
+from accord.session.capability import AuthMethod
 from accord.session.mode import mode_option
 from accord.session.option import ConfigOption, Select
 

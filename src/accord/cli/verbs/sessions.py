@@ -159,7 +159,7 @@ async def _list(words: Sequence[str], command: Sequence[str] | None, options: ar
 
 async def _merged(talk: Talk, ours: Sequence[Record], *, everywhere: bool) -> list[Row]:
     mine = {each.session_id: each for each in ours}
-    if not talk.agent.abilities.listing:
+    if not talk.agent.capabilities.listing:
         remark(own("this agent has no list of its sessions; these are our records"))
         return [Row(each, "ours") for each in ours]
     rows: dict[str, Row] = {}
@@ -245,7 +245,7 @@ def _fork(job: _Job) -> int:
 async def _make_fork(job: _Job) -> int:
     target = await _ready(job.target, job.wish)
     async with talking(target, job.wish) as talk:
-        if not talk.agent.abilities.fork:
+        if not talk.agent.capabilities.fork:
             raise Failure(Status.FAILED, "session", "this agent cannot fork sessions")
         session = await talk.reopen(job.record)
         with phase("session", target.typed):
@@ -268,7 +268,7 @@ def _remove(job: _Job) -> int:
 async def _delete(job: _Job) -> None:
     target = await _ready(job.target, job.wish)
     async with talking(target, job.wish) as talk:
-        if not talk.agent.abilities.delete:
+        if not talk.agent.capabilities.delete:
             remark(own("this agent cannot delete sessions; only our record is forgotten"))
             return
         with phase("session", target.typed):
