@@ -28,7 +28,7 @@ def log_in_as_guest() -> None:
     keep("guest")
 
 
-@agent.logged_in
+@agent.check_login
 def logged_in() -> bool:
     """Asked before every session is opened. Without a login the client is told to log in first."""
     return TOKEN.exists()

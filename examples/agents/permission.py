@@ -54,7 +54,7 @@ async def allowed(turn: accord.agent.Turn, tool: accord.agent.Tool) -> bool:
     if turn.session.state == {"always": True}:
         await tool.update(status="in_progress")
         return True
-    permission = await turn.ask(tool, options=OPTIONS)
+    permission = await turn.request_permission(tool, options=OPTIONS)
     if permission and permission.always:
         await turn.save({"always": True})
     return permission.allowed

@@ -21,7 +21,7 @@ agent = accord.Agent("finder", version="1.0")
 @agent.prompt
 async def reply(turn: accord.agent.Turn) -> None:
     """Search every text file of the directory."""
-    await turn.title(f"Looking for {turn.text}")
+    await turn.set_title(f"Looking for {turn.text}")
     await turn.think(f"The user looks for {turn.text!r}. I will read every text file here.")
     await show_plan(turn, done=0)
     async with turn.tool("List the files", kind="search", input={"pattern": "*.txt"}) as tool:
@@ -33,7 +33,7 @@ async def reply(turn: accord.agent.Turn) -> None:
     async for piece in answer(turn.text, found):
         await turn.say(piece)
     await show_plan(turn, done=3)
-    await turn.usage(used=1_200, size=200_000, cost=0.01)
+    await turn.update_usage(used=1_200, size=200_000, cost=0.01)
 
 
 def text_files(folder: str) -> list[str]:

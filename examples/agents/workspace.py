@@ -32,7 +32,7 @@ async def reply(turn: accord.agent.Turn) -> None:
         return
     async with turn.tool(f"Run {SCRIPT}", kind="execute", input={"timeout": TIMEOUT_SECONDS}) as running:
         # Nothing of the command is left when this returns, whatever it started.
-        outcome = await turn.terminal.run(
+        outcome = await turn.terminals.run(
             [sys.executable, SCRIPT], timeout_seconds=TIMEOUT_SECONDS, on_start=running.show
         )
         await turn.say(verdict(outcome))

@@ -32,7 +32,7 @@ async def ask_in_thread(question: accord.client.PermissionQuestion) -> accord.Pe
 
 async def main(text: str, command: list[str]) -> None:
     """One prompt under the policy."""
-    policy = accord.Policy(RULES, ask=ask_in_thread)
+    policy = accord.Policy(RULES, on_question=ask_in_thread)
     async with accord.connect(*command, permission=policy) as agent:
         session = await agent.new_session()
         turn = await session.prompt(text)

@@ -23,7 +23,7 @@ def test_the_agent_changes_this_file_and_nothing_else(tmp_path: Path) -> None:
 
     environment = {"XDG_STATE_HOME": str(tmp_path / ".state")}
     with accord.open(*AGENT, cwd=tmp_path, permission=permit, env=environment) as session:
-        reply = session.ask("replace colour by color in notes.txt")
+        reply = session.prompt("replace colour by color in notes.txt")
 
     assert reply.stop_reason == "end_turn"
     assert asked == ["Edit notes.txt"]

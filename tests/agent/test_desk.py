@@ -64,7 +64,7 @@ async def test_a_session_whose_last_words_cannot_be_kept_is_closed_all_the_same(
     @agent.request("_tell")
     async def say(call: Extension) -> None:
         assert call.session is not None
-        await call.session.tell(InfoChanged("last words"))
+        await call.session.send(InfoChanged("last words"))
 
     async with served(agent, edition) as hand:
         session = await hand.new_session()
@@ -111,7 +111,7 @@ async def test_a_session_that_cannot_be_ended_cleanly_does_not_keep_the_others(
     edition: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[str] = []
-    close = Session.close
+    close = Session._close
 
     async def fail_once(session: Session) -> None:
         await close(session)
@@ -119,7 +119,7 @@ async def test_a_session_that_cannot_be_ended_cleanly_does_not_keep_the_others(
         if len(ended) == 1:
             raise ValueError
 
-    monkeypatch.setattr(Session, "close", fail_once)
+    monkeypatch.setattr(Session, "_close", fail_once)
 
     async def wait(turn: Turn) -> None:
         await turn.say("working")

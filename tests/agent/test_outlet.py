@@ -84,7 +84,7 @@ async def test_a_say_returns_when_it_is_queued_not_when_it_is_kept(edition: str)
     store, returned = GatedStore(), asyncio.Event()
 
     async def reply(turn: Turn) -> None:
-        await turn.session.outlet.settle()
+        await turn.session._outlet.settle()
         store.gate.clear()
         await turn.say("queued")
         returned.set()
@@ -162,7 +162,7 @@ async def test_what_cannot_be_kept_is_not_sent_and_ends_the_turn_with_an_error(
 
     async def reply(turn: Turn) -> None:
         await turn.say("before ")
-        await turn.session.outlet.settle()
+        await turn.session._outlet.settle()
         store.failing = turn.text == "bad"
         try:
             for _ in range(100):
@@ -336,7 +336,7 @@ async def test_what_is_told_while_the_session_is_being_opened_leaves_after_the_a
     @agent.on_session
     async def opened(session: Session) -> None:
         await session.set_title("Early")
-        await session.outlet.settle()
+        await session._outlet.settle()
         if stored:
             histories.append((await session.history()).title)
         for number in range(2000):

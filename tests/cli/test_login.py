@@ -37,7 +37,7 @@ async def card() -> None:
     raise accord.RequestError("the card is unknown")
 
 
-@agent.logged_in
+@agent.check_login
 async def logged_in() -> bool:
     return KEPT.exists()
 

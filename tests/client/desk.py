@@ -60,7 +60,7 @@ async def asker(cwd: Path, *, roots: list[Path] | None = None, **options: Any) -
     asked = await hand.hear()
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": 1, "agentCapabilities": {}}})
     await opening
-    making = asyncio.ensure_future(agent.new_session(cwd, roots=roots or []))
+    making = asyncio.ensure_future(agent.new_session(cwd, additional_directories=roots or []))
     asked = await hand.hear()
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"sessionId": SESSION}})
     session = await making

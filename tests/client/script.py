@@ -37,7 +37,7 @@ async def reply(turn: accord.agent.Turn) -> None:
     try:
         if WAY == "question":
             async with turn.tool("Dig", status="pending") as tool:
-                await turn.ask(tool)
+                await turn.request_permission(tool)
         elif WAY != "body":
             note("works")
         await asyncio.sleep(600)
@@ -64,7 +64,7 @@ def talk() -> None:
     target = (sys.executable, "-c", f"open({str(JOURNAL)!r}, 'a').write('works\\n'); import time; time.sleep(600)")
     with accord.open(*(target if WAY == "start" else (agent,)), permission=answer, observers=[see]) as session:
         if WAY in {"ask", "question"}:
-            session.ask("go")
+            session.prompt("go")
         elif WAY == "stream":
             for _event in session.stream("go"):
                 pass

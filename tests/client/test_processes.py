@@ -59,7 +59,7 @@ async def test_a_program_that_ends_at_once_says_how_and_why(tmp_path: Path, stat
 async def test_a_program_that_hangs_at_its_start_is_ended(tmp_path: Path, plan: Any) -> None:
     raw = RawAgent(tmp_path, **plan)
     with pytest.raises(accord.DeadlineExceeded) as caught:
-        await accord.connect(*raw.argv, deadlines=accord.Deadlines(start=1.0)).open()
+        await accord.connect(*raw.argv, deadlines=accord.Deadlines(start_seconds=1.0)).open()
     assert (caught.value.phase, caught.value.seconds) == ("start", 1.0)
     assert raw.starts == 1
     assert await gone(raw)
@@ -429,7 +429,7 @@ async def test_the_terminals_of_an_agent_end_with_it(tmp_path: Path) -> None:
     @agent.prompt
     async def reply(turn: accord.agent.Turn) -> None:
         script = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
-        await turn.terminal.start([sys.executable, "-I", "-S", "-c", script])
+        await turn.terminals.start([sys.executable, "-I", "-S", "-c", script])
         await asyncio.sleep(600)
 
     async with accord.connect(agent, edition="1") as remote:

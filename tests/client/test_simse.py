@@ -158,7 +158,7 @@ async def test_a_backend_without_initialize_is_a_v1_agent_that_can_do_nothing_mo
 @timely
 async def test_a_backend_that_leaves_initialize_unanswered_is_one_too(tmp_path: Path) -> None:
     backend = Backend(tmp_path, silent=True)
-    async with session_with(backend, tmp_path, deadlines=accord.Deadlines(start=2.0)) as session:
+    async with session_with(backend, tmp_path, deadlines=accord.Deadlines(start_seconds=2.0)) as session:
         assert (await session.prompt("say on")).text.startswith("on")
 
 
@@ -166,7 +166,7 @@ async def test_a_backend_that_leaves_initialize_unanswered_is_one_too(tmp_path: 
 async def test_a_backend_that_ends_at_its_start_tells_its_status(tmp_path: Path) -> None:
     program = "import sys; sys.stdin.readline(); sys.stderr.write('no key'); sys.exit(3)"
     with pytest.raises(accord.ConnectionLost) as caught:
-        await accord.connect(sys.executable, "-c", program, dialect="simse", cwd=tmp_path).open()
+        await accord.connect(sys.executable, "-c", program, dialect="simse", program_cwd=tmp_path).open()
     assert (caught.value.exit_status, caught.value.stderr_tail) == (3, "no key")
 
 
@@ -235,7 +235,7 @@ async def test_a_once_holds_once(backend: Backend, tmp_path: Path) -> None:
 @timely
 async def test_an_always_that_a_policy_remembers_holds_for_the_action_too(backend: Backend, tmp_path: Path) -> None:
     user = User("allow_always", "reject_once")
-    async with session_with(backend, tmp_path, permission=accord.Policy(ask=user)) as session:
+    async with session_with(backend, tmp_path, permission=accord.Policy(on_question=user)) as session:
         turn = await session.prompt("ask delete a\nask write b")
     assert turn.text == "allow_always reject_once "
 
@@ -370,7 +370,7 @@ async def test_a_cancel_rejects_the_open_question_and_ends_the_turn_as_cancelled
         turn = session.prompt("ask delete a\nask delete b")
         ending = asyncio.ensure_future(turn.wait())
         await asked.wait()
-        await turn.cancel()
+        turn.cancel()
         await ending
     assert turn.stop_reason == "cancelled"
     assert [told["response"] for told in backend.answers("permission_response")] == ["reject_once", "reject_once"]
@@ -393,7 +393,7 @@ async def test_a_cancel_stops_the_tool_that_runs(backend: Backend, tmp_path: Pat
         ending = asyncio.ensure_future(turn.wait())
         await started.wait()
         started.clear()
-        await turn.cancel()
+        turn.cancel()
         await ending
         await stopped.wait()
         statuses = [status for _, status, _ in calls_of(session)]
@@ -424,7 +424,7 @@ async def test_what_a_backend_does_not_wait_for_ends_with_its_turn(backend: Back
 
 @timely
 async def test_a_backend_that_falls_silent_is_late(backend: Backend, tmp_path: Path) -> None:
-    deadlines = accord.Deadlines(first=5.0, idle=0.2, cancel=0.1)
+    deadlines = accord.Deadlines(first_seconds=5.0, idle_seconds=0.2, cancel_seconds=0.1)
     async with session_with(backend, tmp_path, deadlines=deadlines) as session:
         with pytest.raises(accord.DeadlineExceeded) as caught:
             await session.prompt("say one moment\nhang")
@@ -457,10 +457,10 @@ def test_tools_need_the_dialect_and_the_dialect_is_one_of_v1() -> None:
         accord.connect("agent", dialect="simse", edition="2")
     assert caught.value.field == "edition"
     with pytest.raises(accord.LocalProtocolError) as caught:
-        accord.connect("agent", dialect="french")  # type: ignore[arg-type]
+        accord.connect("agent", dialect="french")  # type: ignore[call-overload]
     assert caught.value.field == "dialect"
     with pytest.raises(accord.LocalProtocolError) as caught:
-        accord.connect("agent", dialect="simse", tools={"add": 3})  # type: ignore[dict-item]
+        accord.connect("agent", dialect="simse", tools={"add": 3})  # type: ignore[call-overload]
     assert caught.value.field == "tools"
 
 
@@ -488,7 +488,10 @@ async def hand_with(**options: Any) -> AsyncIterator[tuple[Hand, accord.client.S
 
 @timeless
 async def test_an_agent_may_be_silent_for_nearly_all_of_its_start() -> None:
-    for deadlines, seconds in ((accord.Deadlines(start=20), 16.0), (accord.Deadlines(start=None), 30.0)):
+    for deadlines, seconds in (
+        (accord.Deadlines(start_seconds=20), 16.0),
+        (accord.Deadlines(start_seconds=None), 30.0),
+    ):
         ours, _theirs = memory_pair()
         before = now()
         async with accord.connect(ours, dialect="simse", deadlines=deadlines) as agent:
@@ -516,7 +519,7 @@ async def test_the_clock_rests_while_the_user_is_asked_and_while_a_tool_runs() -
         await asyncio.sleep(3600)
         return "done"
 
-    deadlines = accord.Deadlines(first=60, idle=60)
+    deadlines = accord.Deadlines(first_seconds=60, idle_seconds=60)
     options: dict[str, Any] = {"permission": user, "tools": {"slow": slow}, "tool_seconds": 4000}
     async with hand_with(deadlines=deadlines, **options) as (hand, session):
         turn = session.prompt("go")
@@ -541,7 +544,9 @@ async def test_the_clock_rests_while_the_user_is_asked_and_while_a_tool_runs() -
 
 @timeless
 async def test_silence_after_a_permission_counts_from_its_answer() -> None:
-    async with hand_with(deadlines=accord.Deadlines(first=60, idle=60, cancel=5), permission=User("allow_once")) as (
+    async with hand_with(
+        deadlines=accord.Deadlines(first_seconds=60, idle_seconds=60, cancel_seconds=5), permission=User("allow_once")
+    ) as (
         hand,
         session,
     ):

@@ -21,14 +21,14 @@ async def test_the_program_does_what_the_agent_does(tmp_path: Path, edition: str
     folder = project(tmp_path / "project", **{"a.py": 'pritn("hi")\n'})
     store = f"sqlite:{tmp_path / 'sessions.db'}"
     argv = (*CODER, "--model", "offline", "--store", store, "--allow", "edit", "--deny", "execute:rm *")
-    async with accord.connect(*argv, edition=edition) as remote:  # type: ignore[arg-type]
+    async with accord.connect(*argv, edition=edition) as remote:  # type: ignore[call-overload]
         session = await remote.new_session(folder)
         turn = await session.prompt("replace pritn with print in a.py")
         assert turn.text == "Replaced 1 occurrence in a.py."
         denied = await session.prompt("run rm a.py")
         assert "A rule forbids it" in denied.text
         session_id = session.id
-    async with accord.connect(*argv, edition=edition) as remote:  # type: ignore[arg-type]
+    async with accord.connect(*argv, edition=edition) as remote:  # type: ignore[call-overload]
         session = await remote.load_session(session_id, folder)
         assert "Replaced 1 occurrence in a.py." in session.transcript.text
         turn = await session.prompt("read a.py")

@@ -48,14 +48,14 @@ class Rig:
             backoff=Backoff(jitter=0.0),
         )  # fmt: skip
 
-    def connect(self, wanted: AgentEntry, *, ask: Any) -> ConnectedAgent:
-        assert ask is None
+    def connect(self, wanted: AgentEntry, *, on_question: Any) -> ConnectedAgent:
+        assert on_question is None
         self.opened.append(wanted.name)
         script = self.scripts[wanted.name]
         failure = script.pop(0) if script else None
         if failure is not None:
             raise failure
-        self.live[wanted.name] = in_process(wanted, ask=ask)
+        self.live[wanted.name] = in_process(wanted, on_question=on_question)
         return self.live[wanted.name]
 
     async def pause(self, seconds: float) -> None:
@@ -252,8 +252,8 @@ async def test_a_call_has_the_time_that_the_config_gives() -> None:
     assert caught.value.timeout_seconds == 0.01
 
 
-def in_process(wanted: AgentEntry, *, ask: Any) -> ConnectedAgent:
-    assert ask is None
+def in_process(wanted: AgentEntry, *, on_question: Any) -> ConnectedAgent:
+    assert on_question is None
     agent = accord.Agent(wanted.name, version="1", store=accord.MemoryStore())
 
     @agent.prompt

@@ -48,7 +48,7 @@ def test_an_entry_says_what_is_started_and_how_long_it_may_take() -> None:
     assert called.options == {
         "cwd": "/w",
         "env": {"A": "1", "B": None},
-        "deadlines": Deadlines(start=30.0, first=5.0, idle=5.0),
+        "deadlines": Deadlines(start_seconds=30.0, first_seconds=5.0, idle_seconds=5.0),
         "edition": "1",
         "framing": "headers",
         "dialect": "simse",

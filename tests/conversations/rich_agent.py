@@ -46,7 +46,7 @@ async def reply(turn: accord.agent.Turn) -> None:
 
 
 async def fix(turn: accord.agent.Turn) -> None:
-    await turn.title("A better greeting")
+    await turn.set_title("A better greeting")
     await turn.think("There is a greeting. ")
     await turn.think("It is not friendly.")
     await plan(turn, done=0)
@@ -61,7 +61,7 @@ async def fix(turn: accord.agent.Turn) -> None:
     await plan(turn, done=2)
     code = await try_it(turn)
     await plan(turn, done=3)
-    await turn.usage(1200, 200_000, cost=0.25, currency="EUR")
+    await turn.update_usage(1200, 200_000, cost=0.25, currency="EUR")
     await turn.say(f"The command ended with {code}, in mode {turn.option('mode')}.")
 
 
@@ -97,7 +97,7 @@ async def edit(turn: accord.agent.Turn, greeting: str) -> bool:
     async with turn.tool("Edit greeting.txt", kind="edit", status="pending", locations=["greeting.txt"]) as tool:
         await tool.diff("greeting.txt", greeting, better)
         await tool.diff("log/changes.txt", None, "made it friendly\n")
-        permission = await turn.ask(tool)
+        permission = await turn.request_permission(tool)
         if not permission:
             await tool.fail("You did not want it.")
             return False
@@ -109,7 +109,7 @@ async def edit(turn: accord.agent.Turn, greeting: str) -> bool:
 
 async def try_it(turn: accord.agent.Turn) -> int | None:
     async with turn.tool("Try it", kind="execute", input={"command": COMMAND[2]}) as tool:
-        outcome = await turn.terminal.run(COMMAND, timeout_seconds=20, on_start=tool.show)
+        outcome = await turn.terminals.run(COMMAND, timeout_seconds=20, on_start=tool.show)
         await tool.complete("It printed:", outcome.output, output={"code": outcome.exit_code})
         return outcome.exit_code
     return None
@@ -125,7 +125,7 @@ async def wait(turn: accord.agent.Turn) -> None:
 
     try:
         async with turn.tool("Watch", kind="execute") as tool:
-            await turn.terminal.run(["sleep", "600"], on_start=show)
+            await turn.terminals.run(["sleep", "600"], on_start=show)
     except asyncio.CancelledError:
         await turn.say("Stopped.")
         raise

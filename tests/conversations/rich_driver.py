@@ -70,8 +70,8 @@ class Driver:
             edition=self._edition,
             env=self._env,
             permission=self._permit,
-            missing_file="error",
-            deadlines=accord.Deadlines(start=30, turn=30, cancel=10),
+            offer=accord.client.Offer(missing_file="error"),
+            deadlines=accord.Deadlines(start_seconds=30, turn_seconds=30, cancel_seconds=10),
             stderr=self._complained,
         )
 
@@ -85,7 +85,7 @@ class Driver:
             await self._fix(session)
             await self._stop(session)
             story.live = session.transcript
-            story.listed = [summary.session_id async for summary in agent.list_sessions(self._project)]
+            story.listed = [summary.id async for summary in agent.list_sessions(self._project)]
         async with self.connect() as agent:
             session = await agent.load_session(session.id, self._project)
             await know_commands(session)
@@ -119,7 +119,7 @@ class Driver:
             async for event in turn:
                 self._show(event, session.transcript)
                 if isinstance(event, MessageChunk) and event.block == accord.Text("Watching."):
-                    await turn.cancel()
+                    turn.cancel()
                     self.story.marked = [list(session.transcript.tool_calls.values())[-1].status]
         self._ended(turn)
 

@@ -107,7 +107,7 @@ async def hold(way: Way, stage: Stage) -> Held:
     async with stage.agent(way) as client:
         await client.reopen(session_id)
         again, listed = client.transcript, await client.list_sessions()
-        assert [session.session_id for session in listed] == [session_id]
+        assert [session.id for session in listed] == [session_id]
         await client.close_session()
     return Held(live, milestones, asked, reopened, continued, again, listed)
 

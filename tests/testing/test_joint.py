@@ -18,14 +18,19 @@ def asking(times: int = 1) -> accord.Agent:
     @agent.prompt
     async def reply(turn: accord.agent.Turn) -> None:
         for number in range(times):
-            permission = await turn.ask(f"Question {number}?")
+            permission = await turn.request_permission(f"Question {number}?")
             await turn.say(f"{permission.option_id} ")
 
     return agent
 
 
 def test_the_deadlines_are_those_of_a_test() -> None:
-    assert None not in {TEST_DEADLINES.start, TEST_DEADLINES.first, TEST_DEADLINES.idle, TEST_DEADLINES.turn}
+    assert None not in {
+        TEST_DEADLINES.start_seconds,
+        TEST_DEADLINES.first_seconds,
+        TEST_DEADLINES.idle_seconds,
+        TEST_DEADLINES.turn_seconds,
+    }
 
 
 async def test_answers_are_given_in_their_order_and_the_questions_kept() -> None:

@@ -4,13 +4,19 @@ from accord.agent.agent import (
     Agent,
     CommandHandler,
     ExtensionHandler,
+    LoginCheck,
     LoginHandler,
+    LogoutHandler,
     OptionHandler,
     PromptHandler,
     SessionHandler,
+    offer_session_models,
 )
 from accord.agent.book import PromptKind
-from accord.agent.client import Client
+from accord.agent.client import (
+    Client,
+    ClientFeature,
+)
 from accord.agent.desk import InUse
 from accord.agent.files import Files
 from accord.agent.link import Extension
@@ -39,6 +45,7 @@ from accord.agent.tool import (
     Showable,
     Tool,
     ToolFailed,
+    Viewable,
 )
 from accord.agent.turn import (
     Compaction,
@@ -55,11 +62,13 @@ from accord.session.event import (
     InfoChanged,
     MessageChanged,
     MessageChunk,
+    Meta,
     ModeChanged,
     Noticed,
     PlanChanged,
     PlanEntry,
     SessionState,
+    Severity,
     Speaker,
     StateChanged,
     StopReason,
@@ -69,6 +78,7 @@ from accord.session.event import (
     ToolChanged,
     ToolContentAdded,
     UnknownUpdate,
+    Usage,
     UsageChanged,
     WorkError,
 )
@@ -77,6 +87,7 @@ __all__ = [
     "Agent",
     "Background",
     "Client",
+    "ClientFeature",
     "CommandHandler",
     "CommandOutcome",
     "CommandsChanged",
@@ -92,7 +103,9 @@ __all__ = [
     "Files",
     "InUse",
     "InfoChanged",
+    "LoginCheck",
     "LoginHandler",
+    "LogoutHandler",
     "McpError",
     "McpFailure",
     "McpResult",
@@ -100,6 +113,7 @@ __all__ = [
     "McpTool",
     "MessageChanged",
     "MessageChunk",
+    "Meta",
     "ModeChanged",
     "Noticed",
     "OnStart",
@@ -112,6 +126,7 @@ __all__ = [
     "Session",
     "SessionHandler",
     "SessionState",
+    "Severity",
     "Showable",
     "Speaker",
     "StateChanged",
@@ -128,6 +143,9 @@ __all__ = [
     "ToolFailed",
     "Turn",
     "UnknownUpdate",
+    "Usage",
     "UsageChanged",
+    "Viewable",
     "WorkError",
+    "offer_session_models",
 ]

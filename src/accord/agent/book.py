@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from accord.errors import LocalProtocolError
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.mode import mode_option
 from accord.session.option import Command, ConfigOption, Select, Toggle
@@ -19,6 +18,7 @@ from accord.session.option import Command, ConfigOption, Select, Toggle
 __all__ = ["Book", "PromptKind", "called"]
 
 PromptKind: TypeAlias = Literal["image", "audio", "resource"]
+"""What prompts may hold beside text and links."""
 AnyHandler: TypeAlias = Callable[..., Any]
 PROMPT_KINDS: frozenset[str] = frozenset({"image", "audio", "resource"})
 
@@ -47,7 +47,7 @@ class Book:
     on_session: list[AnyHandler] = field(default_factory=list)
     logins: dict[str, tuple[AuthMethod, AnyHandler | None]] = field(default_factory=dict)
     logout: AnyHandler | None = None
-    logged_in: AnyHandler | None = None
+    check_login: AnyHandler | None = None
     requests: dict[str, AnyHandler] = field(default_factory=dict)
     notifications: dict[str, AnyHandler] = field(default_factory=dict)
     advertised: dict[str, Any] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Book:
     def add_option(self, option: Select | Toggle) -> None:
         """Declare a config option; its value is the one that new sessions begin with."""
         if option.id in self.options:
-            raise LocalProtocolError(f"there is an option {option.id!r} already", field=option.id)
+            raise ValueError(f"there is an option {option.id!r} already")
         if isinstance(option, Select):
             self._check_select(option)
         self.options[option.id] = option
@@ -63,9 +63,9 @@ class Book:
     def _check_select(self, option: Select) -> None:
         values = option.values()
         if len(set(values)) != len(values) or option.value not in values:
-            raise LocalProtocolError(f"the values of {option.id!r} must differ, and its default be one of them")
+            raise ValueError(f"the values of {option.id!r} must differ, and its default be one of them")
         if option.category == "mode" and mode_option(list(self.options.values())) is not None:
-            raise LocalProtocolError("there is one option with the category 'mode' at most", field=option.id)
+            raise ValueError("there is one option with the category 'mode' at most")
 
     def capabilities(self, *, stored: bool, drafts: bool) -> AgentCapabilities:
         """What this agent serves: derived, never claimed."""

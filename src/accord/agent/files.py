@@ -17,11 +17,10 @@ __all__ = ["Files"]
 
 
 class Files:
-    """Text files below the roots of a session, the first of which is its directory.
+    """Text files inside the directories of a session. Made by the session.
 
     Reading and writing go to the client each on its own, wherever it offers that: a client shows what is not saved
-    yet, and knows what was changed. `workspace` gives the same roots on this machine when they are needed, and raises
-    `NotADirectory` where they are not here.
+    yet, and knows what was changed. Otherwise they are those on this machine's disk.
 
     What is raised is the same on both ways: `NoSuchFile` and `AccessDenied` stand for the client's -32002 and -32003
     too (its own error is then the cause). Any other refusal of a client is a `RequestError`. Both kinds have a `code`.

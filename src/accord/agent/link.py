@@ -60,14 +60,17 @@ LISTS_AT_ONCE = 4
 
 
 class Extension:
-    """A call of an extension method, as its handler gets it. `session` is the one it names, if it is open."""
+    """A call of an extension method. Made for each call and given to its handler."""
 
     __slots__ = ("client", "params", "session")
 
     def __init__(self, params: Any, client: Client, session: Session | None) -> None:
-        self.params = params
-        self.client = client
-        self.session = session
+        self.params: Any = params
+        """The parameters, plain JSON."""
+        self.client: Client = client
+        """The client that called."""
+        self.session: Session | None = session
+        """The session that the parameters name, if it is open."""
 
 
 class Link:
@@ -224,24 +227,24 @@ class Link:
             foreground.feed(CancelAsked())
 
     async def _cancel_tool(self, ask: CancelTool) -> Done:
-        self._desk.session(ask.session_id).cancel_tool(ask.tool_id)
+        self._desk.session(ask.session_id)._cancel_tool(ask.tool_id)
         return Done()
 
     async def _cancel_terminal(self, ask: CancelTerminal) -> Done:
-        await self._desk.session(ask.session_id).terminals.cancel(ask.terminal_id)
+        await self._desk.session(ask.session_id).terminals._cancel(ask.terminal_id)
         return Done()
 
     # --- settings
 
     async def _set_option(self, ask: SetOption) -> OptionsSet:
         session = self._desk.session(ask.session_id)
-        Settings(session.offered).check(ask.option, ask.value)
+        Settings(session._offered).check(ask.option, ask.value)
         await self._change(session, ask.option, ask.value)
-        return OptionsSet(session.offered)
+        return OptionsSet(session._offered)
 
     async def _set_mode(self, ask: SetMode) -> Done:
         session = self._desk.session(ask.session_id)
-        mode = session.settings.mode
+        mode = session._settings.mode
         if mode is None:
             raise InvalidParams("This agent has no modes", {"field": "modeId", "expected": "no mode at all"})
         if ask.mode not in mode.values():
@@ -252,7 +255,7 @@ class Link:
 
     async def _set_model(self, ask: SetModel) -> Done:
         session = self._desk.session(ask.session_id)
-        model = session.settings.model
+        model = session._settings.model
         if model is None or ask.model not in model.values():
             expected = "no model at all" if model is None else f"one of {', '.join(model.values())}"
             raise InvalidParams("There is no such model", {"field": "modelId", "expected": expected})
@@ -264,9 +267,9 @@ class Link:
         before = session.option(option)
         await session.set_option(option, value)
         try:
-            await session.outlet.settle()
+            await session._outlet.settle()
         except Exception:
-            session.settings.set(option, before)
+            session._settings.set(option, before)
             raise
 
     # --- beside the protocol

@@ -102,7 +102,7 @@ async def _try_session(talk: Talk, finding: _Finding) -> Failure | None:
     with tempfile.TemporaryDirectory() as folder:
         try:
             with phase("session", talk.target.typed):
-                session = await within(talk.deadlines.start, "session", talk.agent.new_session(folder))
+                session = await within(talk.deadlines.start_seconds, "session", talk.agent.new_session(folder))
                 finding.tell(own("session"), _ok(begun), good=True)
                 known = [each for each in session.options if isinstance(each, Select | Toggle)]
                 finding.tell(
@@ -111,9 +111,9 @@ async def _try_session(talk: Talk, finding: _Finding) -> Failure | None:
                 commands = [filled("/{}", each.name) for each in session.commands]
                 finding.tell(own("commands"), _list(commands, own("none")))
                 if talk.agent.capabilities.delete:
-                    await within(talk.deadlines.start, "session", session.delete())
+                    await within(talk.deadlines.start_seconds, "session", session.delete())
                 else:
-                    await within(talk.deadlines.start, "session", session.close())
+                    await within(talk.deadlines.start_seconds, "session", session.close())
         except Failure as failure:
             finding.tell(own("session"), exact(failure.line), good=False)
             return failure

@@ -16,7 +16,7 @@ from accord.cli.login import LogIn
 from accord.cli.status import Failure, Status
 from accord.cli.target import Target
 from accord.cli.wish import Wish
-from accord.client import ConnectedAgent, Deadlines, Session
+from accord.client import ConnectedAgent, Deadlines, Offer, Session
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import Record, connect_to, load_mcp
 from accord.config.opening import deadlines_of
@@ -59,9 +59,12 @@ def capped(deadlines: Deadlines, timeout: float | None) -> Deadlines:
         return timeout if seconds is None else min(seconds, timeout)
 
     return Deadlines(
-        least(deadlines.start), least(deadlines.first), least(deadlines.idle), least(deadlines.turn),
-        least(deadlines.cancel),
-    )  # fmt: skip
+        least(deadlines.start_seconds),
+        least(deadlines.first_seconds),
+        least(deadlines.idle_seconds),
+        least(deadlines.turn_seconds),
+        least(deadlines.cancel_seconds),
+    )
 
 
 async def within(seconds: float | None, name: str, work: Awaitable[T]) -> T:
@@ -114,7 +117,7 @@ async def talking(
                 target.entry,
                 permission=permission,
                 elicit=elicit,
-                terminal_login=True,
+                offer=Offer(terminal_login=True),
                 deadlines=deadlines,
                 env={**target.entry.env, **wish.env},
                 stderr=tail,
@@ -143,7 +146,7 @@ class Talk:
         self.wish = wish
         self.deadlines = deadlines
         self._log_in = log_in
-        self._seconds = deadlines.start or SETTLE_SECONDS
+        self._seconds = deadlines.start_seconds or SETTLE_SECONDS
 
     async def open_session(self, book: Book, record: Record | None = None) -> Opened:
         """The session of a `record`, or the last one, or the one of a name, or a new one; noted, and set as wished.
@@ -155,7 +158,9 @@ class Talk:
         record = record or await self._wanted(book)
         if record is None:
             with phase("session", self.target.typed):
-                session = await self._open(lambda: self.agent.new_session(Path.cwd(), roots=roots, servers=servers))
+                session = await self._open(
+                    lambda: self.agent.new_session(Path.cwd(), additional_directories=roots, mcp_servers=servers)
+                )
             opened = Opened(session, resumed=False, name=self.wish.session)
         else:
             session = await self.reopen(record, servers=servers, roots=roots)
@@ -177,7 +182,13 @@ class Talk:
         with phase("session", self.target.typed):
             try:
                 return await self._open(
-                    lambda: opening(record.session_id, record.cwd, roots=roots, servers=servers, key=record.key)
+                    lambda: opening(
+                        record.session_id,
+                        record.cwd,
+                        additional_directories=roots,
+                        mcp_servers=servers,
+                        key=record.key,
+                    )
                 )
             except (AuthRequired, RequestCancelled, TransportError, DeadlineExceeded):
                 raise
@@ -215,7 +226,7 @@ class Talk:
         with phase("session", self.target.typed):
             async with asyncio.timeout(self._seconds):
                 async for each in self.agent.list_sessions():
-                    if each.session_id == session_id:
+                    if each.id == session_id:
                         return Record(self.target.key, session_id, each.cwd, None, each.title, 0.0, 0.0)
         return None
 

@@ -3,14 +3,19 @@
 from accord.client.agent import ConnectedAgent
 from accord.client.blocking import (
     BlockingSession,
+    OpenOptions,
     Reply,
 )
 from accord.client.blocking import open_session as open  # noqa: A004 - as a file is opened: to be closed again
-from accord.client.connect import connect
+from accord.client.connect import (
+    ConnectOptions,
+    StrPath,
+    connect,
+)
 from accord.client.deadline import Deadlines
 from accord.client.dial import Observer
 from accord.client.door import InProcessAgent
-from accord.client.handshake import EditionWish
+from accord.client.handshake import EditionChoice
 from accord.client.login import LoginCallback
 from accord.client.policy import (
     AnswerStore,
@@ -36,7 +41,10 @@ from accord.client.services import (
     Offer,
     WorkspaceFactory,
 )
-from accord.client.session import Session
+from accord.client.session import (
+    Listener,
+    Session,
+)
 from accord.client.turn import Turn
 from accord.session.event import (
     Background,
@@ -49,11 +57,13 @@ from accord.session.event import (
     InfoChanged,
     MessageChanged,
     MessageChunk,
+    Meta,
     ModeChanged,
     Noticed,
     PlanChanged,
     PlanEntry,
     SessionState,
+    Severity,
     Speaker,
     StateChanged,
     StopReason,
@@ -63,6 +73,7 @@ from accord.session.event import (
     ToolChanged,
     ToolContentAdded,
     UnknownUpdate,
+    Usage,
     UsageChanged,
     WorkError,
 )
@@ -75,23 +86,27 @@ __all__ = [
     "CompactionChanged",
     "CompactionChunk",
     "ConfigChanged",
+    "ConnectOptions",
     "ConnectedAgent",
     "Cost",
     "Deadlines",
-    "EditionWish",
+    "EditionChoice",
     "ElicitAnswer",
     "ElicitCallback",
     "Event",
     "FormQuestion",
     "InProcessAgent",
     "InfoChanged",
+    "Listener",
     "LoginCallback",
     "MessageChanged",
     "MessageChunk",
+    "Meta",
     "ModeChanged",
     "Noticed",
     "Observer",
     "Offer",
+    "OpenOptions",
     "PermissionAnswer",
     "PermissionCallback",
     "PermissionQuestion",
@@ -103,9 +118,11 @@ __all__ = [
     "RulesFileError",
     "Session",
     "SessionState",
+    "Severity",
     "Speaker",
     "StateChanged",
     "StopReason",
+    "StrPath",
     "TerminalChanged",
     "TerminalExit",
     "TerminalOutput",
@@ -114,6 +131,7 @@ __all__ = [
     "Turn",
     "UnknownUpdate",
     "UrlQuestion",
+    "Usage",
     "UsageChanged",
     "Verdict",
     "WiderAnswer",

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from accord.client.agent import ConnectedAgent
 from accord.client.deadline import Deadlines
 from accord.client.dial import Observer
-from accord.client.door import Door
-from accord.client.handshake import EditionWish
+from accord.client.door import Door, InProcessAgent
+from accord.client.handshake import EditionChoice
 from accord.client.login import LoginCallback
 from accord.client.question import ElicitCallback, PermissionCallback
-from accord.client.services import Offer, WorkspaceFactory
+from accord.client.services import Offer, Serving
 from accord.errors import LocalProtocolError
 from accord.session.capability import Implementation
+from accord.transport.interface import Transport
 from accord.version import VERSION
 from accord.wire import Framing
 
@@ -23,67 +24,99 @@ if TYPE_CHECKING:
     from accord.client.simse import Simse
     from accord.client.simse_tools import Tool
 
-__all__ = ["connect"]
+__all__ = ["ConnectOptions", "StrPath", "connect"]
+
+StrPath: TypeAlias = str | os.PathLike[str]
+"""A path, or a part of a command."""
 
 
+class ConnectOptions(TypedDict, total=False):
+    """The options of `accord.connect`, which documents them; `accord.open` takes them too."""
+
+    edition: EditionChoice
+    program_cwd: StrPath | None
+    env: Mapping[str, str | None] | None
+    framing: Framing
+    stderr: Callable[[bytes], None] | None
+    permission: PermissionCallback | None
+    elicit: ElicitCallback | None
+    login: LoginCallback | None
+    offer: Offer | None
+    deadlines: Deadlines | None
+    respawn: bool
+    client_info: Implementation | None
+    strict: bool
+    observers: Sequence[Observer]
+    dialect: Literal["simse"] | None
+    tools: Mapping[str, Tool] | None
+    tool_seconds: float | None
+
+
+@overload
+def connect(program: StrPath, /, *arguments: StrPath, **options: Unpack[ConnectOptions]) -> ConnectedAgent: ...
+@overload
+def connect(agent: InProcessAgent, /, **options: Unpack[ConnectOptions]) -> ConnectedAgent: ...
+@overload
+def connect(transport: Transport, /, **options: Unpack[ConnectOptions]) -> ConnectedAgent: ...
 def connect(  # noqa: PLR0913 - each is one thing that a client may want to decide
     *target: Any,
-    edition: EditionWish = "auto",
-    framing: Framing = "lines",
-    cwd: str | os.PathLike[str] | None = None,
+    edition: EditionChoice = "auto",
+    program_cwd: StrPath | None = None,
     env: Mapping[str, str | None] | None = None,
+    framing: Framing = "lines",
+    stderr: Callable[[bytes], None] | None = None,
     permission: PermissionCallback | None = None,
-    files: bool | WorkspaceFactory = True,
-    missing_file: Literal["empty", "error"] = "empty",
-    terminals: bool = True,
-    pty: bool = False,
     elicit: ElicitCallback | None = None,
     login: LoginCallback | None = None,
-    terminal_login: bool = False,
+    offer: Offer | None = None,
     deadlines: Deadlines | None = None,
     respawn: bool = True,
-    name: str = "accord",
-    version: str | None = None,
-    title: str | None = None,
+    client_info: Implementation | None = None,
     strict: bool = False,
-    stderr: Callable[[bytes], None] | None = None,
+    observers: Sequence[Observer] = (),
     dialect: Literal["simse"] | None = None,
     tools: Mapping[str, Tool] | None = None,
     tool_seconds: float | None = 60.0,
-    observers: Sequence[Observer] = (),
 ) -> ConnectedAgent:
     """An agent to talk to, as an async context: `async with accord.connect("gemini", "--acp") as agent:`.
 
-    `target` is a command (strings and paths, always an argv), an `Agent` in this process, or a transport. `cwd` and
-    `env` are for the command; None unsets a variable.
+    The target is a command (strings and paths, always an argv), an `Agent` in this process, or a transport. One string
+    with the scheme ws, wss, http or https is an address; addresses are refused until there is a transport for them.
 
-    `edition` is `auto` (the newest stable one, or what the agent speaks instead), `newest` (drafts first), or one to
-    insist on: `1`, `2`, `2-june`.
+    **Its program.** It starts in `program_cwd` (this process's directory unless given) with `env` on top of this
+    process's environment; None unsets a variable. `framing` is how it parts its messages, `stderr` gets what it writes
+    there. When the program is lost, the next prompt starts it again and resumes the session, unless `respawn` is off; a
+    prompt is never sent twice.
 
-    What the agent may use: `files` inside a session's roots (False for none, or a function from a session to its
-    `Workspace`), `terminals` (with `pty` they are real ones for the programs in them), and the user, through callbacks:
-    `permission` gets a `PermissionQuestion` and gives an option, its id, True, False, or None to dismiss it (which is
-    also what happens without a callback); `elicit` gets a `FormQuestion` or a `UrlQuestion`; `login` gets the ways to
-    log in when the agent wants that, and gives the id of one.
+    **The edition** is `auto` (the newest stable one, or what the agent speaks instead), `newest` (drafts first), or one
+    to insist on: `1`, `2`, `2-june`. `client_info` is how this client introduces itself.
 
-    `deadlines` say how long it may take at what. When the agent's program is lost, the next prompt starts it again and
-    resumes the session, unless `respawn` is off; a prompt is never sent twice. `observers` see every text.
+    **What the agent may use**: `offer` says so for files and terminals of this machine, see `Offer`. The user answers
+    through callbacks. `permission` gets a `PermissionQuestion` and returns an option, its id, True, False, or None to
+    dismiss it (which is also what happens without a callback); a `Policy` is such a callback. `elicit` gets a
+    `FormQuestion` or a `UrlQuestion`. `login` gets the ways to log in when the agent wants that, and returns the id of
+    one.
+
+    `deadlines` bound how long it may take. `observers` see every text on the wire, and `strict` turns what is otherwise
+    tolerated there into errors, both for debugging.
 
     `dialect="simse"` is for agents that speak the page of simse instead of v1, in our reading of it; only they order
     tools from their client. `tools` are those that may be run for them, by name: functions of the input, each for
     `tool_seconds` at most. There, `observers` see v1.
 
     Raises:
-        LocalProtocolError: The target is none, or options do not go together.
+        TypeError: The target is no command, no agent and no transport.
+        ValueError: The target is an address, or there is no such edition.
+        LocalProtocolError: Options do not go together.
     """
-    offer = Offer(files, terminals, pty, missing_file, permission, elicit, terminal_login)
     deadlines = deadlines or Deadlines()
-    simse = _simse(dialect, tools, edition=edition, start_seconds=deadlines.start, tool_seconds=tool_seconds)
+    simse = _simse(dialect, tools, edition=edition, start_seconds=deadlines.start_seconds, tool_seconds=tool_seconds)
+    wrap = simse.wrap if simse else None
     agent = ConnectedAgent(
-        Door(target, cwd=cwd, env=env, framing=framing, stderr=stderr, wrap=simse.wrap if simse else None),
+        Door(target, program_cwd=program_cwd, env=env, framing=framing, stderr=stderr, wrap=wrap),
         edition=simse.edition if simse else edition,
-        client=Implementation(name, version or VERSION, title),
-        offer=offer,
+        client=client_info or Implementation("accord", VERSION),
+        serving=Serving(offer or Offer(), permission, elicit),
         deadlines=deadlines,
         login=login,
         respawn=respawn,

@@ -90,7 +90,7 @@ class SessionConsent:
         if entry.finished and not call.is_ended:
             call.is_ended = True
             self._grants = [grant for grant in self._grants if grant.call_id != event.id]
-            if entry.status == "completed" and not call.was_allowed and self.session.has_turn:
+            if entry.status == "completed" and not call.was_allowed and self.session._has_turn:
                 self.on_completed(self, entry)
 
     def claims(self, call_id: str) -> CallClaims | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from accord.client.door import Door
 from accord.client.handshake import Proposal, propose
@@ -18,8 +18,8 @@ __all__ = ["Attempt", "Observer", "dial", "loss_of"]
 
 T = TypeVar("T")
 
-Observer: TypeAlias = Callable[[Any, bytes | bytearray], None]
-"""Sees every text, `in` or `out`."""
+Observer: TypeAlias = Callable[[Literal["in", "out"], bytes], None]
+"""Gets every text on the wire, and whether it came in or goes out. Must not block."""
 
 Listen: TypeAlias = Callable[[Handlers, Proposal], None]
 Agreed: TypeAlias = tuple[Connection, Dialect, Initialized]

@@ -14,9 +14,10 @@ from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 from accord.session.dialects import dialect_of
 
-__all__ = ["PLANS", "EditionWish", "Proposal", "propose"]
+__all__ = ["PLANS", "EditionChoice", "Proposal", "propose"]
 
-EditionWish: TypeAlias = Literal["auto", "newest", "1", "2", "2-june"]
+EditionChoice: TypeAlias = Literal["auto", "newest", "1", "2", "2-june"]
+"""Which edition to speak: see `accord.connect`."""
 
 
 class Proposal(NamedTuple):
@@ -41,7 +42,7 @@ def plan_for(edition: str) -> tuple[Proposal, ...]:
     """What to propose for a wish."""
     plan = PLANS.get(edition)
     if plan is None:
-        raise LocalProtocolError(f"there is no edition {edition!r}: one of {', '.join(PLANS)}", field="edition")
+        raise ValueError(f"there is no edition {edition!r}: one of {', '.join(PLANS)}")
     return plan
 
 

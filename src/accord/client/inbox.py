@@ -10,7 +10,7 @@ from typing import Any
 
 from accord.client.handshake import Proposal
 from accord.client.question import called, elicit_question, elicited
-from accord.client.services import Offer, Services, unknown_session
+from accord.client.services import Services, Serving, unknown_session
 from accord.client.session import Session
 from accord.connection import Handlers
 from accord.errors import AccordError
@@ -33,10 +33,10 @@ LARGE_ANSWERS_AT_ONCE = 4
 class Inbox:
     """All sessions of one agent, and what each may use."""
 
-    def __init__(self, offer: Offer) -> None:
+    def __init__(self, serving: Serving) -> None:
         self.requests: dict[str, Callable[[Any], Any]] = {}
         self.notifications: dict[str, Callable[[Any], Any]] = {}
-        self._offer = offer
+        self._serving = serving
         self._sessions: dict[str, Session] = {}
         self._services: dict[str, Services] = {}
         self._deaf: set[str] = set()
@@ -65,7 +65,7 @@ class Inbox:
         """A session is there, perhaps again."""
         self._sessions[session.id] = session
         if session.id not in self._services:
-            self._services[session.id] = Services(session, self._offer)
+            self._services[session.id] = Services(session, self._serving)
 
     def find(self, session_id: str) -> Session | None:
         """The session of an id, while it is open."""
@@ -87,7 +87,7 @@ class Inbox:
         early = self._early.pop(session.id, [])
         for update, size_bytes in early:
             self._early_bytes -= size_bytes
-            session.hear(update)
+            session._hear(update)
 
     @contextlib.contextmanager
     def deaf(self, session_id: str) -> Iterator[None]:
@@ -101,7 +101,7 @@ class Inbox:
     async def lost(self, error: AccordError) -> None:
         """The agent is gone, and all that was done for it ends."""
         for session in list(self._sessions.values()):
-            session.lost(error)
+            session._lost(error)
         await self.close()
 
     async def close(self) -> None:
@@ -116,7 +116,7 @@ class Inbox:
         session_id, update = hear(params)
         session = self._sessions.get(session_id)
         if session is not None:
-            return None if self._deaf and session_id in self._deaf else session.hear(update)
+            return None if self._deaf and session_id in self._deaf else session._hear(update)
         left_bytes = MAX_EARLY_BYTES - self._early_bytes
         # Not encoded for nothing: when it is full it stays so, and the agent may say much more.
         size_bytes = EARLY_OVERHEAD_BYTES + (len(encode(params)) if left_bytes > EARLY_OVERHEAD_BYTES else 0)
@@ -130,8 +130,8 @@ class Inbox:
     async def _serve(self, words: Words, params: Any) -> Any:
         ask = words.hear(params)
         session_id = getattr(ask, "session_id", None)
-        if session_id is None and isinstance(ask, ElicitForm | ElicitUrl) and self._offer.elicit is not None:
-            return words.say_answer(elicited(await called(self._offer.elicit, elicit_question(None, ask))))
+        if session_id is None and isinstance(ask, ElicitForm | ElicitUrl) and self._serving.elicit is not None:
+            return words.say_answer(elicited(await called(self._serving.elicit, elicit_question(None, ask))))
         services = self._services.get(session_id or "")
         if services is None:
             raise unknown_session(session_id or "")

@@ -69,15 +69,15 @@ class MachineRequests:
         real = await workspace.real_path(spelled)
         subject = self._subject(ask, real, spelled)
         question, policy = self._question(ask, spelled), self._policy
-        with self._session.asked():
-            allowed = await self._questions.ask(lambda each: policy.permits(each, subject, self._described), question)
+        with self._session._asked():
+            allowed = await self._questions.ask(lambda each: policy._permits(each, subject, self._described), question)
         if allowed is not True:
             raise PermissionDenied(_SCOPES[type(ask)])
         return real
 
     def _subject(self, ask: MachineAsk, real: Path, spelled: str) -> Subject:
         assert self._policy is not None  # noqa: S101 - `check` asked for it
-        resolver = self._policy.consent(self._session).resolver
+        resolver = self._policy._consent(self._session).resolver
         if isinstance(ask, StartTerminal):
             return resolver.of_command([ask.command, *ask.args], str(real), ask.env)
         return resolver.of_file(_KINDS[type(ask)], str(real), spelled)

@@ -65,7 +65,7 @@ class AnswerStore(Protocol):
 
 
 class Policy:
-    """Answers by rules; asks `ask` where they say so, and denies where nobody can be asked.
+    """A permission callback that answers by rules; it calls `on_question` where they say `ask`, and denies without one.
 
     `rules` are texts (`"allow read"`, `"deny execute:rm *"`) or `Rule`s; a `file` of such lines comes before them. What
     the user answers with "always" is remembered for exactly that, in this session (`remember="session"`), never, or in
@@ -81,7 +81,7 @@ class Policy:
         self,
         rules: Iterable[str | Rule] = (),
         *,
-        ask: PermissionCallback | None = None,
+        on_question: PermissionCallback | None = None,
         file: str | os.PathLike[str] | None = None,
         default: Effect = "ask",
         remember: Literal["session", "never"] | AnswerStore = "session",
@@ -92,7 +92,7 @@ class Policy:
         own = [rule if isinstance(rule, Rule) else parse_rule(rule) for rule in rules]
         self.rules: tuple[Rule, ...] = (*([] if file is None else load_rules(file)), *own)
         """The rules, in order."""
-        self._ask = ask
+        self._on_question = on_question
         self._default: Effect = default
         self._remember = remember
         self._prefer_lasting = prefer_lasting
@@ -106,12 +106,12 @@ class Policy:
         self.completed_unasked = 0
         """How many calls that a rule denies the agent completed without having been allowed to."""
 
-    def consent(self, session: Session) -> SessionConsent:
+    def _consent(self, session: Session) -> SessionConsent:
         """What was said and allowed in a session."""
         found = self._consents.get(session)
         if found is None:
             answers = [] if isinstance(self._remember, str) else self._remember.load(session)
-            resolver = SubjectResolver(session.roots[0], session.roots[1:])
+            resolver = SubjectResolver(session.cwd, session.additional_directories)
             # Weakly: what is known of a session must not keep it.
             found = SessionConsent(proxy(session), resolver, list(answers), self._completed)
             self._consents[session] = found
@@ -121,7 +121,7 @@ class Policy:
 
     async def __call__(self, question: PermissionQuestion) -> PermissionAnswer:
         """The answer to one question of the agent."""
-        consent = self.consent(question.session)
+        consent = self._consent(question.session)
         subject, decision = await asyncio.to_thread(self._decide, consent, question)
         effect = decision.effect
         if effect == "allow" and question.session.running_turn is None and set(subject.kinds) - READING_KINDS:
@@ -151,10 +151,10 @@ class Policy:
     async def _asked(
         self, consent: SessionConsent, question: PermissionQuestion, subject: Subject
     ) -> tuple[PermissionAnswer, DecidedBy]:
-        if self._ask is None:
+        if self._on_question is None:
             self.denied_unasked += 1
             return question.reject(), "nobody"
-        answer: PermissionAnswer = await called(self._ask, replace(question, subject=subject))
+        answer: PermissionAnswer = await called(self._on_question, replace(question, subject=subject))
         self._note(consent, question, subject, answer)
         return answer, "user"
 
@@ -179,14 +179,14 @@ class Policy:
 
     # --- requests that touch this machine
 
-    async def permits(
+    async def _permits(
         self, question: PermissionQuestion, subject: Subject, describe: Describe = contextlib.nullcontext
     ) -> bool:
         """Whether this client may do what the agent requests: `question` says what, with options of our own.
 
         `describe` adds what only somebody who is asked needs to see.
         """
-        consent = self.consent(question.session)
+        consent = self._consent(question.session)
         decision = await asyncio.to_thread(self._judge_request, consent, subject)
         is_reading = set(subject.kinds) <= READING_KINDS
         in_turn = question.session.running_turn is not None

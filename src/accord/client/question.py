@@ -131,8 +131,11 @@ class WiderAnswer:
 PermissionAnswer: TypeAlias = PermissionOption | WiderAnswer | str | bool | None
 """An option or its id; True and False for the least that allows or rejects; None to dismiss the question."""
 PermissionCallback: TypeAlias = Callable[[PermissionQuestion], PermissionAnswer | Awaitable[PermissionAnswer]]
+"""Answers a permission request for the user."""
 ElicitAnswer: TypeAlias = dict[str, Any] | bool | Literal["cancel"] | None
+"""The values of a form; True for an address that was opened; False or None to decline; "cancel" to dismiss."""
 ElicitCallback: TypeAlias = Callable[[FormQuestion | UrlQuestion], ElicitAnswer | Awaitable[ElicitAnswer]]
+"""Answers a form, or visits an address, for the user."""
 
 
 def chosen_option(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionOption | None:
@@ -178,7 +181,7 @@ def permission_question(
     """
     tool: ToolCall | None = None
     if ask.tool is not None:
-        session.happen(ask.tool)
+        session._happen(ask.tool)
         tool = session.transcript.tool_calls.get(ask.tool.id)
     elif ask.command is not None and ask.command.tool_id is not None:
         tool = session.transcript.tool_calls.get(ask.command.tool_id)

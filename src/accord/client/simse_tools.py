@@ -41,7 +41,7 @@ class ToolBench:
         """
         tool = self._tools[params["toolName"]]
         session = self._find(params["sessionId"])
-        with contextlib.nullcontext() if session is None else session.asked():
+        with contextlib.nullcontext() if session is None else session._asked():
             try:
                 async with asyncio.timeout(self._timeout_seconds) as limit:
                     return await _called(tool, params["input"])

@@ -41,8 +41,8 @@ class Member:
 class Fleet:
     """Agents from a config: `async with Fleet(entries) as fleet: await fleet.agent().new_session()`.
 
-    Opening starts all of them at once and fails only if none comes up; the others are in `failures`. `ask` is asked for
-    permission where an entry's policy is `prompt`, and `connect` makes an agent from an entry. Prompts are sent by a
+    Opening starts all of them at once and fails only if none comes up; the others are in `failures`. `on_question`
+    answers where an entry's policy is `prompt`, and `connect` makes an agent from an entry. Prompts are sent by a
     session, once, and never through a fleet; what may be asked twice without harm goes through `call`.
     """
 
@@ -51,14 +51,14 @@ class Fleet:
         entries: Iterable[AgentEntry],
         *,
         default: str | None = None,
-        ask: PermissionCallback | None = None,
+        on_question: PermissionCallback | None = None,
         connect: Callable[..., ConnectedAgent] = connect_to,
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], Awaitable[Any]] = asyncio.sleep,
     ) -> None:
         self._connect = connect
-        self._ask = ask
+        self._on_question = on_question
         self._former: list[ConnectedAgent] = []
         self._backoff = backoff or Backoff()
         self._pause = pause
@@ -206,7 +206,7 @@ class Fleet:
 
     async def _open(self, member: Member) -> Exception | None:
         try:
-            agent = self._connect(member.entry, ask=self._ask)
+            agent = self._connect(member.entry, on_question=self._on_question)
             await agent.open()
         except (AccordError, OSError) as error:
             member.health.failed(error)

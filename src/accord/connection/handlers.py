@@ -49,10 +49,14 @@ class Handlers:
 
     def __init__(self) -> None:
         self.by_method: dict[Method, Handler] = {}
+        """The handlers of methods of an edition."""
         self.arrivals: dict[Method, Arrival[Any]] = {}
+        """Functions that get a request when it is read, before its handler."""
         self._offers: dict[Edition, Callable[[], None]] = {}
         self.extension_requests: dict[str, Handler] = {}
+        """The handlers of extension requests, by name."""
         self.extension_notifications: dict[str, Handler] = {}
+        """The handlers of extension notifications, by name."""
 
     @overload
     def on(self, method: RequestMethod[P, R], handler: RequestHandler[P, R], *, share: int = 0) -> None: ...

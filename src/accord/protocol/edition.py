@@ -35,10 +35,15 @@ class Edition:
         draft: Edition | None = None,
     ) -> None:
         self.name = name
+        """The name: v1, v2 or v2_june."""
         self.version = version
+        """The `protocolVersion` that it announces."""
         self.rules = rules
+        """How its prompts and states work."""
         self.cancels_requests = cancels_requests
+        """Whether it has `$/cancel_request`."""
         self.draft = draft or self
+        """The edition with its unstable text."""
         self._methods = methods
         self._home = home
 
@@ -152,6 +157,7 @@ V1 = Edition(
     cancels_requests=True,
     draft=Edition("v1", 1, _v1_draft, "accord.protocol.v1.draft.methods", rules=_V1_RULES, cancels_requests=True),
 )
+"""The stable protocol of today."""
 V2 = Edition(
     "v2",
     2,
@@ -161,6 +167,8 @@ V2 = Edition(
     cancels_requests=True,
     draft=Edition("v2", 2, _v2_draft, "accord.protocol.v2.draft.methods", rules=_V2_RULES, cancels_requests=True),
 )
+"""The v2 draft of today."""
 V2_JUNE = Edition("v2_june", 2, _v2_june, "accord.protocol.v2_june.methods", rules=_JUNE_RULES, cancels_requests=False)
+"""The v2 draft of June 2026."""
 
 EDITIONS: tuple[Edition, ...] = (V1, V2, V2_JUNE)

@@ -30,7 +30,7 @@ from accord.session.agent_ask import (
 )
 from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
 from accord.session.content import Block, Part
-from accord.session.event import Meta, StopReason
+from accord.session.event import Meta, StopReason, Usage
 from accord.session.option import Command, ConfigOption
 
 __all__ = [
@@ -189,9 +189,9 @@ class ListSessions(Part):
 class SessionSummary(Part):
     """A session in a list; `updated_at` is in RFC 3339."""
 
-    session_id: str
+    id: str
     cwd: str
-    roots: list[str] = []
+    additional_directories: list[str] = []
     title: str | None = None
     updated_at: str | None = None
     meta: Meta | None = None
@@ -238,6 +238,7 @@ class PromptAnswered(Part):
 
     stop_reason: StopReason | None = None
     message_id: str | None = None
+    usage: Usage | None = None
     meta: Meta | None = None
 
 

@@ -59,8 +59,8 @@ class Words(msgspec.Struct, frozen=True):
     `ask` is the kind of ask; an edition may have several rows for one (load and resume). `hear` and `say_answer` are
     the side's that is asked, `say` and `hear_answer` the asker's. `say` gives None where this row has no words for
     that very ask, and another row may. `hear` raises `InvalidParams` for what the edition wants refused. `needs` names
-    the capability (of `AgentCapabilities` or `ClientCapabilities`, by the side that serves it) without which it must not
-    be asked.
+    the capability (of `AgentCapabilities` or `ClientCapabilities`, by the side that serves it) without which it must
+    not be asked.
     """
 
     ask: type[Any]

@@ -58,6 +58,7 @@ class Toggle(Part, tag_field="type", tag="boolean"):
 
 
 ConfigOption: TypeAlias = Select | Toggle | Unknown
+"""An option of a session; `Unknown` is a kind that no edition names yet."""
 
 
 class Command(Part):

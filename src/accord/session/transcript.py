@@ -80,17 +80,29 @@ class Transcript:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.timeline: list[Entry] = []
+        """Messages, tool calls, plans and compactions, by their first appearance."""
         self.turns: list[TurnSpan] = []
+        """Where each turn begins and ends in the timeline."""
         self.tool_calls: dict[str, ToolCall] = {}
+        """The tool calls by id."""
         self.plans: dict[str, Plan] = {}
+        """The plans by id."""
         self.compactions: dict[str, CompactionEntry] = {}
+        """The compactions by id."""
         self.terminals: dict[str, TerminalEntry] = {}
+        """The terminals by id."""
         self.notices: list[Noticed] = []
+        """The notices, which are shown once."""
         self.mode: str | None = None
+        """The mode, where the edition reports it alone."""
         self.title: str | None = None
+        """The title of the session."""
         self.updated_at: str | None = None
+        """When the session was changed last, in RFC 3339."""
         self.meta: Meta = {}
+        """The `_meta` of the session."""
         self.usage: UsageChanged | None = None
+        """The use of the context, as it was last reported."""
         self._commands = CommandsChanged([])
         self._config = ConfigChanged([])
         self._messages: dict[tuple[Speaker, str], Message] = {}

@@ -76,6 +76,7 @@ class SqliteStore:
 
     def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 5.0) -> None:
         self.path = Path(path).absolute()
+        """The path of the database."""
         self._busy_seconds = busy_seconds
         # Guards what callers and the writing thread share: everything down to `_closed`.
         self._lock = threading.Lock()

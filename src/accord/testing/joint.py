@@ -14,7 +14,10 @@ from accord.testing.scripted import ScriptedAgent, release
 
 __all__ = ["TEST_DEADLINES", "check_end", "in_a_test", "join"]
 
-TEST_DEADLINES = Deadlines(start=10.0, first=10.0, idle=10.0, turn=30.0, cancel=5.0)
+TEST_DEADLINES = Deadlines(
+    start_seconds=10.0, first_seconds=10.0, idle_seconds=10.0, turn_seconds=30.0, cancel_seconds=5.0
+)
+"""The deadlines of `join`: seconds, so that a test with a silent agent ends."""
 
 
 @contextlib.asynccontextmanager

@@ -64,7 +64,7 @@ async def _stream(turn: accord.agent.Turn, actor: Actor) -> None:
 async def _edit(turn: accord.agent.Turn, actor: Actor) -> None:
     async with turn.tool("Edit a.py", kind="edit", status="pending") as tool:
         await tool.diff("a.py", BEFORE, AFTER)
-        permission = await turn.ask(tool)
+        permission = await turn.request_permission(tool)
         actor.answers.append(permission.option_id)
     await turn.say("Changed." if permission else "Left as it is.")
 
@@ -82,15 +82,15 @@ async def _wait(turn: accord.agent.Turn, actor: Actor) -> None:
 async def _run(turn: accord.agent.Turn, actor: Actor) -> None:
     del actor
     async with turn.tool("Run it", kind="execute") as tool:
-        await turn.terminal.run(["sh", "noise.sh"], on_start=tool.show)
+        await turn.terminals.run(["sh", "noise.sh"], on_start=tool.show)
     await turn.say("Ran.")
 
 
 async def _plan(turn: accord.agent.Turn, actor: Actor) -> None:
     del actor
     await turn.plan([accord.PlanEntry("Read", "completed"), accord.PlanEntry("Change", "in_progress", "high"), "Test"])
-    await turn.usage(12_345, 200_000, cost=0.25)
-    await turn.title("A plan of three")
+    await turn.update_usage(12_345, 200_000, cost=0.25)
+    await turn.set_title("A plan of three")
     await turn.say("Planned.")
 
 
@@ -124,7 +124,7 @@ async def _notice(turn: accord.agent.Turn, actor: Actor) -> None:
 
 async def _two(turn: accord.agent.Turn, actor: Actor) -> None:
     async def one(name: str) -> None:
-        permission = await turn.ask(f"May I do {name}?")
+        permission = await turn.request_permission(f"May I do {name}?")
         actor.answers.append((name, bool(permission)))
 
     async with asyncio.TaskGroup() as tasks:

@@ -639,9 +639,9 @@ async def test_updates_and_blocks_that_no_edition_names_are_shown_raw(tmp_path: 
     async with open_chat(actor.agent, tmp_path) as chat:
         session = chat.app.talk.session
         assert session is not None
-        session.happen(UnknownUpdate("hologram", {"sessionUpdate": "hologram", "depth": 3}))
-        session.happen(MessageChunk("agent", accord.Unknown("scent", {"type": "scent", "of": "roses"})))
-        session.happen(ToolChanged("t", title="Bake", kind="_bake", status="_rising", created=True))
+        session._happen(UnknownUpdate("hologram", {"sessionUpdate": "hologram", "depth": 3}))
+        session._happen(MessageChunk("agent", accord.Unknown("scent", {"type": "scent", "of": "roses"})))
+        session._happen(ToolChanged("t", title="Bake", kind="_bake", status="_rising", created=True))
         await chat.sees("hologram", '"depth": 3', "scent", '"of": "roses"', "_bake", "Bake", "_rising")
 
 
@@ -651,12 +651,12 @@ async def test_what_an_agent_says_never_steers_the_terminal(tmp_path: Path) -> N
     async with open_chat(actor.agent, tmp_path) as chat:
         session = chat.app.talk.session
         assert session is not None
-        session.happen(MessageChunk("agent", Text(evil)))
-        session.happen(MessageChunk("thought", Text(evil)))
-        session.happen(ToolChanged("t", title=evil, raw_input=evil, status="failed"))
-        session.happen(PlanChanged([accord.PlanEntry(evil)]))
-        session.happen(InfoChanged(title=evil))
-        session.happen(Noticed(evil, description=evil))
+        session._happen(MessageChunk("agent", Text(evil)))
+        session._happen(MessageChunk("thought", Text(evil)))
+        session._happen(ToolChanged("t", title=evil, raw_input=evil, status="failed"))
+        session._happen(PlanChanged([accord.PlanEntry(evil)]))
+        session._happen(InfoChanged(title=evil))
+        session._happen(Noticed(evil, description=evil))
         await chat.sees("ab c", "plan 0/1")
         assert not any(each in chat.text for each in "\x1b\x9b\x07\u202e")
         # A title shows what was in it.
@@ -678,9 +678,9 @@ async def test_a_message_that_is_corrected_is_shown_anew(tmp_path: Path) -> None
     async with open_chat(make_actor().agent, tmp_path) as chat:
         session = chat.app.talk.session
         assert session is not None
-        session.happen(MessageChunk("agent", Text("It is Tuesday."), "m"))
+        session._happen(MessageChunk("agent", Text("It is Tuesday."), "m"))
         await chat.sees("It is Tuesday.")
-        session.happen(MessageChanged("agent", "m", [Text("It is Wednesday.")]))
+        session._happen(MessageChanged("agent", "m", [Text("It is Wednesday.")]))
         await chat.sees("It is Wednesday.")
         assert "Tuesday" not in chat.text
 
@@ -691,7 +691,7 @@ async def test_a_long_diff_is_shown_in_part_and_whole_by_a_key(tmp_path: Path) -
         session = chat.app.talk.session
         assert session is not None
         change = accord.FileChange(str(tmp_path / "a"), None, new)
-        session.happen(ToolChanged("t", title="Write a", kind="edit", content=[accord.Diff([change])]))
+        session._happen(ToolChanged("t", title="Write a", kind="edit", content=[accord.Diff([change])]))
         await chat.sees("461 more lines")
         chat.part(ToolPart).query_one(More).action_turn_over()
         dialog = await asked(chat, ReadingDialog)
@@ -708,7 +708,7 @@ async def test_a_permission_shows_all_of_a_long_diff(tmp_path: Path) -> None:
     async def reply(turn: accord.agent.Turn) -> None:
         async with turn.tool("Write a", kind="edit", status="pending") as tool:
             await tool.diff("a", None, new)
-            await turn.ask(tool)
+            await turn.request_permission(tool)
 
     async with open_chat(agent, tmp_path, size=(80, 24)) as chat:
         await chat.say("go")
@@ -729,7 +729,7 @@ async def test_a_message_that_grows_page_by_page_keeps_its_last_pages_laid_out(t
         session = chat.app.talk.session
         assert session is not None
         for number in range(25):
-            session.happen(MessageChunk("agent", Text(f"page {number} " + "word " * 700 + "\n\n"), "m"))
+            session._happen(MessageChunk("agent", Text(f"page {number} " + "word " * 700 + "\n\n"), "m"))
             await ends_with(chat, f"page {number} ")
         await chat.until(lambda: len(pages_of(chat)) == 10, "ten pages")
         before = pages_of(chat)[0].source

@@ -50,7 +50,7 @@ def next_mode(options: list[ConfigOption]) -> tuple[str, str] | None:
 def session_items(sessions: Sequence[SessionSummary]) -> list[Item]:
     """The sessions by title and time."""
     return [
-        Item(each.session_id, exact(each.title or each.session_id), _when(each.updated_at) if each.updated_at else "")
+        Item(each.id, exact(each.title or each.id), _when(each.updated_at) if each.updated_at else "")
         for each in sessions
     ]
 

@@ -123,7 +123,7 @@ class Talk:
             waiting, self.queue = self.queue, deque()
             self._stage.give_back("\n".join(waiting))
         self._set_doing("cancelling")
-        await self.turn.cancel()
+        self.turn.cancel()
         self._stage.changed()
 
     async def run(self) -> None:
@@ -156,10 +156,10 @@ class Talk:
         Raises:
             AccordError: The agent cannot list them.
         """
-        found = {each.session_id: each for each in self._wishes.known()}
+        found = {each.id: each for each in self._wishes.known()}
         if self.agent is not None and self.agent.capabilities.listing:
             async for each in self.agent.list_sessions(self._wishes.cwd):
-                found[each.session_id] = each
+                found[each.id] = each
         return sorted(found.values(), key=lambda each: each.updated_at or "", reverse=True)
 
     async def close(self) -> None:
@@ -209,15 +209,23 @@ class Talk:
     async def _open_session(self) -> Session:
         agent, wishes = self._agent(), self._wishes
         if self._wanted is None:
-            return await agent.new_session(wishes.cwd, roots=wishes.roots, servers=wishes.servers)
+            return await agent.new_session(wishes.cwd, additional_directories=wishes.roots, mcp_servers=wishes.servers)
         try:
             return await agent.load_session(
-                self._wanted, wishes.cwd, roots=wishes.roots, servers=wishes.servers, key=self._key()
+                self._wanted,
+                wishes.cwd,
+                additional_directories=wishes.roots,
+                mcp_servers=wishes.servers,
+                key=self._key(),
             )
         except LocalProtocolError:
             # It cannot tell the conversation again; going on without that is better than nothing.
             return await agent.resume_session(
-                self._wanted, wishes.cwd, roots=wishes.roots, servers=wishes.servers, key=self._key()
+                self._wanted,
+                wishes.cwd,
+                additional_directories=wishes.roots,
+                mcp_servers=wishes.servers,
+                key=self._key(),
             )
 
     def _key(self) -> str | None:
@@ -271,14 +279,14 @@ class Talk:
             self._stage.say(failure_note(error, "the prompt"))
             self._stage.give_back(text)
             await self._try_login()
-        except (AccordError, OSError) as error:
+        except (AccordError, OSError, ValueError) as error:
             self._failed(error, text)
         finally:
             self.turn = None
             self._set_doing("")
 
-    def _failed(self, error: AccordError | OSError, text: str) -> None:
-        never_sent = isinstance(error, LocalProtocolError | OSError)
+    def _failed(self, error: AccordError | OSError | ValueError, text: str) -> None:
+        never_sent = isinstance(error, LocalProtocolError | OSError | ValueError)
         self._stage.say(failure_note(error, "the prompt" if not isinstance(error, ConnectionLost) else "working"))
         if never_sent:
             self._stage.give_back(text)

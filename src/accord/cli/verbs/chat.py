@@ -21,7 +21,7 @@ from accord.cli.target import Target, approve, split_agent, target_of
 from accord.cli.terminal import Terminal
 from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
 from accord.cli.words import Parser, split_command
-from accord.client import ConnectedAgent, Session
+from accord.client import ConnectedAgent, Offer, Session
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import Record, connect_to, load_mcp
 from accord.config.opening import deadlines_of
@@ -124,7 +124,7 @@ class _Chat:
             entry,
             permission=policy,
             elicit=elicit,
-            terminal_login=terminal_login,
+            offer=Offer(terminal_login=terminal_login),
             deadlines=capped(deadlines_of(entry), wish.timeout),
             env={**entry.env, **wish.env},
             **chosen,
