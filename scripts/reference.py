@@ -303,14 +303,15 @@ def _instance_attributes(function: ast.FunctionDef | ast.AsyncFunctionDef, modul
         if not isinstance(target, ast.Attribute) or not is_own or target.attr.startswith("_"):
             continue
         text = _string(function.body[place + 1] if place + 1 < len(function.body) else None)
-        kind = node.annotation if isinstance(node, ast.AnnAssign) else _type_of(node.value, function.args)  # type: ignore[union-attr]
+        kind = node.annotation if isinstance(node, ast.AnnAssign) else _type_of(node, function.args)
         said = target.attr if kind is None else f"{target.attr}: {ast.unparse(kind)}"
         shown = node if kind is None else ast.AnnAssign(ast.Name(target.attr), kind, None, 1)
         yield Member(target.attr, [said], text, [shown], module)
 
 
-def _type_of(value: ast.expr, given: ast.arguments) -> ast.expr | None:
+def _type_of(node: ast.stmt, given: ast.arguments) -> ast.expr | None:
     """The type of an attribute that is given a parameter as it is."""
+    value = node.value if isinstance(node, ast.Assign) else None
     if not isinstance(value, ast.Name):
         return None
     arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs]

@@ -36,6 +36,16 @@ if TYPE_CHECKING:
         Handlers,
         current_request,
     )
+    from accord.connection.handlers import (
+        Arrival,
+        Handler,
+        JsonHandler,
+        NotificationHandler,
+        RequestHandler,
+    )
+    from accord.connection.inbound import IncomingRequest
+    from accord.connection.outbox import Observer
+    from accord.connection.reception import Counts
     from accord.errors import (
         AccordError,
         AuthRequired,
@@ -65,11 +75,18 @@ if TYPE_CHECKING:
         TransportError,
         UnsupportedVersion,
     )
+    from accord.jsonrpc.message import MessageRules
     from accord.protocol.edition import (
         V1,
         V2,
         V2_JUNE,
         Edition,
+    )
+    from accord.protocol.method import (
+        Method,
+        NotificationMethod,
+        RequestMethod,
+        Side,
     )
     from accord.protocol.model import (
         UNSET,
@@ -102,6 +119,7 @@ if TYPE_CHECKING:
         CompactionEntry,
         Entry,
         Message,
+        Passage,
         Plan,
         TerminalEntry,
         ToolCall,
@@ -143,6 +161,7 @@ if TYPE_CHECKING:
         Choice,
         Command,
         ConfigOption,
+        Consent,
         Group,
         PermissionOption,
         Select,
@@ -165,6 +184,11 @@ if TYPE_CHECKING:
         Store,
         check_store,
     )
+    from accord.stores.check import MakeStore
+    from accord.stores.interface import (
+        SessionPage,
+        SessionRecord,
+    )
     from accord.transport import (
         Transport,
         check_transport,
@@ -172,9 +196,17 @@ if TYPE_CHECKING:
         open_stdio,
         spawn,
     )
+    from accord.transport.check import MakePair
+    from accord.transport.interface import ProcessTransport
+    from accord.wire import Framing
     from accord.workspace import (
         Workspace,
         WorkspaceError,
+    )
+    from accord.workspace.disk import Missing
+    from accord.workspace.files import (
+        ReadHook,
+        WriteHook,
     )
 
 __version__ = VERSION
@@ -199,6 +231,16 @@ _HOMES = {
         "Handlers",
         "current_request",
     ),
+    "accord.connection.handlers": (
+        "Arrival",
+        "Handler",
+        "JsonHandler",
+        "NotificationHandler",
+        "RequestHandler",
+    ),
+    "accord.connection.inbound": ("IncomingRequest",),
+    "accord.connection.outbox": ("Observer",),
+    "accord.connection.reception": ("Counts",),
     "accord.errors": (
         "AccordError",
         "AuthRequired",
@@ -228,11 +270,18 @@ _HOMES = {
         "TransportError",
         "UnsupportedVersion",
     ),
+    "accord.jsonrpc.message": ("MessageRules",),
     "accord.protocol.edition": (
         "Edition",
         "V1",
         "V2",
         "V2_JUNE",
+    ),
+    "accord.protocol.method": (
+        "Method",
+        "NotificationMethod",
+        "RequestMethod",
+        "Side",
     ),
     "accord.protocol.model": (
         "Maybe",
@@ -265,6 +314,7 @@ _HOMES = {
         "CompactionEntry",
         "Entry",
         "Message",
+        "Passage",
         "Plan",
         "TerminalEntry",
         "ToolCall",
@@ -306,6 +356,7 @@ _HOMES = {
         "Choice",
         "Command",
         "ConfigOption",
+        "Consent",
         "Group",
         "PermissionOption",
         "Select",
@@ -328,6 +379,11 @@ _HOMES = {
         "Store",
         "check_store",
     ),
+    "accord.stores.check": ("MakeStore",),
+    "accord.stores.interface": (
+        "SessionPage",
+        "SessionRecord",
+    ),
     "accord.transport": (
         "Transport",
         "check_transport",
@@ -335,9 +391,17 @@ _HOMES = {
         "open_stdio",
         "spawn",
     ),
+    "accord.transport.check": ("MakePair",),
+    "accord.transport.interface": ("ProcessTransport",),
+    "accord.wire": ("Framing",),
     "accord.workspace": (
         "Workspace",
         "WorkspaceError",
+    ),
+    "accord.workspace.disk": ("Missing",),
+    "accord.workspace.files": (
+        "ReadHook",
+        "WriteHook",
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -352,6 +416,7 @@ __all__ = [
     "Agent",
     "AgentCapabilities",
     "Annotations",
+    "Arrival",
     "Audio",
     "AuthMethod",
     "AuthRequired",
@@ -372,7 +437,9 @@ __all__ = [
     "ConnectFailed",
     "Connection",
     "ConnectionLost",
+    "Consent",
     "Cost",
+    "Counts",
     "DeadlineExceeded",
     "Deadlines",
     "Diff",
@@ -382,18 +449,24 @@ __all__ = [
     "Event",
     "FileChange",
     "FrameError",
+    "Framing",
     "Group",
+    "Handler",
     "Handlers",
     "Icon",
     "Image",
     "Implementation",
+    "IncomingRequest",
     "InfoChanged",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
+    "JsonHandler",
     "Link",
     "LocalProtocolError",
     "Location",
+    "MakePair",
+    "MakeStore",
     "Maybe",
     "McpError",
     "McpServer",
@@ -401,33 +474,47 @@ __all__ = [
     "Message",
     "MessageChanged",
     "MessageChunk",
+    "MessageRules",
     "Meta",
+    "Method",
     "MethodNotFound",
+    "Missing",
     "ModeChanged",
     "NegotiationFailed",
     "Noticed",
+    "NotificationHandler",
+    "NotificationMethod",
+    "Observer",
     "Offer",
     "ParseError",
+    "Passage",
     "PermissionDenied",
     "PermissionOption",
     "Plan",
     "PlanChanged",
     "PlanEntry",
     "Policy",
+    "ProcessTransport",
     "ProtocolError",
     "RateLimited",
+    "ReadHook",
     "RemoteProtocolError",
     "RequestCancelled",
     "RequestError",
+    "RequestHandler",
+    "RequestMethod",
     "Resource",
     "ResourceNotFound",
     "RulesFileError",
     "Select",
     "SessionInUse",
+    "SessionPage",
+    "SessionRecord",
     "SessionState",
     "SessionSummary",
     "Severity",
     "Shown",
+    "Side",
     "Speaker",
     "SqliteStore",
     "StateChanged",
@@ -462,6 +549,7 @@ __all__ = [
     "WorkError",
     "Workspace",
     "WorkspaceError",
+    "WriteHook",
     "__version__",
     "agent",
     "check",

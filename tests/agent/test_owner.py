@@ -17,7 +17,8 @@ from accord.agent import Agent, Turn
 from accord.errors import ConnectionLost, SessionInUse, request_error
 from accord.session.event import ToolChanged
 from accord.stores import MemoryStore, SqliteStore
-from accord.transport import ChildTransport, spawn
+from accord.transport import spawn
+from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, agent_of, served
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
 from tests.agent.test_run import HELLO
@@ -33,7 +34,7 @@ pytestmark = [
 class Program:
     """An agent in a process of its own."""
 
-    def __init__(self, child: ChildTransport, edition: str) -> None:
+    def __init__(self, child: ProcessTransport, edition: str) -> None:
         self.child = child
         self.hand = Hand(child, edition)
 
@@ -251,6 +252,5 @@ def test_a_store_without_owners_is_refused() -> None:
     class Old:
         queue = read = MemoryStore.read
 
-    with pytest.raises(TypeError) as caught:
+    with pytest.raises(TypeError, match="store"):
         Agent("x", store=Old())  # type: ignore[arg-type]
-    assert caught.value.field == "store"

@@ -151,9 +151,8 @@ def test_a_block_that_the_agent_does_not_take_is_not_sent(tmp_path: Path, item: 
 
 @pytest.mark.parametrize("item", [None, 7, b"bytes", ["a list"], {"type": "text", "text": "hello"}])
 def test_what_is_no_text_path_or_block_is_not_sent(tmp_path: Path, item: Any) -> None:
-    with pytest.raises(TypeError) as caught:
+    with pytest.raises(TypeError, match="prompt"):
         block(item, tmp_path)
-    assert caught.value.field == "prompt"
 
 
 @pytest.mark.parametrize("edition", ["1", "2", "2-june"])

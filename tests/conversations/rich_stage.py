@@ -17,7 +17,7 @@ from accord.session.capability import ClientCapabilities
 from accord.session.entry import Message, Plan, ToolCall
 from accord.session.transcript import Transcript
 from accord.transport import spawn
-from accord.transport.child import ChildTransport
+from accord.transport.interface import ProcessTransport
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_client import RichClient, connected
 from tests.transport.processes import exists
@@ -84,7 +84,7 @@ class Stage:
         _check_end(child, -signal.SIGKILL if killed else 0)
 
 
-def _check_end(child: ChildTransport, status: int) -> None:
+def _check_end(child: ProcessTransport, status: int) -> None:
     assert (child.exit_status, child.stderr_tail) == (status, ""), f"{child.exit_status}: {child.stderr_tail}"
     assert not exists(child.pid)
 

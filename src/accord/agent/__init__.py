@@ -27,6 +27,7 @@ from accord.agent.mcp import (
     McpServers,
     McpTool,
 )
+from accord.agent.mcp.tool import McpCaller
 from accord.agent.question import (
     Elicitation,
     Permission,
@@ -106,6 +107,7 @@ __all__ = [
     "LoginCheck",
     "LoginHandler",
     "LogoutHandler",
+    "McpCaller",
     "McpError",
     "McpFailure",
     "McpResult",

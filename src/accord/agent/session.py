@@ -18,7 +18,7 @@ from accord.agent.client import Client
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers, open_servers
 from accord.agent.outlet import Outlet
-from accord.agent.settings import OptionValue, Settings
+from accord.agent.settings import Settings
 from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.protocol.codec import encode_json
@@ -229,7 +229,7 @@ class Session:
         toggles = self.client.capabilities.toggles
         return [option for option in self._settings.options if toggles or not isinstance(option, Toggle)]
 
-    async def set_option(self, option_id: str, value: OptionValue) -> None:
+    async def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001 - the value of a toggle
         """Give an option another value and tell the client.
 
         Raises:

@@ -1,6 +1,9 @@
 """What a client's author is given and writes against: any agent, in whichever edition it speaks."""
 
-from accord.client.agent import ConnectedAgent
+from accord.client.agent import (
+    ConnectedAgent,
+    ExtensionCallback,
+)
 from accord.client.blocking import (
     BlockingSession,
     OpenOptions,
@@ -8,17 +11,18 @@ from accord.client.blocking import (
 )
 from accord.client.blocking import open_session as open  # noqa: A004 - as a file is opened: to be closed again
 from accord.client.connect import (
+    CommonOptions,
     ConnectOptions,
     StrPath,
     connect,
 )
 from accord.client.deadline import Deadlines
-from accord.client.dial import Observer
 from accord.client.door import InProcessAgent
 from accord.client.handshake import EditionChoice
 from accord.client.login import LoginCallback
 from accord.client.policy import (
     AnswerStore,
+    DecidedBy,
     Policy,
     Verdict,
 )
@@ -27,6 +31,7 @@ from accord.client.question import (
     ElicitAnswer,
     ElicitCallback,
     FormQuestion,
+    MachineRequest,
     PermissionAnswer,
     PermissionCallback,
     PermissionQuestion,
@@ -46,6 +51,17 @@ from accord.client.session import (
     Session,
 )
 from accord.client.turn import Turn
+from accord.session.agent_ask import (
+    CommandSubject,
+    ReadFile,
+    StartTerminal,
+    WriteFile,
+)
+from accord.session.claims import (
+    CallClaims,
+    CommandClaim,
+    PathClaim,
+)
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -77,12 +93,34 @@ from accord.session.event import (
     UsageChanged,
     WorkError,
 )
+from accord.session.remembered import (
+    CommandTarget,
+    InputTarget,
+    PathTarget,
+    RememberedAnswer,
+    Scope,
+    Target,
+)
+from accord.session.rules import (
+    Access,
+    Effect,
+    Glob,
+    Rule,
+    Subject,
+)
+from accord.session.shell_line import SimpleCommand
 
 __all__ = [
+    "Access",
     "AnswerStore",
     "Background",
     "BlockingSession",
+    "CallClaims",
+    "CommandClaim",
+    "CommandSubject",
+    "CommandTarget",
     "CommandsChanged",
+    "CommonOptions",
     "CompactionChanged",
     "CompactionChunk",
     "ConfigChanged",
@@ -90,23 +128,30 @@ __all__ = [
     "ConnectedAgent",
     "Cost",
     "Deadlines",
+    "DecidedBy",
     "EditionChoice",
+    "Effect",
     "ElicitAnswer",
     "ElicitCallback",
     "Event",
+    "ExtensionCallback",
     "FormQuestion",
+    "Glob",
     "InProcessAgent",
     "InfoChanged",
+    "InputTarget",
     "Listener",
     "LoginCallback",
+    "MachineRequest",
     "MessageChanged",
     "MessageChunk",
     "Meta",
     "ModeChanged",
     "Noticed",
-    "Observer",
     "Offer",
     "OpenOptions",
+    "PathClaim",
+    "PathTarget",
     "PermissionAnswer",
     "PermissionCallback",
     "PermissionQuestion",
@@ -114,15 +159,23 @@ __all__ = [
     "PlanEntry",
     "Policy",
     "Promptable",
+    "ReadFile",
+    "RememberedAnswer",
     "Reply",
+    "Rule",
     "RulesFileError",
+    "Scope",
     "Session",
     "SessionState",
     "Severity",
+    "SimpleCommand",
     "Speaker",
+    "StartTerminal",
     "StateChanged",
     "StopReason",
     "StrPath",
+    "Subject",
+    "Target",
     "TerminalChanged",
     "TerminalExit",
     "TerminalOutput",
@@ -137,6 +190,7 @@ __all__ = [
     "WiderAnswer",
     "WorkError",
     "WorkspaceFactory",
+    "WriteFile",
     "connect",
     "load_rules",
     "open",

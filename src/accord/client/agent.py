@@ -10,10 +10,10 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from accord.client.deadline import Deadlines
-from accord.client.dial import Attempt, Observer, dial, loss_of
+from accord.client.dial import Attempt, dial, loss_of
 from accord.client.door import Door
 from accord.client.handshake import plan_for
 from accord.client.inbox import Inbox
@@ -22,6 +22,7 @@ from accord.client.reopening import reopen
 from accord.client.services import Serving
 from accord.client.session import Session
 from accord.connection import Connection
+from accord.connection.outbox import Observer
 from accord.errors import (
     AuthRequired,
     ConnectionLost,
@@ -45,9 +46,13 @@ from accord.session.ask import (
 from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
 from accord.session.dialect import Dialect
 
-__all__ = ["ConnectedAgent"]
+__all__ = ["ConnectedAgent", "ExtensionCallback"]
 
 log = logging.getLogger("accord.client")
+
+
+ExtensionCallback: TypeAlias = Callable[[Any], Any]
+"""Handles a call of an extension method: gets its parameters and returns the result, both plain JSON."""
 
 
 class _Link:
@@ -458,11 +463,11 @@ class ConnectedAgent:
         """Send an extension notification (`_name`)."""
         await self._linked().connection.notify_extension(method, params)
 
-    def on_request(self, method: str, handler: Callable[[Any], Any]) -> None:
+    def on_request(self, method: str, handler: ExtensionCallback) -> None:
         """Answer an extension request of the agent; register it before the agent is opened."""
         self._inbox.requests[method] = handler
 
-    def on_notification(self, method: str, handler: Callable[[Any], Any]) -> None:
+    def on_notification(self, method: str, handler: ExtensionCallback) -> None:
         """Take an extension notification of the agent; register it before the agent is opened."""
         self._inbox.notifications[method] = handler
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, ov
 
 from accord.client.agent import ConnectedAgent
 from accord.client.deadline import Deadlines
-from accord.client.dial import Observer
 from accord.client.door import Door, InProcessAgent
 from accord.client.handshake import EditionChoice
 from accord.client.login import LoginCallback
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer, Serving
+from accord.connection.outbox import Observer
 from accord.errors import LocalProtocolError
 from accord.session.capability import Implementation
 from accord.transport.interface import Transport
@@ -24,22 +24,20 @@ if TYPE_CHECKING:
     from accord.client.simse import Simse
     from accord.client.simse_tools import Tool
 
-__all__ = ["ConnectOptions", "StrPath", "connect"]
+__all__ = ["CommonOptions", "ConnectOptions", "StrPath", "connect"]
 
 StrPath: TypeAlias = str | os.PathLike[str]
 """A path, or a part of a command."""
 
 
-class ConnectOptions(TypedDict, total=False):
-    """The options of `accord.connect`, which documents them; `accord.open` takes them too."""
+class CommonOptions(TypedDict, total=False):
+    """The options of `accord.connect` that `accord.testing.join` takes as they are."""
 
     edition: EditionChoice
     program_cwd: StrPath | None
     env: Mapping[str, str | None] | None
     framing: Framing
     stderr: Callable[[bytes], None] | None
-    permission: PermissionCallback | None
-    elicit: ElicitCallback | None
     login: LoginCallback | None
     offer: Offer | None
     deadlines: Deadlines | None
@@ -48,8 +46,15 @@ class ConnectOptions(TypedDict, total=False):
     strict: bool
     observers: Sequence[Observer]
     dialect: Literal["simse"] | None
-    tools: Mapping[str, Tool] | None
+    tools: Mapping[str, Callable[[dict[str, Any]], Any]] | None
     tool_seconds: float | None
+
+
+class ConnectOptions(CommonOptions, total=False):
+    """The options of `accord.connect`, which documents them; `accord.open` takes them too."""
+
+    permission: PermissionCallback | None
+    elicit: ElicitCallback | None
 
 
 @overload

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from accord.client.door import Door
 from accord.client.handshake import Proposal, propose
 from accord.connection import Connection, Handlers
+from accord.connection.outbox import Observer
 from accord.errors import AccordError, ConnectionLost, DeadlineExceeded, NegotiationFailed, RequestError
 from accord.session.ask import Initialized
 from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 
-__all__ = ["Attempt", "Observer", "dial", "loss_of"]
+__all__ = ["Attempt", "dial", "loss_of"]
 
 T = TypeVar("T")
-
-Observer: TypeAlias = Callable[[Literal["in", "out"], bytes], None]
-"""Gets every text on the wire, and whether it came in or goes out. Must not block."""
 
 Listen: TypeAlias = Callable[[Handlers, Proposal], None]
 Agreed: TypeAlias = tuple[Connection, Dialect, Initialized]

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 from weakref import WeakKeyDictionary, proxy
 
 from accord.client.consent import SessionConsent
@@ -37,6 +37,7 @@ __all__ = ["AnswerStore", "Policy", "Verdict"]
 READING_KINDS = frozenset({"read", "search", "think"})
 Describe: TypeAlias = Callable[[PermissionQuestion], AbstractAsyncContextManager[PermissionQuestion]]
 DecidedBy: TypeAlias = Literal["rule", "remembered", "question", "default", "user", "nobody"]
+"""Who decided: see `Verdict`."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,8 @@ class Policy:
         default: Effect = "ask",
         remember: Literal["session", "never"] | AnswerStore = "session",
         prefer_lasting: bool = False,
-        on_verdict: Callable[[Verdict], Any] | None = None,
-        on_unasked: Callable[[ToolCall, Rule], Any] | None = None,
+        on_verdict: Callable[[Verdict], object] | None = None,
+        on_unasked: Callable[[ToolCall, Rule], object] | None = None,
     ) -> None:
         own = [rule if isinstance(rule, Rule) else parse_rule(rule) for rule in rules]
         self.rules: tuple[Rule, ...] = (*([] if file is None else load_rules(file)), *own)
@@ -99,11 +100,11 @@ class Policy:
         self._on_verdict = on_verdict
         self._on_unasked = on_unasked
         self._consents: WeakKeyDictionary[Session, SessionConsent] = WeakKeyDictionary()
-        self.denied_unasked = 0
+        self.denied_unasked: int = 0
         """How many questions and requests were denied because nobody could be asked."""
-        self.refused_requests = 0
+        self.refused_requests: int = 0
         """How many requests for a file or a terminal a rule refused."""
-        self.completed_unasked = 0
+        self.completed_unasked: int = 0
         """How many calls that a rule denies the agent completed without having been allowed to."""
 
     def _consent(self, session: Session) -> SessionConsent:

@@ -39,7 +39,8 @@ __all__ = [
     "chosen_option",
 ]
 
-MachineAsk: TypeAlias = ReadFile | WriteFile | StartTerminal
+MachineRequest: TypeAlias = ReadFile | WriteFile | StartTerminal
+"""A request of the agent that touches this machine."""
 # A question that names no call is shown with the calls that run; nobody reads more of them than this.
 MAX_OPEN_CALLS = 20
 
@@ -64,7 +65,7 @@ class PermissionQuestion:
     description: str | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     claims: CallClaims | None = None
-    request: MachineAsk | None = None
+    request: MachineRequest | None = None
     open_calls: Sequence[ToolCall] = ()
     other: dict[str, Any] | None = None
     subject: Subject | None = None

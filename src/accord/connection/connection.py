@@ -171,11 +171,6 @@ class Connection:
         return self._reception.counts
 
     @property
-    def codec(self) -> Codec:
-        """Counts of what leniency dropped and of what was kept unread."""
-        return self._codec
-
-    @property
     def backlog_bytes(self) -> int:
         """How much was read and is not yet handled, and how much of answers is not written."""
         return self._backlog.bytes

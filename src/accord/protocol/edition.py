@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from accord.jsonrpc.message import Rules
+from accord.jsonrpc.message import MessageRules
 from accord.protocol.method import Method, NotificationMethod, RequestMethod, Side
 
 __all__ = ["EDITIONS", "V1", "V2", "V2_JUNE", "Edition"]
@@ -30,7 +30,7 @@ class Edition:
         methods: Callable[[], tuple[Method, ...]],
         home: str,
         *,
-        rules: Rules,
+        rules: MessageRules,
         cancels_requests: bool,
         draft: Edition | None = None,
     ) -> None:
@@ -42,7 +42,7 @@ class Edition:
         """How its prompts and states work."""
         self.cancels_requests = cancels_requests
         """Whether it has `$/cancel_request`."""
-        self.draft = draft or self
+        self.draft: Edition = draft or self
         """The edition with its unstable text."""
         self._methods = methods
         self._home = home
@@ -144,9 +144,9 @@ def _v2_june() -> tuple[Method, ...]:
     return METHODS
 
 
-_V1_RULES = Rules(null_ids=True, batches=False)
-_V2_RULES = Rules(null_ids=False, batches=False)
-_JUNE_RULES = Rules(null_ids=True, batches=True)
+_V1_RULES = MessageRules(null_ids=True, batches=False)
+_V2_RULES = MessageRules(null_ids=False, batches=False)
+_JUNE_RULES = MessageRules(null_ids=True, batches=True)
 
 V1 = Edition(
     "v1",

@@ -75,6 +75,7 @@ class Command(Part):
 
 
 Consent: TypeAlias = Literal["allow", "reject", "unknown"]
+"""What an option of a permission request means."""
 
 _NO = frozenset(
     {"no", "n", "nope", "nah", "nein", "non", "never", "not", "dont", "donot", "cancel", "abort", "dismiss"}

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from accord.agent import Agent
 from accord.client.connect import StrPath
-from accord.client.door import Door
+from accord.client.door import Door, InProcessAgent
 from accord.errors import TransportError
 from accord.testing.peer import PATIENCE_SECONDS, ScriptExit
 from accord.testing.roles import AgentPeer, ClientPeer
@@ -19,8 +19,10 @@ __all__ = ["AgentScript", "ClientScript", "ScriptedAgent", "ScriptedClient"]
 
 T = TypeVar("T")
 
-AgentScript: TypeAlias = Callable[[AgentPeer], Awaitable[Any]]
+AgentScript: TypeAlias = Callable[[AgentPeer], Awaitable[object]]
+"""The script of an agent."""
 ClientScript: TypeAlias = Callable[[ClientPeer], Awaitable[T]]
+"""The script of a client; what it returns is the result of `ScriptedClient.run`."""
 
 
 class ScriptedAgent:
@@ -78,7 +80,7 @@ class ScriptedClient:
 
     async def run(
         self,
-        *target: Any,
+        *target: StrPath | InProcessAgent | Transport,
         program_cwd: StrPath | None = None,
         env: Mapping[str, str | None] | None = None,
         framing: Framing = "lines",
