@@ -128,7 +128,7 @@ def _serve(path: str) -> None:
     agent = accord.Agent("history", store=accord.SqliteStore(path))
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say("done")
 
     agent.run()

@@ -51,7 +51,7 @@ def told(event: Event) -> str | None:
             return str(event)
 
 
-def permit(question: accord.PermissionQuestion) -> accord.PermissionOption | None:
+def permit(question: accord.client.PermissionQuestion) -> accord.PermissionOption | None:
     """The user's answer to a question: yes, this time."""
     show("agent", f"may I? {question.title!r} {[option.name for option in question.options]}")
     answer = question.allow()

@@ -17,7 +17,7 @@ agent = accord.Agent("echo", version="1.0")
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """Say every word of the prompt."""
     for word in turn.text.split():
         await turn.say(f"{word} ")

@@ -28,7 +28,7 @@ def log_in_as_guest() -> None:
     keep("guest")
 
 
-@agent.logged_in
+@agent.check_login
 def logged_in() -> bool:
     """Asked before every session is opened. Without a login the client is told to log in first."""
     return TOKEN.exists()
@@ -41,7 +41,7 @@ def log_out() -> None:
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """A login may also end while a session is open."""
     if not logged_in():
         raise accord.AuthRequired("Your login is over")

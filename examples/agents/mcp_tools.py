@@ -18,7 +18,7 @@ agent = accord.Agent("toolbox", version="1.0")
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """List the tools, or call one of them."""
     servers = await turn.mcp()
     name, _, arguments = turn.text.strip().partition(" ")
@@ -30,7 +30,7 @@ async def reply(turn: accord.Turn) -> None:
         await turn.say(f"\n{failure.server} is not available: {failure.reason}")
 
 
-async def call(turn: accord.Turn, servers: McpServers, name: str, arguments: str) -> None:
+async def call(turn: accord.agent.Turn, servers: McpServers, name: str, arguments: str) -> None:
     """Call a tool and show what it gave. Its blocks, pictures too, go to the user as they are."""
     try:
         given = json.loads(arguments)

@@ -24,14 +24,14 @@ agent = accord.Agent("memory", version="1.0")
 
 
 @agent.on_session
-async def prepare(session: accord.Session) -> None:
+async def prepare(session: accord.agent.Session) -> None:
     """A session from before brings its state along; a new one has none."""
     if session.state is None:
         session.state = [Said(role="system", content="You remember everything.")]
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """Ask the model, and keep what both said."""
     messages: list[Said] = turn.session.state
     messages.append(Said(role="user", content=turn.text))
@@ -42,7 +42,7 @@ async def reply(turn: accord.Turn) -> None:
 
 
 @agent.command("forget", "Forgets what was said")
-async def forget(turn: accord.Turn, _: str) -> None:
+async def forget(turn: accord.agent.Turn, _: str) -> None:
     """The conversation stays on the screen and in the store; the model's view of it begins anew."""
     await turn.save(turn.session.state[:1])
     await turn.say("Forgotten.")

@@ -23,7 +23,7 @@ agent = accord.Agent("replacer", version="1.0")
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """Understand the request and carry it out."""
     request = REQUEST.fullmatch(turn.text.strip())
     if request is None:
@@ -39,7 +39,7 @@ async def reply(turn: accord.Turn) -> None:
     await turn.say(f"I changed {path}." if changed else f"I left {path} as it was.")
 
 
-async def change(turn: accord.Turn, path: str, before: str, after: str) -> bool:
+async def change(turn: accord.agent.Turn, path: str, before: str, after: str) -> bool:
     """Show the change, ask, make it. A call that nobody allowed ends as cancelled by itself."""
     async with turn.tool(f"Edit {path}", kind="edit", status="pending", locations=[path]) as tool:
         await tool.diff(path, before, after)
@@ -49,12 +49,12 @@ async def change(turn: accord.Turn, path: str, before: str, after: str) -> bool:
     return not tool.failed
 
 
-async def allowed(turn: accord.Turn, tool: accord.Tool) -> bool:
+async def allowed(turn: accord.agent.Turn, tool: accord.agent.Tool) -> bool:
     """Ask, unless the user said once that it is not necessary: what "always" means is the agent's business."""
     if turn.session.state == {"always": True}:
         await tool.update(status="in_progress")
         return True
-    permission = await turn.ask(tool, options=OPTIONS)
+    permission = await turn.request_permission(tool, options=OPTIONS)
     if permission and permission.always:
         await turn.save({"always": True})
     return permission.allowed

@@ -27,20 +27,20 @@ agent.toggle("wave", "Wave", description="Ends every greeting with a hand", defa
 
 
 @agent.on_option
-async def check(session: accord.Session, option_id: str, value: object) -> None:
+async def check(session: accord.agent.Session, option_id: str, value: object) -> None:
     """Refuse what makes no sense, before it is set."""
     if option_id == "mode" and value == "loud" and session.option("language") == "ja":
         raise accord.InvalidParams("Japanese has no capitals")
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """Greet back."""
     await greet(turn, "you")
 
 
 @agent.command("greet", "Greets somebody", hint="who")
-async def greet(turn: accord.Turn, name: str) -> None:
+async def greet(turn: accord.agent.Turn, name: str) -> None:
     """`/greet Ada`, and what every other prompt gets."""
     text = f"{GREETINGS[str(turn.option('language'))]}, {name or 'nobody'}"
     text = text.upper() if turn.option("mode") == "loud" else text
@@ -48,7 +48,7 @@ async def greet(turn: accord.Turn, name: str) -> None:
 
 
 @agent.command("languages", "Greets in the next language from now on")
-async def next_language(turn: accord.Turn, _: str) -> None:
+async def next_language(turn: accord.agent.Turn, _: str) -> None:
     """An agent may change options too; the client hears of it."""
     known = list(GREETINGS)
     place = known.index(str(turn.option("language")))

@@ -19,9 +19,9 @@ agent = accord.Agent("finder", version="1.0")
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """Search every text file of the directory."""
-    await turn.title(f"Looking for {turn.text}")
+    await turn.set_title(f"Looking for {turn.text}")
     await turn.think(f"The user looks for {turn.text!r}. I will read every text file here.")
     await show_plan(turn, done=0)
     async with turn.tool("List the files", kind="search", input={"pattern": "*.txt"}) as tool:
@@ -33,7 +33,7 @@ async def reply(turn: accord.Turn) -> None:
     async for piece in answer(turn.text, found):
         await turn.say(piece)
     await show_plan(turn, done=3)
-    await turn.usage(used=1_200, size=200_000, cost=0.01)
+    await turn.update_usage(used=1_200, size=200_000, cost=0.01)
 
 
 def text_files(folder: str) -> list[str]:
@@ -41,13 +41,13 @@ def text_files(folder: str) -> list[str]:
     return sorted(path.name for path in Path(folder).glob("*.txt"))
 
 
-async def show_plan(turn: accord.Turn, *, done: int) -> None:
+async def show_plan(turn: accord.agent.Turn, *, done: int) -> None:
     """The whole plan again, with so many steps done."""
     status = ["completed"] * done + ["in_progress"] + ["pending"] * len(STEPS)
     await turn.plan(accord.PlanEntry(step, state) for step, state in zip(STEPS, status, strict=False))
 
 
-async def search(turn: accord.Turn, name: str) -> list[accord.Location]:
+async def search(turn: accord.agent.Turn, name: str) -> list[accord.Location]:
     """The lines of one file that hold the prompt's text. A file that cannot be read is a failed tool call, no more."""
     found: list[accord.Location] = []
     async with turn.tool(f"Search {name}", kind="read", locations=[name]) as tool:

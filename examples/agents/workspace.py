@@ -21,7 +21,7 @@ agent = accord.Agent("runner", version="1.0")
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """Save the code, run it, say what came of it."""
     async with turn.tool(f"Write {SCRIPT}", kind="edit", locations=[SCRIPT]) as writing:
         code = turn.text + "\n"
@@ -32,7 +32,7 @@ async def reply(turn: accord.Turn) -> None:
         return
     async with turn.tool(f"Run {SCRIPT}", kind="execute", input={"timeout": TIMEOUT_SECONDS}) as running:
         # Nothing of the command is left when this returns, whatever it started.
-        outcome = await turn.terminal.run(
+        outcome = await turn.terminals.run(
             [sys.executable, SCRIPT], timeout_seconds=TIMEOUT_SECONDS, on_start=running.show
         )
         await turn.say(verdict(outcome))
@@ -40,7 +40,7 @@ async def reply(turn: accord.Turn) -> None:
             await running.fail(output={"exit_code": outcome.exit_code})
 
 
-async def before(turn: accord.Turn) -> str | None:
+async def before(turn: accord.agent.Turn) -> str | None:
     """The file as it was, if there was one."""
     try:
         return await turn.files.read(SCRIPT)

@@ -10,4 +10,4 @@ import accord
 question, _, *command = sys.argv[1:]
 
 with accord.open(*command, permission=accord.Policy(["allow read", "allow search"])) as session:
-    print(session.ask(question))
+    print(session.prompt(question))

@@ -14,7 +14,7 @@ import accord
 async def ask(command: str, text: str) -> str:
     """What one agent makes of it."""
     begun = time.perf_counter()
-    deadlines = accord.Deadlines(start=30, idle=60)
+    deadlines = accord.Deadlines(start_seconds=30, idle_seconds=60)
     try:
         async with accord.connect(*shlex.split(command), deadlines=deadlines) as agent:
             session = await agent.new_session()

@@ -13,7 +13,7 @@ from accord.session.tool import Diff
 RULES = ["allow read", "allow search", "allow edit:src/**", "allow execute:git *", "deny execute:rm *"]
 
 
-def ask(question: accord.PermissionQuestion) -> accord.PermissionOption | None:
+def ask(question: accord.client.PermissionQuestion) -> accord.PermissionOption | None:
     """Show what the agent wants to do, with its own answers; None dismisses the question."""
     print(f"\n{question.title}")
     for item in question.tool.content if question.tool else ():
@@ -25,14 +25,14 @@ def ask(question: accord.PermissionQuestion) -> accord.PermissionOption | None:
     return question.options[int(answer) - 1] if answer.isdigit() and 0 < int(answer) <= len(question.options) else None
 
 
-async def ask_in_thread(question: accord.PermissionQuestion) -> accord.PermissionOption | None:
+async def ask_in_thread(question: accord.client.PermissionQuestion) -> accord.PermissionOption | None:
     """The loop goes on while somebody thinks."""
     return await asyncio.to_thread(ask, question)
 
 
 async def main(text: str, command: list[str]) -> None:
     """One prompt under the policy."""
-    policy = accord.Policy(RULES, ask=ask_in_thread)
+    policy = accord.Policy(RULES, on_question=ask_in_thread)
     async with accord.connect(*command, permission=policy) as agent:
         session = await agent.new_session()
         turn = await session.prompt(text)

@@ -17,13 +17,13 @@ def test_the_agent_changes_this_file_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("the colour of the sky\n")
     asked: list[str] = []
 
-    def permit(question: accord.PermissionQuestion) -> bool:
+    def permit(question: accord.client.PermissionQuestion) -> bool:
         asked.append(question.title)
         return True
 
     environment = {"XDG_STATE_HOME": str(tmp_path / ".state")}
     with accord.open(*AGENT, cwd=tmp_path, permission=permit, env=environment) as session:
-        reply = session.ask("replace colour by color in notes.txt")
+        reply = session.prompt("replace colour by color in notes.txt")
 
     assert reply.stop_reason == "end_turn"
     assert asked == ["Edit notes.txt"]

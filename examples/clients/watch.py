@@ -16,7 +16,7 @@ import accord
 MARKS = {"pending": "·", "in_progress": "▸", "completed": "✓", "failed": "✗", "cancelled": "✗"}
 
 
-def picture(session: accord.ClientSession, said: str) -> RenderableType:
+def picture(session: accord.client.Session, said: str) -> RenderableType:
     """The transcript is live state: a picture of it is all that a screen needs."""
     plan = [entry for plan in session.transcript.plans.values() for entry in plan.entries]
     steps = [Text(f"{MARKS.get(entry.status, '·')} {entry.content}", style="cyan") for entry in plan]

@@ -1,7 +1,11 @@
 """The Agent Client Protocol for Python: both sides of it, in every edition.
 
-Names are loaded when they are first used, so that `import accord` stays cheap. The types of an edition live in
-`accord.protocol.v1`, `accord.protocol.v2` and `accord.protocol.v2_june`.
+`accord` has the entry points (`Agent`, `connect`, `open`), what both sides share (content, events, options, the
+transcript, errors) and the engine. `accord.agent` has what an agent's author is given, `accord.client` what a client's
+author is given, `accord.testing` both ends for tests, `accord.check` the conformance checker. The types of an edition
+are in `accord.protocol.v1`, `accord.protocol.v2` and `accord.protocol.v2_june`.
+
+Names are loaded when they are first used, so that `import accord` stays cheap.
 """
 
 from __future__ import annotations
@@ -12,34 +16,36 @@ from typing import TYPE_CHECKING, Any
 from accord.version import VERSION
 
 if TYPE_CHECKING:
-    from accord.agent import Agent, Elicitation, Extension, Permission, Session, Tool, ToolFailed, Turn
-    from accord.agent.mcp.errors import (
-        McpError,
+    from accord import agent, check, client, testing
+    from accord.agent import (
+        Agent,
+        ToolFailed,
     )
-    from accord.agent.terminal import (
-        CommandOutcome,
-        Terminal,
-    )
+    from accord.agent.mcp.errors import McpError
     from accord.client import (
-        AnswerStore,
-        BlockingSession,
-        ClientSession,
         Deadlines,
-        FormQuestion,
-        PermissionQuestion,
+        Offer,
         Policy,
-        PromptTurn,
-        RemoteAgent,
-        Reply,
         RulesFileError,
-        UrlQuestion,
-        Verdict,
-        WiderAnswer,
         connect,
         load_rules,
         open,  # noqa: A004
     )
-    from accord.connection import Connection, Handlers, current_request
+    from accord.connection import (
+        Connection,
+        Handlers,
+        current_request,
+    )
+    from accord.connection.handlers import (
+        Arrival,
+        Handler,
+        JsonHandler,
+        NotificationHandler,
+        RequestHandler,
+    )
+    from accord.connection.inbound import IncomingRequest
+    from accord.connection.outbox import Observer
+    from accord.connection.reception import Counts
     from accord.dialects import DialectPlugin
     from accord.errors import (
         AccordError,
@@ -70,59 +76,172 @@ if TYPE_CHECKING:
         TransportError,
         UnsupportedVersion,
     )
-    from accord.protocol.edition import V1, V2, V2_JUNE, Edition
-    from accord.protocol.model import UNSET, Unknown
-    from accord.session.ask import McpServer
-    from accord.session.content import Annotations, Audio, Image, Link, Resource, Text
-    from accord.session.event import PlanEntry
+    from accord.jsonrpc.message import MessageRules
+    from accord.protocol.edition import (
+        V1,
+        V2,
+        V2_JUNE,
+        Edition,
+    )
+    from accord.protocol.method import (
+        Method,
+        NotificationMethod,
+        RequestMethod,
+        Side,
+    )
+    from accord.protocol.model import (
+        UNSET,
+        Maybe,
+        Unknown,
+        UnsetType,
+    )
+    from accord.session.ask import (
+        McpServer,
+        SessionSummary,
+    )
+    from accord.session.capability import (
+        AgentCapabilities,
+        AuthMethod,
+        ClientCapabilities,
+        Implementation,
+    )
+    from accord.session.content import (
+        Annotations,
+        Audio,
+        Block,
+        Blocks,
+        Icon,
+        Image,
+        Link,
+        Resource,
+        Text,
+    )
+    from accord.session.entry import (
+        CompactionEntry,
+        Entry,
+        Message,
+        Passage,
+        Plan,
+        TerminalEntry,
+        ToolCall,
+        TurnSpan,
+        UnknownEntry,
+    )
+    from accord.session.event import (
+        Background,
+        CommandsChanged,
+        CompactionChanged,
+        CompactionChunk,
+        ConfigChanged,
+        Cost,
+        Event,
+        InfoChanged,
+        MessageChanged,
+        MessageChunk,
+        Meta,
+        ModeChanged,
+        Noticed,
+        PlanChanged,
+        PlanEntry,
+        SessionState,
+        Severity,
+        Speaker,
+        StateChanged,
+        StopReason,
+        TerminalChanged,
+        TerminalExit,
+        TerminalOutput,
+        ToolChanged,
+        ToolContentAdded,
+        UnknownUpdate,
+        Usage,
+        UsageChanged,
+        WorkError,
+    )
     from accord.session.option import (
         Choice,
         Command,
+        ConfigOption,
+        Consent,
         Group,
         PermissionOption,
+        Select,
+        Toggle,
     )
-    from accord.session.tool import Diff, FileChange, Location
+    from accord.session.tool import (
+        Diff,
+        FileChange,
+        Location,
+        Shown,
+        TerminalView,
+        ToolContent,
+        ToolKind,
+        ToolStatus,
+    )
     from accord.session.transcript import Transcript
-    from accord.stores import MemoryStore, SqliteStore, Store, check_store
-    from accord.transport import Transport, check_transport, memory_pair, open_stdio, spawn
+    from accord.stores import (
+        MemoryStore,
+        SqliteStore,
+        Store,
+        check_store,
+    )
+    from accord.stores.check import MakeStore
+    from accord.stores.interface import (
+        SessionPage,
+        SessionRecord,
+    )
+    from accord.transport import (
+        Transport,
+        check_transport,
+        memory_pair,
+        open_stdio,
+        spawn,
+    )
+    from accord.transport.check import MakePair
+    from accord.transport.interface import ProcessTransport
+    from accord.wire import Framing
     from accord.workspace import (
         Workspace,
         WorkspaceError,
+    )
+    from accord.workspace.disk import Missing
+    from accord.workspace.files import (
+        ReadHook,
+        WriteHook,
     )
 
 __version__ = VERSION
 
 _HOMES = {
-    "accord.workspace": (
-        "Workspace",
-        "WorkspaceError",
+    "accord.agent": (
+        "Agent",
+        "ToolFailed",
     ),
     "accord.agent.mcp.errors": ("McpError",),
-    "accord.agent.terminal": (
-        "CommandOutcome",
-        "Terminal",
-    ),
-    "accord.agent": ("Agent", "Elicitation", "Extension", "Permission", "Session", "Tool", "ToolFailed", "Turn"),
     "accord.client": (
-        "AnswerStore",
-        "BlockingSession",
-        "ClientSession",
         "Deadlines",
-        "FormQuestion",
-        "PermissionQuestion",
+        "Offer",
         "Policy",
-        "PromptTurn",
-        "RemoteAgent",
-        "Reply",
         "RulesFileError",
-        "UrlQuestion",
-        "Verdict",
-        "WiderAnswer",
         "connect",
         "load_rules",
         "open",
     ),
-    "accord.connection": ("Connection", "Handlers", "current_request"),
+    "accord.connection": (
+        "Connection",
+        "Handlers",
+        "current_request",
+    ),
+    "accord.connection.handlers": (
+        "Arrival",
+        "Handler",
+        "JsonHandler",
+        "NotificationHandler",
+        "RequestHandler",
+    ),
+    "accord.connection.inbound": ("IncomingRequest",),
+    "accord.connection.outbox": ("Observer",),
+    "accord.connection.reception": ("Counts",),
     "accord.dialects": ("DialectPlugin",),
     "accord.errors": (
         "AccordError",
@@ -153,23 +272,142 @@ _HOMES = {
         "TransportError",
         "UnsupportedVersion",
     ),
-    "accord.protocol.edition": ("V1", "V2", "V2_JUNE", "Edition"),
-    "accord.protocol.model": ("UNSET", "Unknown"),
-    "accord.session.ask": ("McpServer",),
-    "accord.session.content": ("Annotations", "Audio", "Image", "Link", "Resource", "Text"),
-    "accord.session.event": ("PlanEntry",),
+    "accord.jsonrpc.message": ("MessageRules",),
+    "accord.protocol.edition": (
+        "Edition",
+        "V1",
+        "V2",
+        "V2_JUNE",
+    ),
+    "accord.protocol.method": (
+        "Method",
+        "NotificationMethod",
+        "RequestMethod",
+        "Side",
+    ),
+    "accord.protocol.model": (
+        "Maybe",
+        "UNSET",
+        "Unknown",
+        "UnsetType",
+    ),
+    "accord.session.ask": (
+        "McpServer",
+        "SessionSummary",
+    ),
+    "accord.session.capability": (
+        "AgentCapabilities",
+        "AuthMethod",
+        "ClientCapabilities",
+        "Implementation",
+    ),
+    "accord.session.content": (
+        "Annotations",
+        "Audio",
+        "Block",
+        "Blocks",
+        "Icon",
+        "Image",
+        "Link",
+        "Resource",
+        "Text",
+    ),
+    "accord.session.entry": (
+        "CompactionEntry",
+        "Entry",
+        "Message",
+        "Passage",
+        "Plan",
+        "TerminalEntry",
+        "ToolCall",
+        "TurnSpan",
+        "UnknownEntry",
+    ),
+    "accord.session.event": (
+        "Background",
+        "CommandsChanged",
+        "CompactionChanged",
+        "CompactionChunk",
+        "ConfigChanged",
+        "Cost",
+        "Event",
+        "InfoChanged",
+        "MessageChanged",
+        "MessageChunk",
+        "Meta",
+        "ModeChanged",
+        "Noticed",
+        "PlanChanged",
+        "PlanEntry",
+        "SessionState",
+        "Severity",
+        "Speaker",
+        "StateChanged",
+        "StopReason",
+        "TerminalChanged",
+        "TerminalExit",
+        "TerminalOutput",
+        "ToolChanged",
+        "ToolContentAdded",
+        "UnknownUpdate",
+        "Usage",
+        "UsageChanged",
+        "WorkError",
+    ),
     "accord.session.option": (
         "Choice",
         "Command",
+        "ConfigOption",
+        "Consent",
         "Group",
         "PermissionOption",
+        "Select",
+        "Toggle",
     ),
-    "accord.session.tool": ("Diff", "FileChange", "Location"),
+    "accord.session.tool": (
+        "Diff",
+        "FileChange",
+        "Location",
+        "Shown",
+        "TerminalView",
+        "ToolContent",
+        "ToolKind",
+        "ToolStatus",
+    ),
     "accord.session.transcript": ("Transcript",),
-    "accord.stores": ("MemoryStore", "SqliteStore", "Store", "check_store"),
-    "accord.transport": ("Transport", "check_transport", "memory_pair", "open_stdio", "spawn"),
+    "accord.stores": (
+        "MemoryStore",
+        "SqliteStore",
+        "Store",
+        "check_store",
+    ),
+    "accord.stores.check": ("MakeStore",),
+    "accord.stores.interface": (
+        "SessionPage",
+        "SessionRecord",
+    ),
+    "accord.transport": (
+        "Transport",
+        "check_transport",
+        "memory_pair",
+        "open_stdio",
+        "spawn",
+    ),
+    "accord.transport.check": ("MakePair",),
+    "accord.transport.interface": ("ProcessTransport",),
+    "accord.wire": ("Framing",),
+    "accord.workspace": (
+        "Workspace",
+        "WorkspaceError",
+    ),
+    "accord.workspace.disk": ("Missing",),
+    "accord.workspace.files": (
+        "ReadHook",
+        "WriteHook",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_SIDES = frozenset({"agent", "check", "client", "testing"})
 
 __all__ = [
     "UNSET",
@@ -178,86 +416,149 @@ __all__ = [
     "V2_JUNE",
     "AccordError",
     "Agent",
+    "AgentCapabilities",
     "Annotations",
-    "AnswerStore",
+    "Arrival",
     "Audio",
+    "AuthMethod",
     "AuthRequired",
+    "Background",
     "BacklogExceeded",
-    "BlockingSession",
+    "Block",
+    "Blocks",
     "CallTimeout",
     "Choice",
-    "ClientSession",
+    "ClientCapabilities",
     "Command",
-    "CommandOutcome",
+    "CommandsChanged",
+    "CompactionChanged",
+    "CompactionChunk",
+    "CompactionEntry",
+    "ConfigChanged",
+    "ConfigOption",
     "ConnectFailed",
     "Connection",
     "ConnectionLost",
+    "Consent",
+    "Cost",
+    "Counts",
     "DeadlineExceeded",
     "Deadlines",
     "DialectPlugin",
     "Diff",
     "Edition",
-    "Elicitation",
     "ElicitationRequired",
-    "Extension",
+    "Entry",
+    "Event",
     "FileChange",
-    "FormQuestion",
     "FrameError",
+    "Framing",
     "Group",
+    "Handler",
     "Handlers",
+    "Icon",
     "Image",
+    "Implementation",
+    "IncomingRequest",
+    "InfoChanged",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
+    "JsonHandler",
     "Link",
     "LocalProtocolError",
     "Location",
+    "MakePair",
+    "MakeStore",
+    "Maybe",
     "McpError",
     "McpServer",
     "MemoryStore",
+    "Message",
+    "MessageChanged",
+    "MessageChunk",
+    "MessageRules",
+    "Meta",
+    "Method",
     "MethodNotFound",
+    "Missing",
+    "ModeChanged",
     "NegotiationFailed",
+    "Noticed",
+    "NotificationHandler",
+    "NotificationMethod",
+    "Observer",
+    "Offer",
     "ParseError",
-    "Permission",
+    "Passage",
     "PermissionDenied",
     "PermissionOption",
-    "PermissionQuestion",
+    "Plan",
+    "PlanChanged",
     "PlanEntry",
     "Policy",
-    "PromptTurn",
+    "ProcessTransport",
     "ProtocolError",
     "RateLimited",
-    "RemoteAgent",
+    "ReadHook",
     "RemoteProtocolError",
-    "Reply",
     "RequestCancelled",
     "RequestError",
+    "RequestHandler",
+    "RequestMethod",
     "Resource",
     "ResourceNotFound",
     "RulesFileError",
-    "Session",
+    "Select",
     "SessionInUse",
+    "SessionPage",
+    "SessionRecord",
+    "SessionState",
+    "SessionSummary",
+    "Severity",
+    "Shown",
+    "Side",
+    "Speaker",
     "SqliteStore",
+    "StateChanged",
+    "StopReason",
     "Store",
     "StoreError",
-    "Terminal",
+    "TerminalChanged",
+    "TerminalEntry",
+    "TerminalExit",
+    "TerminalOutput",
+    "TerminalView",
     "Text",
-    "Tool",
+    "Toggle",
+    "ToolCall",
+    "ToolChanged",
+    "ToolContent",
+    "ToolContentAdded",
     "ToolFailed",
+    "ToolKind",
+    "ToolStatus",
     "Transcript",
     "Transport",
     "TransportError",
-    "Turn",
+    "TurnSpan",
     "Unknown",
+    "UnknownEntry",
+    "UnknownUpdate",
+    "UnsetType",
     "UnsupportedVersion",
-    "UrlQuestion",
-    "Verdict",
-    "WiderAnswer",
+    "Usage",
+    "UsageChanged",
+    "WorkError",
     "Workspace",
     "WorkspaceError",
+    "WriteHook",
     "__version__",
+    "agent",
+    "check",
     "check_store",
     "check_transport",
+    "client",
     "connect",
     "current_request",
     "load_rules",
@@ -265,10 +566,13 @@ __all__ = [
     "open",
     "open_stdio",
     "spawn",
+    "testing",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _SIDES:
+        return import_module(f"accord.{name}")
     home = _HOME_OF.get(name)
     if home is None:
         message = f"module 'accord' has no attribute {name!r}"
@@ -279,4 +583,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

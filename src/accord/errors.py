@@ -219,7 +219,7 @@ class RequestError(AccordError):
     default_message: ClassVar[str] = "The request failed"
 
     def __init__(self, message: str = "", data: Any = None, *, code: int | None = None, received: bool = False) -> None:
-        self.message = message or self.default_message
+        self.message: str = message or self.default_message
         self.data = data
         self.received = received
         if code is not None:

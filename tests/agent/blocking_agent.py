@@ -16,13 +16,13 @@ def reply(turn: BlockingTurn) -> None:
     """Ask, sleep through every cancel, or tidy up at the end, as the prompt wants it."""
     match turn.text:
         case "ask":
-            turn.say("allowed" if turn.ask("Go on?") else "refused")
+            turn.say("allowed" if turn.request_permission("Go on?") else "refused")
         case "sleep":
             turn.say("sleeping")
             time.sleep(600)
         case "tidy":
             try:
-                turn.ask("Go on?")
+                turn.request_permission("Go on?")
             finally:
                 time.sleep(0.2)
                 print("tidied up", file=sys.stderr, flush=True)  # noqa: T201

@@ -70,14 +70,14 @@ class Speech:
 
     async def usage(self) -> None:
         self._count += 1
-        await self._turn.usage(self._number * 1_000_000 + self._count, 10**9, cost=self._count / 100)
+        await self._turn.update_usage(self._number * 1_000_000 + self._count, 10**9, cost=self._count / 100)
 
     async def title(self) -> None:
-        await self._turn.title(f"{self.mark()} title")
+        await self._turn.set_title(f"{self.mark()} title")
 
     async def ask(self) -> None:
         async with self._turn.tool(f"{self.mark()} asks", kind="edit", status="pending") as tool:
-            if await self._turn.ask(tool):
+            if await self._turn.request_permission(tool):
                 await tool.show(self.mark())
 
     async def work(self) -> None:
@@ -98,7 +98,7 @@ class Speech:
             await self._shell(tool, script.format(mark=self.mark()))
 
     async def _shell(self, tool: Tool, script: str) -> None:
-        await self._turn.terminal.run(["sh", "-c", script], timeout_seconds=0.2, on_start=tool.show)
+        await self._turn.terminals.run(["sh", "-c", script], timeout_seconds=0.2, on_start=tool.show)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ async def give(_: Any) -> str:
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     await turn.say("nothing")
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from accord.errors import CallTimeout, ConnectionLost, request_error
-from accord.session.ability import ClientAbilities
 from accord.session.ask import (
     AwaitTerminal,
     Done,
@@ -24,6 +23,7 @@ from accord.session.ask import (
     TerminalStarted,
     WriteFile,
 )
+from accord.session.capability import ClientCapabilities
 from accord.session.event import Event, TerminalExit
 from accord.session.transcript import Transcript
 from accord.workspace import Command, Workspace, WorkspaceError, start_command
@@ -37,8 +37,8 @@ class Machine:
     kind after the work was done, as a slow link would; to give up on an answer does not undo the work either.
     """
 
-    def __init__(self, roots: tuple[Path, ...], abilities: ClientAbilities) -> None:
-        self.abilities = abilities
+    def __init__(self, roots: tuple[Path, ...], capabilities: ClientCapabilities) -> None:
+        self.capabilities = capabilities
         self.asked: list[Any] = []
         self.failures: dict[type, Exception] = {}
         self.gates: dict[type, asyncio.Event] = {}
@@ -182,7 +182,7 @@ async def machine(
     *roots: Path, read_files: bool = False, write_files: bool = False, terminals: bool = False
 ) -> AsyncIterator[Machine]:
     """A machine that is cleaned up."""
-    made = Machine(roots, ClientAbilities(read_files=read_files, write_files=write_files, terminals=terminals))
+    made = Machine(roots, ClientCapabilities(read_files=read_files, write_files=write_files, terminals=terminals))
     try:
         yield made
     finally:

@@ -23,7 +23,7 @@ async def reply(turn: Turn) -> None:
             await turn.say("printed")
         case "hang" | "stubborn":
             script = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
-            terminal = await turn.terminal.start([sys.executable, "-c", script])
+            terminal = await turn.terminals.start([sys.executable, "-c", script])
             while not (output := (await terminal.output()).text.strip()):
                 await asyncio.sleep(0.01)
             await turn.say(f"{os.getpid()} {output}")

@@ -124,7 +124,7 @@ async def test_a_client_can_stop_a_call_that_nobody_works_on_just_now() -> None:
         await hand.turn(session)
         await hand.request("tool_call/cancel", {"sessionId": session, "toolCallId": "index"})
         await until(lambda: agent.tools[0].finished)
-        assert agent.tools[0].stop_asked
+        assert agent.tools[0].cancel_requested
         assert agent.tools[0].status == "cancelled"
 
 
@@ -185,7 +185,7 @@ async def test_a_background_that_cannot_be_stopped_does_not_hold_up_the_close(
     async with served(agent_of(agent.reply), "v2") as hand:
         session = await hand.new_session()
         await hand.turn(session)
-        monkeypatch.setattr(agent.tools[0]._session, "stop_background", broken)
+        monkeypatch.setattr(agent.tools[0]._session, "_stop_background", broken)
         assert (await hand.request("session/close", {"sessionId": session}))["result"] == {}
     assert "could not be stopped" in caplog.text
 
@@ -198,7 +198,7 @@ class Keeper:
 
     async def reply(self, turn: Turn) -> None:
         if turn.text == "run":
-            terminal = await turn.terminal.start(WAIT, cancellable=True)
+            terminal = await turn.terminals.start(WAIT, cancellable=True)
             turn.session.keep(terminal)
             async with turn.tool("Serve", kind="execute", id="serve") as tool:
                 await tool.show(TerminalView(terminal.id))

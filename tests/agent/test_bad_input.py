@@ -430,7 +430,7 @@ async def test_nothing_is_left_of_a_client_that_vanishes_in_a_turn(edition: str,
         try:
             async with turn.tool("Run") as tool:
                 script = "import os,time; print(os.getpid(), flush=True); time.sleep(600)"
-                started = await turn.terminal.start([sys.executable, "-c", script])
+                started = await turn.terminals.start([sys.executable, "-c", script])
                 await tool.show(started)
                 async with asyncio.timeout(20):
                     while not (output := (await started.output()).text.strip()):

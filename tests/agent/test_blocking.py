@@ -243,8 +243,8 @@ async def test_every_verb_of_a_turn_works_in_a_thread(edition: str, tmp_path: Pa
         turn.new_message()
         assert turn.say("three") != first
         turn.plan(iter(["Read", "Write"]))
-        turn.usage(1, 10, cost=0.5)
-        turn.title("A title")
+        turn.update_usage(1, 10, cost=0.5)
+        turn.set_title("A title")
         turn.notice("A notice", severity="info")
         with turn.compact() as compaction:
             compaction.say("Short")
@@ -255,8 +255,8 @@ async def test_every_verb_of_a_turn_works_in_a_thread(edition: str, tmp_path: Pa
                 tool.show(terminal)
                 shown.append(terminal.id)
 
-            assert turn.ask(tool)
-            outcome = turn.terminal.run(
+            assert turn.request_permission(tool)
+            outcome = turn.terminals.run(
                 [sys.executable, "-c", "print(open('a.txt').read())"],
                 on_start=started,
             )
@@ -265,8 +265,8 @@ async def test_every_verb_of_a_turn_works_in_a_thread(edition: str, tmp_path: Pa
             tool.locate("a.txt")
             tool.update(title="Ran")
             tool.complete("done", output={"code": outcome.exit_code})
-        with turn.terminal.start([sys.executable, "-c", "import time; time.sleep(600)"]) as terminal:
-            assert [each.id for each in turn.terminal.running] == [terminal.id]
+        with turn.terminals.start([sys.executable, "-c", "import time; time.sleep(600)"]) as terminal:
+            assert [each.id for each in turn.terminals.running] == [terminal.id]
             assert terminal.wait(0.01) is None
             terminal.kill()
             assert terminal.wait() is not None
@@ -437,11 +437,11 @@ class Stage:
 
 def ask(turn: BlockingTurn) -> None:
     with turn.tool("Write", status="pending") as tool:
-        turn.ask(tool)
+        turn.request_permission(tool)
 
 
 def wait_for_a_command(turn: BlockingTurn) -> None:
-    turn.terminal.run(["sleep", "600"], on_start=lambda _: turn.client.notify(SLOW))
+    turn.terminals.run(["sleep", "600"], on_start=lambda _: turn.client.notify(SLOW))
 
 
 def wait_for_the_client(turn: BlockingTurn) -> None:
@@ -450,13 +450,13 @@ def wait_for_the_client(turn: BlockingTurn) -> None:
 
 def compact(turn: BlockingTurn) -> None:
     with turn.compact():
-        turn.ask("Go on?")
+        turn.request_permission("Go on?")
 
 
 def swallow(turn: BlockingTurn) -> None:
     while True:
         with contextlib.suppress(Exception):
-            turn.ask("Go on?")
+            turn.request_permission("Go on?")
 
 
 @IN_EVERY_EDITION
@@ -522,14 +522,14 @@ async def test_a_client_that_cancels_one_tool_call_ends_its_block_and_not_the_tu
     def reply(turn: BlockingTurn) -> None:
         with turn.tool("Ask", cancellable=True, id="asking") as tool:
             try:
-                turn.ask("Go on?")
+                turn.request_permission("Go on?")
             except asyncio.CancelledError:
                 seen.append("in the verb")
                 raise
         with turn.tool("Sleep", cancellable=True, id="sleeping") as outer, turn.tool("Inner", id="inner"):
             assert goes_on.wait(BOUND_SECONDS)
             turn.say("not said")
-        turn.say(f"{tool.stop_asked} {outer.stop_asked}")
+        turn.say(f"{tool.cancel_requested} {outer.stop_asked}")
 
     async with served(agent_of(reply), "v2") as hand:
         session = await hand.new_session()
@@ -560,7 +560,7 @@ async def test_work_beside_the_turns_outlives_the_cancel_of_the_turn_that_began_
             return 200
 
         turn.session.spawn(index)
-        turn.ask("Go on?")
+        turn.request_permission("Go on?")
 
     async with served(agent_of(reply)) as hand:
         session = await hand.new_session()
@@ -607,7 +607,7 @@ async def test_hundreds_of_turns_that_all_wait_for_a_permission_come_to_their_en
     count = 500
 
     def reply(turn: BlockingTurn) -> None:
-        turn.say("allowed" if turn.ask("Go on?") else "refused")
+        turn.say("allowed" if turn.request_permission("Go on?") else "refused")
 
     agent = agent_of(reply, stored=False)
     async with served(agent, max_bytes=64 * 1024 * 1024) as hand:

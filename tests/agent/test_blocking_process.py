@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from accord.transport import ChildTransport, spawn
+from accord.transport import spawn
+from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, choose
 
 PROGRAM = str(Path(__file__).with_name("blocking_agent.py"))
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.timeout(100)
 @asynccontextmanager
 async def running(
     state: Path, edition: str = "v1", *, grace: float = 1.0
-) -> AsyncIterator[tuple[ChildTransport, Hand]]:
+) -> AsyncIterator[tuple[ProcessTransport, Hand]]:
     """The program; at the end its stdin is closed, and nobody helps it to end before 30 seconds have passed."""
     child = await spawn(sys.executable, PROGRAM, str(grace), env={"XDG_STATE_HOME": str(state)}, grace_seconds=30.0)
     hand = Hand(child, edition)
@@ -41,7 +42,7 @@ async def running(
         await child.close()
 
 
-def left(child: ChildTransport) -> list[str]:
+def left(child: ProcessTransport) -> list[str]:
     """The threads that were there when the agent had stopped; the store has one of its own until then."""
     (line,) = (line for line in child.stderr_tail.splitlines() if line.startswith("left: "))
     return line.removeprefix("left: ").split(", ")

@@ -80,7 +80,7 @@ async def test_a_handler_that_waits_is_cancelled_and_its_turn_says_so(edition: s
 async def test_a_permission_that_is_waited_for_is_retired_and_its_late_answer_does_nothing(edition: str) -> None:
     async def ask(turn: Turn) -> None:
         async with turn.tool("Write", status="pending") as tool:
-            await turn.ask(tool)
+            await turn.request_permission(tool)
 
     agent, ends = working(ask)
     async with served(agent, edition) as hand:
@@ -131,7 +131,7 @@ async def test_a_file_that_the_client_is_reading_is_not_waited_for() -> None:
 async def test_a_command_that_runs_is_ended(edition: str, tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     program = f"import os,time; open({str(mark)!r},'w').write(str(os.getpid())); time.sleep(600)"
-    agent, ends = working(lambda turn: turn.terminal.run([sys.executable, "-c", program]))
+    agent, ends = working(lambda turn: turn.terminals.run([sys.executable, "-c", program]))
     async with served(agent, edition) as hand:
         session = await hand.new_session(str(tmp_path))
         prompt = await hand.prompt(session)
@@ -267,7 +267,7 @@ async def test_a_handler_that_goes_on_forever_is_left_behind(
     async def stubborn(turn: Turn) -> None:
         turns.append(turn)
         if len(turns) > 1:
-            await turn.say((await turn.terminal.run([sys.executable, "-c", "print('next')"])).output)
+            await turn.say((await turn.terminals.run([sys.executable, "-c", "print('next')"])).output)
             return
         async with turn.tool("Left behind"):
             while not let_go.is_set():
@@ -305,7 +305,7 @@ async def test_questions_that_are_asked_after_the_cancel_are_not_approved(editio
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            answers.append(bool(await asyncio.ensure_future(turn.ask("Still?"))))
+            answers.append(bool(await asyncio.ensure_future(turn.request_permission("Still?"))))
 
     agent, ends = working(ask_again)
     async with served(agent, edition) as hand:
@@ -322,7 +322,7 @@ async def test_a_question_in_a_task_of_the_handlers_own_is_not_approved_either(e
     answers: list[bool] = []
 
     async def delegate(turn: Turn) -> None:
-        asking = asyncio.ensure_future(turn.ask("May I?"))
+        asking = asyncio.ensure_future(turn.request_permission("May I?"))
         try:
             await asyncio.shield(asking)
         finally:
@@ -548,10 +548,10 @@ async def test_taking_back_a_prompt_that_ends_just_now_changes_nothing(edition: 
 async def test_what_cannot_be_tidied_up_does_not_keep_a_turn_from_its_end(edition: str, error: BaseException) -> None:
     async def reply(turn: Turn) -> None:
         async def fail() -> None:
-            turn.session.__dict__.pop("end_commands")
+            turn.session.__dict__.pop("_end_commands")
             raise error
 
-        turn.session.__dict__["end_commands"] = fail
+        turn.session.__dict__["_end_commands"] = fail
 
     async with served(agent_of(reply), edition) as hand:
         heard = await hand.turn(await hand.new_session())

@@ -13,8 +13,8 @@ from accord.agent.desk import Desk
 from accord.agent.link import Link
 from accord.agent.login import Gate
 from accord.errors import LocalProtocolError, StoreError
-from accord.session.ability import AgentAbilities, Peer
 from accord.session.ask import NewSession, ReadFile
+from accord.session.capability import AgentCapabilities, Implementation
 from accord.session.event import InfoChanged
 from accord.stores import MemoryStore
 from accord.transport import memory_pair
@@ -24,7 +24,7 @@ from tests.agent.sessions import CWD
 
 async def test_a_desk_that_met_nobody_and_keeps_nothing_opens_and_forgets_nothing() -> None:
     nobody: Any = cast("Any", None)
-    desk = Desk(Book(Peer("tested", "1")), None, nobody, nobody, AgentAbilities(), grace_seconds=1.0)
+    desk = Desk(Book(Implementation("tested", "1")), None, nobody, nobody, AgentCapabilities(), grace_seconds=1.0)
     with pytest.raises(LocalProtocolError, match="introduced"):
         await desk.new(NewSession(CWD))
     with pytest.raises(LocalProtocolError, match="keeps nothing"):
@@ -64,7 +64,7 @@ async def test_a_session_whose_last_words_cannot_be_kept_is_closed_all_the_same(
     @agent.request("_tell")
     async def say(call: Extension) -> None:
         assert call.session is not None
-        await call.session.tell(InfoChanged("last words"))
+        await call.session.send(InfoChanged("last words"))
 
     async with served(agent, edition) as hand:
         session = await hand.new_session()
@@ -80,7 +80,7 @@ async def test_a_session_whose_last_words_cannot_be_kept_is_closed_all_the_same(
 
 async def test_nothing_can_be_asked_before_the_handshake() -> None:
     ours, _ = memory_pair()
-    book = Book(Peer("tested", "1"))
+    book = Book(Implementation("tested", "1"))
     link = Link(ours, book, None, Gate(book), strict=False, drafts=False, cancel_grace_seconds=1.0)
     with pytest.raises(LocalProtocolError, match="no edition"):
         await link.ask(ReadFile("some", "/file"))
@@ -111,7 +111,7 @@ async def test_a_session_that_cannot_be_ended_cleanly_does_not_keep_the_others(
     edition: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[str] = []
-    close = Session.close
+    close = Session._close
 
     async def fail_once(session: Session) -> None:
         await close(session)
@@ -119,7 +119,7 @@ async def test_a_session_that_cannot_be_ended_cleanly_does_not_keep_the_others(
         if len(ended) == 1:
             raise ValueError
 
-    monkeypatch.setattr(Session, "close", fail_once)
+    monkeypatch.setattr(Session, "_close", fail_once)
 
     async def wait(turn: Turn) -> None:
         await turn.say("working")

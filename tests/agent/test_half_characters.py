@@ -33,7 +33,7 @@ def keeping(store: Store) -> tuple[Agent, list[object]]:
     @agent.prompt
     async def reply(turn: Turn) -> None:
         states.append(turn.session.state)
-        await turn.title(f"title {CUT}")
+        await turn.set_title(f"title {CUT}")
         await turn.save({CUT: [turn.text]})
         async with turn.tool(f"tool {CUT}", input={CUT: CUT}) as tool:
             await tool.complete(CUT, output={CUT: CUT})

@@ -111,17 +111,17 @@ def make_agent(store: SqliteStore) -> Agent:
             await turn.files.write(name, turn.text)
             await tool.diff(name, None, turn.text)
         async with turn.tool("Run", kind="execute") as tool:
-            outcome = await turn.terminal.run(["sh", "-c", f"cat {name}"], on_start=tool.show)
+            outcome = await turn.terminals.run(["sh", "-c", f"cat {name}"], on_start=tool.show)
         assert outcome.output == await turn.files.read(name) == turn.text
-        turn.session.keep(await turn.terminal.start(["sleep", "600"]))
+        turn.session.keep(await turn.terminals.start(["sleep", "600"]))
         for _ in range(SESSION_BYTES // 4096):
             await turn.say(4096 * "x")
         if turn.text != "end":
             async with turn.tool("Wait", kind="execute") as tool:
                 await turn.say("waiting")
                 if turn.text == "ask":
-                    await turn.ask(tool)
-                await turn.terminal.run(["sleep", "600"], on_start=tool.show)
+                    await turn.request_permission(tool)
+                await turn.terminals.run(["sleep", "600"], on_start=tool.show)
 
     return agent
 

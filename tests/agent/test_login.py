@@ -115,7 +115,7 @@ async def test_an_author_says_whether_there_is_a_login(edition: str) -> None:
     made, there = agent(), [True]
     made.login("browser", "In the browser")(lambda: None)
 
-    @made.logged_in
+    @made.check_login
     async def is_there() -> bool:
         return there[0]
 

@@ -14,7 +14,7 @@ from accord.agent import Session, Turn
 from accord.agent.outlet import MAX_WAITING_BYTES, Outlet
 from accord.errors import ConnectionLost, StoreError
 from accord.protocol.model import Unknown
-from accord.session.ability import ClientAbilities
+from accord.session.capability import ClientCapabilities
 from accord.session.content import Text
 from accord.session.dialects import DIALECTS
 from accord.session.event import Event, InfoChanged, MessageChunk, StateChanged, ToolContentAdded, UnknownUpdate
@@ -84,7 +84,7 @@ async def test_a_say_returns_when_it_is_queued_not_when_it_is_kept(edition: str)
     store, returned = GatedStore(), asyncio.Event()
 
     async def reply(turn: Turn) -> None:
-        await turn.session.outlet.settle()
+        await turn.session._outlet.settle()
         store.gate.clear()
         await turn.say("queued")
         returned.set()
@@ -162,7 +162,7 @@ async def test_what_cannot_be_kept_is_not_sent_and_ends_the_turn_with_an_error(
 
     async def reply(turn: Turn) -> None:
         await turn.say("before ")
-        await turn.session.outlet.settle()
+        await turn.session._outlet.settle()
         store.failing = turn.text == "bad"
         try:
             for _ in range(100):
@@ -336,7 +336,7 @@ async def test_what_is_told_while_the_session_is_being_opened_leaves_after_the_a
     @agent.on_session
     async def opened(session: Session) -> None:
         await session.set_title("Early")
-        await session.outlet.settle()
+        await session._outlet.settle()
         if stored:
             histories.append((await session.history()).title)
         for number in range(2000):
@@ -383,7 +383,7 @@ def outlet_on(wire: Wire, store: Store | None = None, failures: list[Exception] 
     dialect = next(spoken.dialect() for spoken in DIALECTS if spoken.dialect().edition.name == "v2")
     noted = [] if failures is None else failures
     connection: Any = wire
-    return Outlet("s", dialect, dialect.voice(ClientAbilities()), connection, store, noted.append)
+    return Outlet("s", dialect, dialect.voice(ClientCapabilities()), connection, store, noted.append)
 
 
 def chunk(text: str) -> MessageChunk:

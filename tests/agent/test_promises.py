@@ -111,7 +111,7 @@ async def test_prompts_that_were_held_have_their_turns_in_the_order_of_arrival(e
 @IN_EVERY_EDITION
 async def test_a_permission_that_was_never_offered_is_none(edition: str) -> None:
     async def reply(turn: Turn) -> None:
-        answer = await turn.ask("May I?")
+        answer = await turn.request_permission("May I?")
         await turn.say(f"{bool(answer)} {answer.option_id}")
 
     async with served(agent_of(reply), edition) as hand:
@@ -120,7 +120,7 @@ async def test_a_permission_that_was_never_offered_is_none(edition: str) -> None
 
 
 async def start_and_wait(turn: Turn) -> None:
-    terminal = await turn.terminal.start(["sh", "-c", "echo $$; exec sleep 600"])
+    terminal = await turn.terminals.start(["sh", "-c", "echo $$; exec sleep 600"])
     while "\n" not in (shown := (await terminal.output()).text):
         await asyncio.sleep(0.01)
     await turn.say(shown)
@@ -199,11 +199,11 @@ async def test_a_terminal_is_shown_before_it_is_released_unless_that_takes_too_l
         async with turn.tool("Count") as tool:
 
             async def show(terminal: Any) -> None:
-                await turn.session.outlet.settle()
+                await turn.session._outlet.settle()
                 keeping.gate.clear()
                 await tool.show(terminal)
 
-            await turn.terminal.run(["wc", "-l"], on_start=show)
+            await turn.terminals.run(["wc", "-l"], on_start=show)
 
     async with served(agent_of(reply, store=keeping), "v1", {"terminal": True}) as hand:
         for method, answer in TERMINAL_ANSWERS.items():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from accord.agent import Permission, Turn
+from accord.agent import ClientFeature, Permission, Turn
 from accord.agent.question import ALLOW_OPTIONS
 from accord.errors import LocalProtocolError, RequestError
 from accord.session.option import PermissionOption
@@ -31,13 +31,13 @@ async def run(handler: Any, edition: str, answer: Answer | None = None, **capabi
 def asking(subject: str = "tool") -> Any:
     async def reply(turn: Turn) -> None:
         if subject == "bare":
-            permission = await turn.ask("May I?")
+            permission = await turn.request_permission("May I?")
         elif subject == "command":
-            permission = await turn.ask("Run it?", command=["rm", "-r", "my files"])
+            permission = await turn.request_permission("Run it?", command=["rm", "-r", "my files"])
         else:
             async with turn.tool("Write", kind="edit", status="pending", input={"a": 1}) as tool:
                 await tool.diff("a.txt", "old", "new")
-                permission = await turn.ask(tool, title="Overwrite?", description="It is there already")
+                permission = await turn.request_permission(tool, title="Overwrite?", description="It is there already")
         chosen = permission.option_id
         await turn.say(f"{permission.allowed} {bool(permission)} {permission.always} {chosen}")
 
@@ -114,7 +114,7 @@ async def test_a_command_is_asked_about_as_it_would_be_typed(edition: str) -> No
 async def test_a_command_of_a_tool_call_names_it(edition: str) -> None:
     async def reply(turn: Turn) -> None:
         async with turn.tool("Run", status="pending", id="call-7") as tool:
-            await turn.ask(tool, command=["ls"])
+            await turn.request_permission(tool, command=["ls"])
 
     (request,) = (await run(reply, edition, allow)).requests(PERMISSION)
     assert "call-7" in str(request["params"])
@@ -137,7 +137,7 @@ async def test_a_call_that_was_refused_and_did_nothing_is_not_completed(edition:
 async def test_a_call_that_was_refused_can_still_be_ended_otherwise(edition: str) -> None:
     async def reply(turn: Turn) -> None:
         async with turn.tool("Write", status="pending") as tool:
-            if not await turn.ask(tool):
+            if not await turn.request_permission(tool):
                 await tool.complete("Left as it was")
 
     (call,) = (await run(reply, edition, choose("reject"))).tools().values()
@@ -148,8 +148,8 @@ async def test_a_call_that_was_refused_can_still_be_ended_otherwise(edition: str
 async def test_a_call_that_was_ended_meanwhile_stays_as_it_is(edition: str) -> None:
     async def reply(turn: Turn) -> None:
         tool = await turn.tool("Write", status="pending").start()
-        asked = asyncio.ensure_future(turn.ask(tool, title="Sure?"))
-        await turn.session.outlet.settle()
+        asked = asyncio.ensure_future(turn.request_permission(tool, title="Sure?"))
+        await turn.session._outlet.settle()
         await tool.fail("too slow")
         assert await asked
 
@@ -163,7 +163,7 @@ async def test_own_options_are_offered_and_the_meta_of_the_prompt_goes_with_the_
     options = [PermissionOption("y", "Yes", "allow_once"), PermissionOption("n", "Never", "reject_always")]
 
     async def reply(turn: Turn) -> None:
-        permission = await turn.ask("Sure?", options=options, meta={"own": 1})
+        permission = await turn.request_permission("Sure?", options=options, meta={"own": 1})
         assert permission.option is options[1]
         assert permission.always
         assert not permission.allowed
@@ -181,8 +181,8 @@ async def test_own_options_are_offered_and_the_meta_of_the_prompt_goes_with_the_
 @pytest.mark.parametrize("options", [[], [ALLOW_OPTIONS[0], ALLOW_OPTIONS[0]]], ids=["none", "twice"])
 async def test_a_question_without_different_options_is_the_authors_mistake(edition: str, options: Any) -> None:
     async def reply(turn: Turn) -> None:
-        with pytest.raises(LocalProtocolError, match="options"):
-            await turn.ask("Sure?", options=options)
+        with pytest.raises(ValueError, match="options"):
+            await turn.request_permission("Sure?", options=options)
 
     assert (await run(reply, edition)).stop_reason == "end_turn"
 
@@ -192,10 +192,10 @@ async def test_a_client_that_fails_to_answer_raises_and_that_does_not_travel_on(
     async def reply(turn: Turn) -> None:
         if turn.text == "catch":
             with pytest.raises(RequestError) as caught:
-                await turn.ask("Sure?")
+                await turn.request_permission("Sure?")
             await turn.say(str(caught.value.code))
         else:
-            await turn.ask("Sure?")
+            await turn.request_permission("Sure?")
 
     async with served(agent_of(reply), edition) as hand:
         hand.answers[PERMISSION] = lambda _: {"error": {"code": -32050, "message": "secret of the client"}}
@@ -210,7 +210,7 @@ async def test_a_client_that_fails_to_answer_raises_and_that_does_not_travel_on(
 
 async def test_one_answer_of_two_does_not_mean_that_work_goes_on() -> None:
     async def reply(turn: Turn) -> None:
-        first, second = await asyncio.gather(turn.ask("One?"), turn.ask("Two?"))
+        first, second = await asyncio.gather(turn.request_permission("One?"), turn.request_permission("Two?"))
         await turn.say(f"{bool(first)} {bool(second)}")
 
     async with served(agent_of(reply), "v2") as hand:
@@ -226,7 +226,7 @@ async def test_one_answer_of_two_does_not_mean_that_work_goes_on() -> None:
 
 
 def test_a_permission_that_nobody_gave_allows_nothing() -> None:
-    permission = Permission.chosen(None, ALLOW_OPTIONS)
+    permission = Permission._chosen(None, ALLOW_OPTIONS)
     assert (permission.option_id, permission.allowed, permission.always) == (None, False, False)
     assert not permission
 
@@ -304,7 +304,7 @@ async def test_a_form_that_is_asked_after_the_cancel_counts_as_cancelled(edition
 async def test_a_call_that_runs_already_goes_on_when_it_is_allowed(edition: str) -> None:
     async def reply(turn: Turn) -> None:
         async with turn.tool("Write") as tool:
-            await turn.ask(tool)
+            await turn.request_permission(tool)
 
     (call,) = (await run(reply, edition, allow)).tools().values()
     assert call["statuses"] == ["in_progress", "completed"]
@@ -360,12 +360,12 @@ async def test_a_schema_that_is_no_form_is_the_authors_mistake(edition: str) -> 
 
 
 @IN_EVERY_EDITION
-async def test_an_ability_that_nobody_has_is_the_authors_mistake(edition: str) -> None:
+async def test_a_capability_that_nobody_has_is_the_authors_mistake(edition: str) -> None:
     def reply(turn: Turn) -> None:
-        with pytest.raises(LocalProtocolError, match="elicit_url"):
-            turn.can("fly")
-        for ability in ("read_files", "write_files", "terminals", "toggles", "notices", "compaction"):
-            assert isinstance(turn.can(ability), bool)
+        with pytest.raises(ValueError, match="elicit_url"):
+            turn.can("fly")  # type: ignore[arg-type]
+        for capability in get_args(ClientFeature):
+            assert isinstance(turn.can(capability), bool)
 
     assert (await run(reply, edition)).stop_reason == "end_turn"
 
@@ -398,7 +398,7 @@ async def test_the_end_of_what_was_begun_at_an_address_can_be_told(edition: str)
     async def reply(turn: Turn) -> None:
         visited = await turn.elicit_url("Please log in", "https://example.org/login")
         assert visited.id is not None
-        await turn.client.end_elicitation(visited.id)
+        await turn.client.complete_elicitation(visited.id)
 
     heard = await run(reply, edition, lambda _: {"action": "accept"}, **ELICITS)
     (asked,) = heard.requests(ELICITATION)

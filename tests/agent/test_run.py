@@ -19,7 +19,8 @@ from accord import stores
 from accord.agent import Agent
 from accord.errors import ConnectionLost, LocalProtocolError
 from accord.stores import MemoryStore, SqliteStore
-from accord.transport import ChildTransport, MemoryTransport, memory_pair, spawn
+from accord.transport import Transport, memory_pair, spawn
+from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, served
 from tests.agent.sessions import error_of, messages, reopen
 from tests.transport.processes import runs, until
@@ -40,7 +41,7 @@ pytestmark = [
 class Running:
     """The program, and the hand on its other end."""
 
-    def __init__(self, child: ChildTransport, hand: Hand) -> None:
+    def __init__(self, child: ProcessTransport, hand: Hand) -> None:
         self.child = child
         self.hand = hand
 
@@ -196,14 +197,14 @@ async def test_a_store_that_was_given_is_its_givers_to_close() -> None:
 
 
 @pytest.fixture
-def stdio(monkeypatch: pytest.MonkeyPatch) -> MemoryTransport:
+def stdio(monkeypatch: pytest.MonkeyPatch) -> Transport:
     """The client's end of what the agent takes for its stdin and stdout."""
     ours, theirs = memory_pair()
     monkeypatch.setattr("accord.transport.open_stdio", lambda: ours)
     return theirs
 
 
-async def test_run_async_returns_when_its_client_is_gone(stdio: MemoryTransport) -> None:
+async def test_run_async_returns_when_its_client_is_gone(stdio: Transport) -> None:
     task = asyncio.ensure_future(agent_of(lambda _: None).run_async())
     hand = Hand(stdio, "v1")
     await hand.request("initialize", HELLO["v1"])
@@ -212,7 +213,7 @@ async def test_run_async_returns_when_its_client_is_gone(stdio: MemoryTransport)
         await task
 
 
-async def test_run_async_returns_when_the_process_is_asked_to_end(stdio: MemoryTransport) -> None:
+async def test_run_async_returns_when_the_process_is_asked_to_end(stdio: Transport) -> None:
     before = signal.getsignal(signal.SIGTERM)
     task = asyncio.ensure_future(agent_of(lambda _: None).run_async())
     hand = Hand(stdio, "v1")
@@ -223,7 +224,7 @@ async def test_run_async_returns_when_the_process_is_asked_to_end(stdio: MemoryT
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-async def test_run_async_that_is_cancelled_says_so_to_who_cancelled_it(stdio: MemoryTransport) -> None:
+async def test_run_async_that_is_cancelled_says_so_to_who_cancelled_it(stdio: Transport) -> None:
     task = asyncio.ensure_future(agent_of(lambda _: None).run_async())
     hand = Hand(stdio, "v1")
     await hand.request("initialize", HELLO["v1"])
@@ -239,7 +240,7 @@ async def test_run_async_says_what_its_author_forgot() -> None:
         await Agent("tested", store=None).run_async()
 
 
-def test_run_works_in_any_thread(stdio: MemoryTransport) -> None:
+def test_run_works_in_any_thread(stdio: Transport) -> None:
     agent = agent_of(lambda _: None)
     asyncio.run(stdio.close())
     thread = threading.Thread(target=agent.run)

@@ -43,7 +43,7 @@ async def converse(turn: Turn) -> None:
         await tool.show("two")
     await turn.say("Part one, ")
     await turn.say("part two.")
-    await turn.usage(10, 100)
+    await turn.update_usage(10, 100)
     await turn.session.set_title("A talk")
 
 
@@ -97,7 +97,7 @@ async def test_further_directories_belong_to_the_roots(edition: str, tmp_path: P
     roots: list[tuple[str, ...]] = []
 
     async def read(turn: Turn) -> None:
-        roots.append(turn.session.roots)
+        roots.append(turn.session._roots)
         await turn.say(await turn.files.read(str(tmp_path / "more" / "note.txt")))
 
     async with served(agent_of(read), edition) as hand:
@@ -241,7 +241,7 @@ async def test_a_turn_goes_on_as_before_after_a_resume_without_replay(edition: s
     """The voice knows what the client knows: in v1 a tool call that grows is told as a whole list."""
 
     async def grow(turn: Turn) -> None:
-        tell = turn.session.tell
+        tell = turn.session.send
         if turn.text == "begin":
             await tell(ToolChanged("call-1", title="Grow", status="completed", content=[Shown(Text("one"))]))
         else:
@@ -811,7 +811,7 @@ async def test_nothing_can_be_told_in_a_session_that_is_closed(edition: str) -> 
         await hand.request("session/close", {"sessionId": session})
         with pytest.raises(LocalProtocolError, match="closed"):
             await sessions[0].set_title("too late")
-        await sessions[0].close()
+        await sessions[0]._close()
         assert await idle(hand) == []
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Agent, Session, Turn
+from accord.agent import Agent, Session, Turn, offer_session_models
 from accord.agent.settings import OptionValue, Settings
-from accord.errors import InvalidParams, LocalProtocolError, RequestError
+from accord.errors import InvalidParams, RequestError
 from accord.protocol.model import Unknown
 from accord.session.option import Choice, Group, Toggle
 from accord.stores import MemoryStore, SqliteStore
@@ -24,7 +24,8 @@ TOGGLES: dict[str, dict[str, Any]] = {"v1": {"session": {"configOptions": {"bool
 def agent(store: Store | None = None, **options: Any) -> Agent:
     made = Agent("tested", store=store or MemoryStore(), **options)
     made.modes([Choice("ask", "Ask", "Asks first"), Choice("code", "Code")])
-    made.models(["small", "large"], default="large", legacy=True)
+    made.models(["small", "large"], default="large")
+    offer_session_models(made)
     made.select(
         "effort",
         "Effort",
@@ -378,17 +379,17 @@ async def test_a_value_that_is_no_longer_possible_gives_way_to_the_default(editi
 
 def test_an_option_needs_values_that_differ_and_a_default_among_them() -> None:
     made = Agent("tested", store=None)
-    with pytest.raises(LocalProtocolError, match="needs a value"):
+    with pytest.raises(ValueError, match="needs a value"):
         made.select("a", "A", [])
-    with pytest.raises(LocalProtocolError, match="must differ"):
+    with pytest.raises(ValueError, match="must differ"):
         made.select("a", "A", ["x", "x"])
-    with pytest.raises(LocalProtocolError, match="default"):
+    with pytest.raises(ValueError, match="default"):
         made.select("a", "A", ["x"], default="y")
     made.select("a", "A", ["x"])
-    with pytest.raises(LocalProtocolError, match="already"):
+    with pytest.raises(ValueError, match="already"):
         made.toggle("a", "A")
     made.modes(["ask"])
-    with pytest.raises(LocalProtocolError, match="one option"):
+    with pytest.raises(ValueError, match="one option"):
         made.modes(["code"], id="other")
     assert [option.id for option in made.options if not isinstance(option, Unknown)] == ["a", "mode"]
 

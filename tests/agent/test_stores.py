@@ -206,7 +206,7 @@ async def test_a_store_that_fails_in_a_turn_ends_it_with_what_to_do(edition: str
 
     async def break_it(turn: Turn) -> None:
         await turn.say("kept")
-        await turn.session.outlet.settle()
+        await turn.session._outlet.settle()
         store.fails = {"queue"}
         await turn.say("lost")
         await asyncio.Event().wait()

@@ -60,17 +60,19 @@ async def say_everything(turn: Turn) -> None:
     turn.new_message()
     await turn.say(M("meta"), meta={M("example.org/key"): M("value")})
     await turn.plan([M("Read"), accord.PlanEntry(M("Write"), M("pending"))], id=M("plan"))
-    await turn.usage(1, 10, cost=0.5, currency=M("EUR"))
-    await turn.title(M("A title"))
+    await turn.update_usage(1, 10, cost=0.5, currency=M("EUR"))
+    await turn.set_title(M("A title"))
     await turn.notice(M("A notice"), M("described"), severity=M("info"))
     await turn.files.write(M("a.txt"), M("written"))
     async with turn.tool(M("Run"), kind=M("execute"), status=M("pending"), name=M("run"), id=M("call-1")) as tool:
-        await turn.ask(tool, title=M("May I?"), options=[accord.PermissionOption(M("yes"), M("Yes"), M("allow_once"))])
+        await turn.request_permission(
+            tool, title=M("May I?"), options=[accord.PermissionOption(M("yes"), M("Yes"), M("allow_once"))]
+        )
         await tool.show(M("shown"))
         await tool.diff(M("a.txt"), M("old"), M("new"))
         await tool.locate(M("a.txt"))
         await tool.update(title=M("Ran"), input={M("a"): M("b")})
-        await turn.terminal.run([M(sys.executable), M("-c"), M("print(1)")], env={M("KEY"): M("value")}, cwd=M("."))
+        await turn.terminals.run([M(sys.executable), M("-c"), M("print(1)")], env={M("KEY"): M("value")}, cwd=M("."))
         await tool.complete(output=M("out"))
     await turn.save({"text": M("state")})
     turn.finish(M("max_tokens"))
@@ -123,10 +125,12 @@ async def test_whatever_a_client_says_may_be_a_string_of_a_subclass(edition: Wis
         await turn.say("heard")
 
     @agent.request("_example.org/echo")
-    async def echo(call: accord.Extension) -> Any:
+    async def echo(call: accord.agent.Extension) -> Any:
         return {"params": call.params, "own": M("own")}
 
-    async with accord.connect(agent, edition=edition, name=M("client"), permission=lambda _: M("allow")) as remote:
+    async with accord.connect(
+        agent, edition=edition, client_info=accord.Implementation(M("client"), M("1")), permission=lambda _: M("allow")
+    ) as remote:
         session = await remote.new_session(M(tmp_path))
         await session.set_option(M("model"), M("large"))
         await session.set_mode(M("code"))

@@ -106,7 +106,7 @@ async def rig_of(tree: Tree, *, by_client: bool) -> AsyncIterator[Rig]:
     async with machine(tree.root, terminals=by_client) as client:
         rig = Rig(tree, client)
         yield rig
-        await rig.terminals.close()
+        await rig.terminals._close()
         assert not rig.terminals.running
         assert not rig.terminals._tasks
         assert not rig.terminals._terminals
@@ -333,14 +333,14 @@ async def test_a_terminal_can_be_read_waited_for_killed_and_released(tree: Tree,
         assert not exists(pid)
         assert not terminal.is_running
         assert rig.terminals.running == []
-        assert rig.terminals.unreleased == [terminal]
+        assert rig.terminals._unreleased == [terminal]
         assert await terminal.wait() == TerminalExit(signal="SIGKILL")
         assert await terminal.output() == TerminalText(f"{pid} ", truncated=False, exit=TerminalExit(signal="SIGKILL"))
         asked = len(rig.client.asked)
         await terminal.kill()
         assert len(rig.client.asked) == asked
         await terminal.release()
-        assert rig.terminals.unreleased == []
+        assert rig.terminals._unreleased == []
         await terminal.release()
         assert await terminal.wait() == TerminalExit(signal="SIGKILL")
         assert await terminal.output() == TerminalText(f"{pid} ", truncated=False, exit=TerminalExit(signal="SIGKILL"))
@@ -386,7 +386,7 @@ async def test_what_cannot_be_told_does_not_hide_the_error_before_it(tree: Tree,
     async with rig_of(tree, by_client=by_client) as rig:
         with pytest.raises(KeyError):
             await use(rig)
-        assert not rig.terminals.unreleased
+        assert not rig.terminals._unreleased
 
 
 @BOTH_WAYS
@@ -395,7 +395,7 @@ async def test_closing_leaves_nothing_and_nothing_can_be_started_again(tree: Tre
         running = [await rig.terminals.start(python(FAMILY)) for _ in range(2)]
         pids = [pid for terminal in running for pid in await pids_of(terminal, 3)]
         assert rig.terminals.running == running
-        await rig.terminals.close()
+        await rig.terminals._close()
         assert not any(map(runs, pids))
         assert rig.terminals.running == []
         for terminal in running:
@@ -409,12 +409,12 @@ async def test_closing_leaves_nothing_and_nothing_can_be_started_again(tree: Tre
 @BOTH_WAYS
 async def test_after_a_stop_others_can_be_started(tree: Tree, *, by_client: bool) -> None:
     async with rig_of(tree, by_client=by_client) as rig:
-        await rig.terminals.stop()
+        await rig.terminals._stop()
         terminal = await rig.terminals.start(python(WAITS))
         (pid,) = await pids_of(terminal)
-        await rig.terminals.stop()
+        await rig.terminals._stop()
         assert not exists(pid)
-        assert rig.terminals.unreleased == []
+        assert rig.terminals._unreleased == []
         assert (await rig.terminals.run(python("print(1)"))).output == "1\n"
 
 
@@ -602,7 +602,7 @@ async def test_an_end_that_cannot_be_told_is_raised_when_all_is_released(tree: T
         assert not exists(pid)
         assert rig.client.kinds().count(ReleaseTerminal) == by_client
         # Closing raises nothing of it.
-        await rig.terminals.close()
+        await rig.terminals._close()
 
 
 @BOTH_WAYS
@@ -628,11 +628,11 @@ async def test_closing_is_bounded_though_nobody_hears(tree: Tree, *, by_client: 
         terminal = await rig.terminals.start(python(WAITS))
         (pid,) = await pids_of(terminal)
         rig.told.ready.clear()
-        await rig.terminals.close()
+        await rig.terminals._close()
         assert not exists(pid)
         # What could not be told in time is never told.
         rig.told.ready.set()
-        await terminal.discard()
+        await terminal._discard()
         assert not rig.ended(terminal.id)
         await terminal.release()
 
@@ -644,11 +644,11 @@ async def test_the_client_can_cancel_what_may_be_cancelled(tree: Tree) -> None:
     async with rig_of(tree, by_client=False) as rig:
         terminal = await rig.terminals.start(python(WAITS), cancellable=True)
         (pid,) = await pids_of(terminal)
-        await rig.terminals.cancel(terminal.id)
+        await rig.terminals._cancel(terminal.id)
         assert not exists(pid)
         assert await terminal.wait() == TerminalExit(signal="SIGTERM")
         with pytest.raises(InvalidParams) as caught:
-            await rig.terminals.cancel(terminal.id)
+            await rig.terminals._cancel(terminal.id)
         assert caught.value.field == "terminalId"
         assert caught.value.expected
 
@@ -660,7 +660,7 @@ async def test_the_client_cannot_cancel_what_may_not_be_cancelled(tree: Tree, *,
         terminal = await rig.terminals.start(python(WAITS), cancellable=by_client)
         for terminal_id in (terminal.id, "another"):
             with pytest.raises(InvalidParams):
-                await rig.terminals.cancel(terminal_id)
+                await rig.terminals._cancel(terminal_id)
         assert terminal.is_running
 
 
@@ -713,7 +713,7 @@ async def test_closing_does_not_wait_for_ever_for_a_start(tree: Tree) -> None:
         rig.client.hold(StartTerminal)
         running = asyncio.create_task(rig.terminals.run(python(WAITS)))
         assert await until(lambda: rig.client.pids)
-        await rig.terminals.close()
+        await rig.terminals._close()
         with pytest.raises(LocalProtocolError):
             await running
 
@@ -723,7 +723,7 @@ async def test_what_is_being_started_is_released_by_a_close(tree: Tree) -> None:
         gate = rig.client.hold(StartTerminal)
         running = asyncio.create_task(rig.terminals.run(python(WAITS)))
         assert await until(lambda: rig.client.pids)
-        closing = asyncio.create_task(rig.terminals.close())
+        closing = asyncio.create_task(rig.terminals._close())
         await asyncio.sleep(0)
         gate.set()
         await closing
@@ -816,7 +816,7 @@ async def test_a_close_that_is_cancelled_leaves_nothing(tree: Tree, *, by_client
     async with rig_of(tree, by_client=by_client) as rig:
         terminal = await rig.terminals.start(python(STUBBORN))
         (pid,) = await pids_of(terminal)
-        closing = asyncio.create_task(rig.terminals.close())
+        closing = asyncio.create_task(rig.terminals._close())
         assert await until(lambda: terminal._releasing)
         await cancelled(closing)
         assert not exists(pid)
@@ -965,7 +965,7 @@ async def test_a_command_of_ours_does_not_survive_a_client_that_vanishes(tree: T
         terminal = await rig.terminals.start(python(WAITS))
         (pid,) = await pids_of(terminal)
         rig.told.failure = ConnectionLost()
-        await rig.terminals.close()
+        await rig.terminals._close()
         assert not exists(pid)
 
 

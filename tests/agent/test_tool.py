@@ -241,14 +241,14 @@ def test_whatever_can_be_shown_becomes_content() -> None:
 @IN_EVERY_EDITION
 async def test_what_is_no_json_is_told_to_the_author_at_once_and_harms_nothing(edition: str) -> None:
     async def reply(turn: Turn) -> None:
-        with pytest.raises(LocalProtocolError, match="input"):
+        with pytest.raises(TypeError, match="input"):
             turn.tool("Bad", input=object())
         async with turn.tool("Good") as tool:
-            with pytest.raises(LocalProtocolError, match="input"):
+            with pytest.raises(TypeError, match="input"):
                 await tool.update(title="Not this", input={1, object()})
-            with pytest.raises(LocalProtocolError, match="output"):
+            with pytest.raises(TypeError, match="output"):
                 await tool.update(title="Not this", output=object())
-            with pytest.raises(LocalProtocolError, match="output"):
+            with pytest.raises(TypeError, match="output"):
                 await tool.complete(output=object())
             assert tool.title == "Good"
             assert not tool.finished
@@ -276,7 +276,7 @@ def stopping(body: Any, *, after: str = "after") -> Any:
     async def reply(turn: Turn) -> None:
         async with turn.tool("Long", cancellable=True, id="long") as tool:
             await body(tool)
-        assert tool.stop_asked
+        assert tool.cancel_requested
         await asyncio.sleep(0)
         await turn.say(f"{after} {tool.status}")
 
@@ -344,7 +344,7 @@ async def test_a_call_without_a_context_is_told_that_it_should_stop() -> None:
         await tool.show("x")
         while not tool.finished:
             await asyncio.sleep(0)
-        await turn.say(f"{tool.stop_asked} {tool.status}")
+        await turn.say(f"{tool.cancel_requested} {tool.status}")
 
     assert (await stop_twice(reply)).text == "True cancelled"
 

@@ -134,7 +134,7 @@ async def test_what_is_said_in_a_row_is_one_message_until_another_speaker_or_a_t
 
     async def reply(turn: Turn) -> None:
         ids.append(await turn.say("one "))
-        await turn.usage(1, 2)
+        await turn.update_usage(1, 2)
         ids.append(await turn.say("message"))
         ids.append(await turn.think("a "))
         ids.append(await turn.think("thought"))
@@ -235,17 +235,17 @@ async def test_an_unknown_block_keeps_its_own_annotations() -> None:
 
 @IN_EVERY_EDITION
 async def test_meta_that_is_no_json_is_told_to_the_author_at_once(edition: str) -> None:
-    caught: list[LocalProtocolError] = []
+    caught: list[TypeError] = []
 
     async def reply(turn: Turn) -> None:
         for telling in (
             lambda: turn.say("x", meta={"k": object()}),
             lambda: turn.plan(["x"], meta={"k": object()}),
         ):
-            with pytest.raises(LocalProtocolError, match="meta") as raised:
+            with pytest.raises(TypeError, match="meta") as raised:
                 await telling()
             caught.append(raised.value)
-        with pytest.raises(LocalProtocolError, match="meta"):
+        with pytest.raises(TypeError, match="meta"):
             turn.tool("x", meta={"k": object()})
 
     heard = await run(reply, edition)
@@ -286,8 +286,8 @@ async def test_a_plan_is_shown_as_a_whole(edition: str) -> None:
 @IN_EVERY_EDITION
 async def test_usage_is_told_with_and_without_a_cost(edition: str) -> None:
     async def reply(turn: Turn) -> None:
-        await turn.usage(10, 100)
-        await turn.usage(20, 100, cost=0.5, currency="EUR")
+        await turn.update_usage(10, 100)
+        await turn.update_usage(20, 100, cost=0.5, currency="EUR")
 
     first, second = (await run(reply, edition)).of("usage_update")
     assert (first["used"], first["size"]) == (10, 100)
@@ -300,7 +300,7 @@ async def test_a_title_is_told_and_kept(edition: str) -> None:
     store = MemoryStore()
 
     async def reply(turn: Turn) -> None:
-        await turn.title("A name")
+        await turn.set_title("A name")
 
     async with served(agent_of(reply, store=store), edition) as hand:
         session = await hand.new_session()
@@ -402,7 +402,7 @@ async def test_a_turn_ends_with_the_reason_that_its_handler_gave(edition: str, r
 @IN_EVERY_EDITION
 async def test_a_reason_that_nobody_knows_is_refused_unless_it_is_private(edition: str) -> None:
     def reply(turn: Turn) -> None:
-        with pytest.raises(LocalProtocolError, match="end_turn"):
+        with pytest.raises(ValueError, match="end_turn"):
             turn.finish("tired")
         turn.finish("_tired")
 
@@ -523,7 +523,7 @@ async def test_an_error_that_is_raised_on_purpose_travels_as_it_is(
 
     agent = agent_of(reply)
     agent.login("k", "Key")(lambda: True)
-    agent.logged_in(lambda: True)
+    agent.check_login(lambda: True)
     async with served(agent, edition) as hand:
         told = (await hand.turn(await hand.new_session())).error
     assert told["code"] == code
@@ -556,7 +556,7 @@ async def test_when_the_turn_is_over_nothing_more_can_be_said_in_it(edition: str
             lambda: turn.say("late", meta={}),
             lambda: turn.think("late"),
             lambda: turn.notice("late"),
-            lambda: turn.ask("late"),
+            lambda: turn.request_permission("late"),
         ):
             with pytest.raises(LocalProtocolError, match="the turn is over"):
                 await telling()
@@ -629,7 +629,7 @@ async def test_a_client_that_leaves_in_the_middle_of_a_turn_is_no_failed_handler
 
     async def reply(turn: Turn) -> None:
         asking.set()
-        await turn.ask("May I?")
+        await turn.request_permission("May I?")
 
     with caplog.at_level(logging.ERROR, "accord"):
         async with served(agent_of(reply), edition) as hand:

@@ -38,7 +38,7 @@ async def main(edition: str, what: str) -> None:
         async with session.prompt("Something that I shall cancel") as turn:
             async for piece in turn.text_stream():
                 if CANCEL_ME in piece:
-                    await turn.cancel()
+                    turn.cancel()
 
 
 if __name__ == "__main__":

@@ -23,26 +23,26 @@ agent.toggle("loud", "Loud")
 
 
 @agent.command("greet", "Says hello")
-async def greet(turn: accord.Turn, text: str) -> None:
+async def greet(turn: accord.agent.Turn, text: str) -> None:
     await turn.say("hello")
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
-    await turn.title("Everything")
+async def reply(turn: accord.agent.Turn) -> None:
+    await turn.set_title("Everything")
     await turn.think("Let me see.")
     await turn.plan(["look", "run"])
     async with turn.tool("Look", kind="read") as tool:
         await tool.show("one")
         await tool.show("two")
     async with turn.tool("Run", kind="execute") as tool:
-        await turn.terminal.run([sys.executable, "-c", "print('out')"], timeout_seconds=30, on_start=tool.show)
+        await turn.terminals.run([sys.executable, "-c", "print('out')"], timeout_seconds=30, on_start=tool.show)
     await turn.notice("Take care", "of yourself", severity="warning")
     async with turn.compact() as compaction:
         await compaction.say("What was said.")
     await turn.session.set_option("loud", True)
     await turn.session.set_option("mode", "ask")
-    await turn.usage(10, 100, cost=0.5)
+    await turn.update_usage(10, 100, cost=0.5)
     told = await turn.say("Done")
     await turn.correct(told, "Done.")
 

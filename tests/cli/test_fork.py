@@ -16,7 +16,7 @@ agent = accord.Agent("forks", version="1", store=accord.SqliteStore("kept.db"), 
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     await turn.say(f"heard {turn.text}")
 
 

@@ -37,13 +37,13 @@ async def card() -> None:
     raise accord.RequestError("the card is unknown")
 
 
-@agent.logged_in
+@agent.check_login
 async def logged_in() -> bool:
     return KEPT.exists()
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     if turn.text == "expire":
         raise accord.AuthRequired("Your login is over")
     await turn.say(f"hello {KEPT.read_text(encoding='utf-8')}")

@@ -246,7 +246,7 @@ def test_an_agent_framed_by_headers_is_understood(accord: Accord) -> None:
         "import accord\n"
         "agent = accord.Agent('framed', version='1', store=None)\n"
         "@agent.prompt\n"
-        "async def reply(turn: accord.Turn) -> None:\n"
+        "async def reply(turn: accord.agent.Turn) -> None:\n"
         "    await turn.say('in a frame')\n"
         "async def main() -> None:\n"
         "    await agent.serve(accord.open_stdio('headers'))\n"

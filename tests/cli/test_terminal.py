@@ -133,7 +133,7 @@ agent = accord.Agent("form", version="1", store=None)
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     if turn.text == "visit":
         answer = await turn.elicit_url("Log in there", "https://example.org/login")
     else:

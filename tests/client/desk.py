@@ -17,7 +17,7 @@ SESSION = "s"
 class Asker:
     """Asks the client in the name of one session."""
 
-    def __init__(self, hand: Hand, agent: accord.RemoteAgent, session: accord.ClientSession) -> None:
+    def __init__(self, hand: Hand, agent: accord.client.ConnectedAgent, session: accord.client.Session) -> None:
         self.hand = hand
         self.agent = agent
         self.session = session
@@ -61,7 +61,7 @@ async def asker(cwd: Path, *, roots: list[Path] | None = None, **options: Any) -
     asked = await hand.hear()
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": 1, "agentCapabilities": {}}})
     await opening
-    making = asyncio.ensure_future(agent.new_session(cwd, roots=roots or []))
+    making = asyncio.ensure_future(agent.new_session(cwd, additional_directories=roots or []))
     asked = await hand.hear()
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"sessionId": SESSION}})
     session = await making

@@ -27,7 +27,7 @@ def serve() -> None:
     agent = Agent("closed", store=None)
     agent.terminal_login("tty", "In a terminal", args=["--login"], env={"LOGIN_WAY": "tty"})
     agent.terminal_login("bad", "In vain", args=["--login", "--fail"])
-    agent.logged_in(KEPT.exists)
+    agent.check_login(KEPT.exists)
 
     @agent.prompt
     async def reply(turn: Turn) -> None:

@@ -5,7 +5,7 @@ Started as `raw_agent.py JOURNAL PLAN`, with the plan as JSON:
 - `edition`: what it answers to `initialize`: v1, v2, v2_june, or `false` (says 2 and speaks v1);
 - `only`: the version that it insists on; another one is answered with the error code `refuse`, or `exit`s;
 - `once`: a second `initialize` is refused;
-- `session`: the session abilities it has (load, resume);
+- `session`: the session capabilities it has (load, resume);
 - `at`: what it does when a method comes: exit (with a status), hang;
 - `banner`: what it prints to stdout at its start; `spoken`: what it then does before it listens (exit, hang).
 

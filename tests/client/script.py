@@ -31,13 +31,13 @@ agent = accord.Agent("worker", store=None)
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """Work until it is told to stop."""
     await turn.say("working")
     try:
         if WAY == "question":
             async with turn.tool("Dig", status="pending") as tool:
-                await turn.ask(tool)
+                await turn.request_permission(tool)
         elif WAY != "body":
             note("works")
         await asyncio.sleep(600)
@@ -46,7 +46,7 @@ async def reply(turn: accord.Turn) -> None:
         raise
 
 
-def answer(_question: accord.PermissionQuestion) -> bool:
+def answer(_question: accord.client.PermissionQuestion) -> bool:
     """A user who does not answer."""
     note("works")
     time.sleep(600)
@@ -64,7 +64,7 @@ def talk() -> None:
     target = (sys.executable, "-c", f"open({str(JOURNAL)!r}, 'a').write('works\\n'); import time; time.sleep(600)")
     with accord.open(*(target if WAY == "start" else (agent,)), permission=answer, observers=[see]) as session:
         if WAY in {"ask", "question"}:
-            session.ask("go")
+            session.prompt("go")
         elif WAY == "stream":
             for _event in session.stream("go"):
                 pass

@@ -54,17 +54,17 @@ class Worker:
         self.agent.command("hello", "Say hello")(self._hello)
         self.agent.prompt(self._reply)
 
-    async def _hello(self, turn: accord.Turn, rest: str) -> None:
+    async def _hello(self, turn: accord.agent.Turn, rest: str) -> None:
         await turn.say(f"hello {rest}")
 
-    async def _reply(self, turn: accord.Turn) -> None:
+    async def _reply(self, turn: accord.agent.Turn) -> None:
         try:
             await self._work(turn)
         except asyncio.CancelledError:
             self.cancelled.set()
             raise
 
-    async def _work(self, turn: accord.Turn) -> None:
+    async def _work(self, turn: accord.agent.Turn) -> None:
         match turn.text.split():
             case ["hang"]:
                 await turn.say("hanging")
@@ -74,7 +74,7 @@ class Worker:
                     await turn.say(f"{number} ")
             case ["ask"]:
                 async with turn.tool("Dig", status="pending") as tool:
-                    given = await turn.ask(tool)
+                    given = await turn.request_permission(tool)
                 await turn.say(f"{given.allowed}")
             case ["fail"]:
                 raise accord.RateLimited(3)
@@ -88,9 +88,9 @@ class Worker:
 @IN_EVERY_EDITION
 def test_a_question_gets_its_reply(tmp_path: Path, edition: Any) -> None:
     with accord.open(Worker().agent, cwd=tmp_path, edition=edition) as session:
-        reply = session.ask("hello")
+        reply = session.prompt("hello")
         assert (reply.text, str(reply), reply.stop_reason) == ("You said: hello", "You said: hello", "end_turn")
-        assert session.ask("/hello you").text == "hello you"
+        assert session.prompt("/hello you").text == "hello you"
         assert session.transcript.text == "You said: hello\n\nhello you"
         assert [command.name for command in session.commands] == ["hello"]
         session.set_mode("fast")
@@ -102,7 +102,7 @@ def test_a_question_gets_its_reply(tmp_path: Path, edition: Any) -> None:
 def test_a_session_from_before_can_be_loaded() -> None:
     worker = Worker()
     with accord.open(worker.agent) as session:
-        session.ask("hello")
+        session.prompt("hello")
         known = session.id
     with accord.open(worker.agent, session_id=known) as session:
         assert (session.id, session.transcript.text) == (known, "You said: hello")
@@ -111,18 +111,18 @@ def test_a_session_from_before_can_be_loaded() -> None:
 def test_an_error_is_raised_as_the_agent_meant_it() -> None:
     with accord.open(Worker().agent) as session:
         with pytest.raises(accord.RateLimited) as caught:
-            session.ask("fail")
+            session.prompt("fail")
         assert caught.value.retry_after == 3
         with pytest.raises(accord.RateLimited):
             list(session.stream("fail"))
-        assert session.ask("hello").text == "You said: hello"
+        assert session.prompt("hello").text == "You said: hello"
 
 
 def test_a_deadline_is_told_like_any_error() -> None:
     worker = Worker()
     with accord.open(worker.agent) as session:
         with pytest.raises(accord.DeadlineExceeded) as caught:
-            session.ask("hang", deadlines=accord.Deadlines(turn=0.05))
+            session.prompt("hang", deadlines=accord.Deadlines(turn_seconds=0.05))
         assert caught.value.phase == "turn"
         assert worker.cancelled.wait(10)
 
@@ -136,16 +136,16 @@ def test_an_agent_that_cannot_be_started_leaves_no_thread() -> None:
 def test_a_program_is_gone_with_its_session(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path)
     with accord.open(*raw.argv, cwd=tmp_path) as session:
-        assert session.ask("hello").text == "you said hello"
+        assert session.prompt("hello").text == "you said hello"
     assert wait_until(lambda: not any(runs(pid) for pid in raw.pids))
 
 
 def test_the_async_client_underneath_can_be_used() -> None:
-    async def count(agent: accord.RemoteAgent) -> int:
+    async def count(agent: accord.client.ConnectedAgent) -> int:
         return len([summary async for summary in agent.list_sessions()])
 
     with accord.open(Worker().agent) as session:
-        session.ask("hello")
+        session.prompt("hello")
         assert session.run(count(session.agent)) == 1
 
 
@@ -180,7 +180,7 @@ def test_leaving_a_stream_early_cancels_the_turn(edition: Any) -> None:
             if text_of(event):
                 break
         assert worker.cancelled.wait(10)
-        assert session.ask("hello").text == "You said: hello"
+        assert session.prompt("hello").text == "You said: hello"
 
 
 def test_leaving_a_stream_that_is_full_cancels_the_turn() -> None:
@@ -191,7 +191,7 @@ def test_leaving_a_stream_that_is_full_cancels_the_turn() -> None:
         assert wait_until(lambda: "480 " in session.transcript.text)
         began = time.monotonic()
         stream.close()
-        assert session.ask("hello").text == "You said: hello"
+        assert session.prompt("hello").text == "You said: hello"
         assert time.monotonic() - began < 5
 
 
@@ -200,7 +200,7 @@ def test_a_turn_can_be_cancelled_from_another_thread() -> None:
         session.session.listen(
             lambda event: threading.Thread(target=session.cancel).start() if text_of(event) else None
         )
-        assert session.ask("hang").stop_reason == "cancelled"
+        assert session.prompt("hang").stop_reason == "cancelled"
 
 
 # --- callbacks
@@ -210,7 +210,7 @@ def test_a_callback_may_block_and_does_not_block_the_agent() -> None:
     asked = threading.Event()
     answered = threading.Event()
 
-    def permit(_question: accord.PermissionQuestion) -> bool:
+    def permit(_question: accord.client.PermissionQuestion) -> bool:
         asked.set()
         return answered.wait(20)
 
@@ -218,7 +218,7 @@ def test_a_callback_may_block_and_does_not_block_the_agent() -> None:
         heard: list[Event] = []
         session.session.listen(heard.append)
         replies: list[str] = []
-        asking = threading.Thread(target=lambda: replies.append(session.ask("ask").text))
+        asking = threading.Thread(target=lambda: replies.append(session.prompt("ask").text))
         asking.start()
         assert asked.wait(10)
         assert session.run(done()) == "done"
@@ -232,28 +232,28 @@ async def done() -> str:
 
 
 def test_a_callback_may_be_a_coroutine_function() -> None:
-    async def permit(question: accord.PermissionQuestion) -> Any:
+    async def permit(question: accord.client.PermissionQuestion) -> Any:
         await asyncio.sleep(0)
         return question.reject()
 
     with accord.open(Worker().agent, permission=permit) as session:
-        assert session.ask("ask").text == "False"
+        assert session.prompt("ask").text == "False"
 
 
 @pytest.mark.parametrize("error", [ValueError, StopIteration, SystemExit])
 def test_a_callback_that_fails_allows_nothing_and_harms_nobody(error: type[BaseException]) -> None:
-    def permit(_question: accord.PermissionQuestion) -> bool:
+    def permit(_question: accord.client.PermissionQuestion) -> bool:
         raise error
 
     with accord.open(Worker().agent, permission=permit) as session:
         with pytest.raises(accord.RequestError):
-            session.ask("ask")
-        assert session.ask("hello").text == "You said: hello"
+            session.prompt("ask")
+        assert session.prompt("hello").text == "You said: hello"
 
 
 def test_a_policy_decides_here_as_there() -> None:
     with accord.open(Worker().agent, permission=accord.Policy([])) as session:
-        assert session.ask("ask").text == "False"
+        assert session.prompt("ask").text == "False"
 
 
 # --- loops
@@ -262,7 +262,7 @@ def test_a_policy_decides_here_as_there() -> None:
 def test_it_works_inside_a_running_loop() -> None:
     async def cell() -> str:
         with accord.open(Worker().agent) as session:
-            return session.ask("hello").text + str(len(list(session.stream("many 5"))) > 5)
+            return session.prompt("hello").text + str(len(list(session.stream("many 5"))) > 5)
 
     assert asyncio.run(cell()) == "You said: helloTrue"
     assert threads() == []
@@ -270,7 +270,7 @@ def test_it_works_inside_a_running_loop() -> None:
 
 def test_two_sessions_may_be_open_side_by_side() -> None:
     with accord.open(Worker().agent) as one, accord.open(Worker().agent, edition="2") as two:
-        assert (one.ask("1").text, two.ask("2").text) == ("You said: 1", "You said: 2")
+        assert (one.prompt("1").text, two.prompt("2").text) == ("You said: 1", "You said: 2")
 
 
 # --- the end
@@ -281,7 +281,7 @@ def test_close_may_be_called_again_and_nothing_works_afterwards() -> None:
     session.close()
     session.close()
     assert threads() == []
-    for call in (lambda: session.ask("hello"), lambda: session.run(done()), session.open):
+    for call in (lambda: session.prompt("hello"), lambda: session.run(done()), session.open):
         with pytest.raises(RuntimeError):
             call()
 
@@ -289,7 +289,7 @@ def test_close_may_be_called_again_and_nothing_works_afterwards() -> None:
 def test_before_it_is_open_nothing_works() -> None:
     session = accord.open(Worker().agent)
     with pytest.raises(RuntimeError):
-        session.ask("hello")
+        session.prompt("hello")
     session.close()
 
 

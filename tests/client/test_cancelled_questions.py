@@ -42,7 +42,7 @@ async def test_a_question_that_comes_after_the_cancel_of_its_turn_is_answered_so
         prompt = await peer.take_prompt()
         await peer.chunk(session, "going on")
         await peer.expect("session/cancel")
-        answer = await peer.ask(method, {"sessionId": session, **params})
+        answer = await peer.call(method, {"sessionId": session, **params})
         answers.append(answer.result)
         await peer.end(prompt, "cancelled")
 
@@ -50,7 +50,7 @@ async def test_a_question_that_comes_after_the_cancel_of_its_turn_is_answered_so
         session = await remote.new_session(tmp_path)
         async with session.prompt("go") as turn:
             async for _piece in turn.text_stream():
-                await turn.cancel()
+                turn.cancel()
 
     assert answers == [expected]
     assert turn.stop_reason == "cancelled"
@@ -65,14 +65,14 @@ async def test_the_next_turn_is_asked_for_again(tmp_path: Path) -> None:
         await peer.expect("session/cancel")
         await peer.end(prompt, "cancelled")
         prompt = await peer.take_prompt()
-        await peer.ask(
+        await peer.call(
             "session/request_permission", {"sessionId": session, "toolCall": {"toolCallId": "t1"}, "options": OPTIONS}
         )
         await peer.end(prompt, "end_turn")
 
-    asked: list[accord.PermissionQuestion] = []
+    asked: list[accord.client.PermissionQuestion] = []
 
-    def yes(question: accord.PermissionQuestion) -> bool:
+    def yes(question: accord.client.PermissionQuestion) -> bool:
         asked.append(question)
         return True
 
@@ -80,7 +80,7 @@ async def test_the_next_turn_is_asked_for_again(tmp_path: Path) -> None:
         session = await remote.new_session(tmp_path)
         async with session.prompt("go") as turn:
             async for _piece in turn.text_stream():
-                await turn.cancel()
+                turn.cancel()
         await session.prompt("again")
 
     assert len(asked) == 1

@@ -20,7 +20,7 @@ def made() -> accord.Agent:
     agent = accord.Agent("greeter", version="3.1", title="The Greeter", store=MemoryStore())
 
     @agent.prompt(accepts=["image"])
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(f"You said: {turn.text}")
 
     return agent
@@ -160,9 +160,9 @@ async def test_a_strict_client_takes_no_number_that_does_not_fit(tmp_path: Path)
 
 async def test_an_edition_that_nobody_knows_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path)
-    with pytest.raises(accord.LocalProtocolError) as caught:
-        accord.connect(*raw.argv, edition="3")  # type: ignore[arg-type]
-    assert (caught.value.field, raw.starts) == ("edition", 0)
+    with pytest.raises(ValueError, match="edition"):
+        accord.connect(*raw.argv, edition="3")  # type: ignore[call-overload]
+    assert raw.starts == 0
 
 
 async def test_an_answer_that_is_none_is_no_edition() -> None:
@@ -217,15 +217,24 @@ async def test_cwd_and_env_are_the_programs(tmp_path: Path, monkeypatch: pytest.
     script = "import os, sys; sys.exit(os.environ['WANTED'] + os.environ.get('UNWANTED', ' gone ') + os.getcwd())"
     argv = (RawAgent(tmp_path).argv[0], "-c", script)
     with pytest.raises(accord.ConnectionLost) as caught:
-        await accord.connect(*argv, cwd=place, env={"WANTED": "here", "UNWANTED": None}, edition="1").open()
+        await accord.connect(*argv, program_cwd=place, env={"WANTED": "here", "UNWANTED": None}, edition="1").open()
     assert caught.value.stderr_tail.strip() == f"here gone {place}"
 
 
 @pytest.mark.parametrize("target", [(), (7,), (None,), ("program", 7), (accord.Agent,), (object(), "argument")])
 def test_a_wrong_target_is_refused_at_once(target: tuple[Any, ...]) -> None:
-    with pytest.raises(accord.LocalProtocolError) as caught:
+    with pytest.raises(TypeError, match=r"agent|Agent"):
         accord.connect(*target)
-    assert caught.value.field == "target"
+
+
+@pytest.mark.parametrize("scheme", ["ws", "wss", "http", "https", "WSS"])
+def test_an_address_is_refused_until_there_is_a_transport_for_it(scheme: str) -> None:
+    with pytest.raises(ValueError, match="address"):
+        accord.connect(f"{scheme}://localhost:1/acp")
+
+
+def test_an_address_as_an_argument_of_a_program_is_none_of_ours() -> None:
+    accord.connect("proxy", "wss://localhost:1/acp")
 
 
 async def test_an_agent_in_this_process_that_cannot_serve_says_why() -> None:
@@ -251,15 +260,20 @@ async def test_who_the_agent_is_and_what_it_can_is_at_hand(wish: Any) -> None:
     async with accord.connect(made(), edition=wish) as agent:
         assert agent.info is not None
         assert (agent.info.name, agent.info.version, agent.info.title) == ("greeter", "3.1", "The Greeter")
-        assert agent.abilities.prompts == {"image"}
-        assert agent.abilities.listing
+        assert agent.capabilities.prompts == {"image"}
+        assert agent.capabilities.listing
         assert agent.auth_methods == []
         assert "greeter 3.1" in repr(agent)
 
 
 async def test_the_client_introduces_itself(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path, edition=V2)
-    async with accord.connect(*raw.argv, edition="2", name="mine", version="7", title="Mine", terminals=False):
+    async with accord.connect(
+        *raw.argv,
+        edition="2",
+        client_info=accord.Implementation(name="mine", version="7", title="Mine"),
+        offer=accord.client.Offer(terminals=False),
+    ):
         pass
     (params,) = raw.heard("initialize")
     assert params["info"] == {"name": "mine", "version": "7", "title": "Mine"}
@@ -267,7 +281,7 @@ async def test_the_client_introduces_itself(tmp_path: Path) -> None:
 
 async def test_only_what_is_offered_is_claimed(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path)
-    async with accord.connect(*raw.argv, files=False, terminals=False):
+    async with accord.connect(*raw.argv, offer=accord.client.Offer(files=False, terminals=False)):
         pass
     async with accord.connect(*raw.argv):
         pass

@@ -32,13 +32,13 @@ def timeless(test: Test) -> Callable[..., None]:
 class Worker:
     """An agent whose turns are written in the test, and what became of them."""
 
-    def __init__(self, work: Callable[[accord.Turn], Coroutine[Any, Any, None]]) -> None:
+    def __init__(self, work: Callable[[accord.agent.Turn], Coroutine[Any, Any, None]]) -> None:
         self.agent = accord.Agent("worker", store=None, cancel_grace_seconds=1000)
         self.cancelled_at: list[float] = []
         self._work = work
         self.agent.prompt(self._reply)
 
-    async def _reply(self, turn: accord.Turn) -> None:
+    async def _reply(self, turn: accord.agent.Turn) -> None:
         try:
             await self._work(turn)
         except asyncio.CancelledError:
@@ -47,18 +47,18 @@ class Worker:
 
 
 @asynccontextmanager
-async def session_with(agent: accord.Agent, edition: str = "1", **options: Any) -> AsyncIterator[accord.ClientSession]:
-    async with accord.connect(agent, edition=edition, **options) as remote:  # type: ignore[arg-type]
+async def session_with(agent: accord.Agent, edition: str = "1", **options: Any) -> AsyncIterator[accord.client.Session]:
+    async with accord.connect(agent, edition=edition, **options) as remote:  # type: ignore[call-overload]
         yield await remote.new_session("/")
 
 
-async def say_every(seconds: float, times: int, turn: accord.Turn) -> None:
+async def say_every(seconds: float, times: int, turn: accord.agent.Turn) -> None:
     for _ in range(times):
         await asyncio.sleep(seconds)
         await turn.say("still here ")
 
 
-async def failed(turn: accord.PromptTurn) -> accord.DeadlineExceeded:
+async def failed(turn: accord.client.Turn) -> accord.DeadlineExceeded:
     with pytest.raises(accord.DeadlineExceeded) as caught:
         await turn
     return caught.value
@@ -71,14 +71,14 @@ async def failed(turn: accord.PromptTurn) -> accord.DeadlineExceeded:
 async def test_an_agent_that_does_not_answer_at_its_start_is_late() -> None:
     ours, _theirs = accord.memory_pair()
     with pytest.raises(accord.DeadlineExceeded) as caught:
-        await accord.connect(ours, deadlines=accord.Deadlines(start=20)).open()
+        await accord.connect(ours, deadlines=accord.Deadlines(start_seconds=20)).open()
     assert (caught.value.phase, caught.value.seconds, now()) == ("start", 20, 20)
 
 
 @timeless
 async def test_an_agent_that_shows_no_sign_of_life_is_late_and_told_to_stop() -> None:
     worker = Worker(lambda _: asyncio.sleep(500))
-    async with session_with(worker.agent, deadlines=accord.Deadlines(first=7)) as session:
+    async with session_with(worker.agent, deadlines=accord.Deadlines(first_seconds=7)) as session:
         error = await failed(session.prompt("work"))
         assert (error.phase, error.seconds, now()) == ("first", 7, 7)
         assert worker.cancelled_at == [7]
@@ -87,12 +87,14 @@ async def test_an_agent_that_shows_no_sign_of_life_is_late_and_told_to_stop() ->
 @IN_EVERY_EDITION
 @timeless
 async def test_an_agent_that_falls_silent_is_late_and_told_to_stop(edition: str) -> None:
-    async def work(turn: accord.Turn) -> None:
+    async def work(turn: accord.agent.Turn) -> None:
         await say_every(3, 4, turn)
         await asyncio.sleep(500)
 
     worker = Worker(work)
-    async with session_with(worker.agent, edition, deadlines=accord.Deadlines(first=100, idle=5)) as session:
+    async with session_with(
+        worker.agent, edition, deadlines=accord.Deadlines(first_seconds=100, idle_seconds=5)
+    ) as session:
         turn = session.prompt("work")
         error = await failed(turn)
         assert (error.phase, error.seconds, now()) == ("idle", 5, 17)
@@ -105,7 +107,9 @@ async def test_an_agent_that_falls_silent_is_late_and_told_to_stop(edition: str)
 @timeless
 async def test_signs_of_life_keep_an_agent_from_being_late(edition: str) -> None:
     worker = Worker(functools.partial(say_every, 4, 50))
-    async with session_with(worker.agent, edition, deadlines=accord.Deadlines(first=5, idle=5)) as session:
+    async with session_with(
+        worker.agent, edition, deadlines=accord.Deadlines(first_seconds=5, idle_seconds=5)
+    ) as session:
         turn = await session.prompt("work")
         assert (turn.stop_reason, now()) == ("end_turn", 200)
 
@@ -114,12 +118,14 @@ async def test_signs_of_life_keep_an_agent_from_being_late(edition: str) -> None
 @timeless
 async def test_a_turn_as_a_whole_can_be_late(edition: str) -> None:
     worker = Worker(functools.partial(say_every, 1, 1000))
-    async with session_with(worker.agent, edition, deadlines=accord.Deadlines(idle=5, turn=30)) as session:
+    async with session_with(
+        worker.agent, edition, deadlines=accord.Deadlines(idle_seconds=5, turn_seconds=30)
+    ) as session:
         error = await failed(session.prompt("work"))
         assert (error.phase, error.seconds, now(), worker.cancelled_at) == ("turn", 30, 30, [30])
 
 
-async def unmoved(turn: accord.Turn) -> None:
+async def unmoved(turn: accord.agent.Turn) -> None:
     """Goes on, whatever it is told."""
     await turn.say("working")
     for _ in range(3):
@@ -134,11 +140,11 @@ async def unmoved(turn: accord.Turn) -> None:
 async def test_an_agent_that_does_not_stop_is_late(edition: str) -> None:
     agent = accord.Agent("unmoved", store=None, cancel_grace_seconds=9000)
     agent.prompt(unmoved)
-    async with session_with(agent, edition, deadlines=accord.Deadlines(idle=5, cancel=8)) as session:
+    async with session_with(agent, edition, deadlines=accord.Deadlines(idle_seconds=5, cancel_seconds=8)) as session:
         turn = session.prompt("work")
         waiting = asyncio.ensure_future(failed(turn))
         await asyncio.sleep(1)
-        await turn.cancel()
+        turn.cancel()
         error = await waiting
         assert (error.phase, error.seconds, now()) == ("cancel", 8, 9)
 
@@ -147,7 +153,7 @@ async def test_an_agent_that_does_not_stop_is_late(edition: str) -> None:
 async def test_the_first_deadline_that_passed_is_the_one_that_is_told() -> None:
     agent = accord.Agent("unmoved", store=None, cancel_grace_seconds=9000)
     agent.prompt(unmoved)
-    async with session_with(agent, deadlines=accord.Deadlines(idle=5, cancel=8)) as session:
+    async with session_with(agent, deadlines=accord.Deadlines(idle_seconds=5, cancel_seconds=8)) as session:
         error = await failed(session.prompt("work"))
         assert (error.phase, now()) == ("idle", 13)
 
@@ -169,7 +175,9 @@ async def test_an_agent_that_did_not_stop_gets_the_next_prompt_all_the_same() ->
         return methods
 
     playing = asyncio.ensure_future(play())
-    async with accord.connect(ours, edition="1", deadlines=accord.Deadlines(first=5, cancel=3)) as remote:
+    async with accord.connect(
+        ours, edition="1", deadlines=accord.Deadlines(first_seconds=5, cancel_seconds=3)
+    ) as remote:
         session = await remote.new_session("/")
         assert (await failed(session.prompt("one"))).phase == "first"
         await until(lambda: session.transcript.state == "idle")
@@ -187,21 +195,21 @@ async def test_an_agent_that_did_not_stop_gets_the_next_prompt_all_the_same() ->
 # --- when it rests
 
 
-async def asks(turn: accord.Turn) -> None:
+async def asks(turn: accord.agent.Turn) -> None:
     async with turn.tool("Dig", status="pending") as tool:
-        await turn.ask(tool)
+        await turn.request_permission(tool)
     await turn.say("done")
 
 
 @IN_EVERY_EDITION
 @timeless
 async def test_the_clock_rests_while_a_question_is_open(edition: str) -> None:
-    async def think(_question: accord.PermissionQuestion) -> bool:
+    async def think(_question: accord.client.PermissionQuestion) -> bool:
         await asyncio.sleep(1000)
         return True
 
     worker = Worker(asks)
-    deadlines = accord.Deadlines(first=5, idle=5)
+    deadlines = accord.Deadlines(first_seconds=5, idle_seconds=5)
     async with session_with(worker.agent, edition, deadlines=deadlines, permission=think) as session:
         turn = await session.prompt("dig")
         assert (turn.stop_reason, turn.text, now()) == ("end_turn", "done", 1000)
@@ -209,28 +217,28 @@ async def test_the_clock_rests_while_a_question_is_open(edition: str) -> None:
 
 @timeless
 async def test_after_the_question_the_clock_goes_on() -> None:
-    async def work(turn: accord.Turn) -> None:
+    async def work(turn: accord.agent.Turn) -> None:
         await asks(turn)
         await asyncio.sleep(500)
 
-    async def think(_question: accord.PermissionQuestion) -> bool:
+    async def think(_question: accord.client.PermissionQuestion) -> bool:
         await asyncio.sleep(1000)
         return True
 
     worker = Worker(work)
-    async with session_with(worker.agent, deadlines=accord.Deadlines(idle=5), permission=think) as session:
+    async with session_with(worker.agent, deadlines=accord.Deadlines(idle_seconds=5), permission=think) as session:
         error = await failed(session.prompt("dig"))
         assert (error.phase, now()) == ("idle", 1005)
 
 
 @timeless
 async def test_the_turn_as_a_whole_does_not_rest() -> None:
-    async def think(_question: accord.PermissionQuestion) -> bool:
+    async def think(_question: accord.client.PermissionQuestion) -> bool:
         await asyncio.sleep(1000)
         return True
 
     worker = Worker(asks)
-    async with session_with(worker.agent, deadlines=accord.Deadlines(turn=50), permission=think) as session:
+    async with session_with(worker.agent, deadlines=accord.Deadlines(turn_seconds=50), permission=think) as session:
         error = await failed(session.prompt("dig"))
         assert (error.phase, now()) == ("turn", 50)
 
@@ -239,24 +247,24 @@ async def test_the_turn_as_a_whole_does_not_rest() -> None:
 async def test_a_cancel_while_a_question_is_open_leaves_only_its_own_deadline() -> None:
     asked = asyncio.Event()
 
-    async def think(_question: accord.PermissionQuestion) -> bool:
+    async def think(_question: accord.client.PermissionQuestion) -> bool:
         asked.set()
         await asyncio.sleep(1000)
         return True
 
-    async def work(turn: accord.Turn) -> None:
+    async def work(turn: accord.agent.Turn) -> None:
         try:
             await asks(turn)
         finally:
             await asyncio.sleep(20)
 
     worker = Worker(work)
-    deadlines = accord.Deadlines(idle=5, cancel=30)
+    deadlines = accord.Deadlines(idle_seconds=5, cancel_seconds=30)
     async with session_with(worker.agent, deadlines=deadlines, permission=think) as session:
         turn = session.prompt("dig")
         waiting = asyncio.ensure_future(turn.wait())
         await asked.wait()
-        await turn.cancel()
+        turn.cancel()
         await waiting
         assert (turn.stop_reason, turn.error, now()) == ("cancelled", None, 20)
 
@@ -264,12 +272,14 @@ async def test_a_cancel_while_a_question_is_open_leaves_only_its_own_deadline() 
 @IN_EVERY_EDITION
 @timeless
 async def test_the_clock_rests_while_nobody_takes_the_events(edition: str) -> None:
-    async def work(turn: accord.Turn) -> None:
+    async def work(turn: accord.agent.Turn) -> None:
         for _ in range(3000):
             await turn.say("much ")
 
     worker = Worker(work)
-    async with session_with(worker.agent, edition, deadlines=accord.Deadlines(first=5, idle=5)) as session:
+    async with session_with(
+        worker.agent, edition, deadlines=accord.Deadlines(first_seconds=5, idle_seconds=5)
+    ) as session:
         async with session.prompt("work") as turn:
             slow = True
             async for _event in turn:
@@ -292,8 +302,8 @@ async def test_without_deadlines_a_turn_may_take_for_ever() -> None:
 @timeless
 async def test_a_prompt_may_have_deadlines_of_its_own() -> None:
     worker = Worker(lambda _: asyncio.sleep(100))
-    async with session_with(worker.agent, deadlines=accord.Deadlines(first=50)) as session:
-        error = await failed(session.prompt("work", deadlines=accord.Deadlines(first=10)))
+    async with session_with(worker.agent, deadlines=accord.Deadlines(first_seconds=50)) as session:
+        error = await failed(session.prompt("work", deadlines=accord.Deadlines(first_seconds=10)))
         assert error.seconds == 10
         assert (await session.prompt("work", deadlines=accord.Deadlines())).stop_reason == "end_turn"
 
@@ -301,7 +311,7 @@ async def test_a_prompt_may_have_deadlines_of_its_own() -> None:
 @timeless
 async def test_a_prompt_that_waits_for_its_turn_is_not_late() -> None:
     worker = Worker(functools.partial(say_every, 4, 5))
-    async with session_with(worker.agent, deadlines=accord.Deadlines(first=5, turn=25)) as session:
+    async with session_with(worker.agent, deadlines=accord.Deadlines(first_seconds=5, turn_seconds=25)) as session:
         turns = await asyncio.gather(session.prompt("one").wait(), session.prompt("two").wait())
         assert ([turn.stop_reason for turn in turns], now()) == (["end_turn"] * 2, 40)
 
@@ -309,7 +319,7 @@ async def test_a_prompt_that_waits_for_its_turn_is_not_late() -> None:
 @timeless
 async def test_nothing_rings_behind_the_end() -> None:
     rung: list[accord.DeadlineExceeded] = []
-    watch = Watch(accord.Deadlines(first=1, idle=1, turn=1, cancel=1), rung.append)
+    watch = Watch(accord.Deadlines(first_seconds=1, idle_seconds=1, turn_seconds=1, cancel_seconds=1), rung.append)
     watch.rest()
     watch.stop()
     watch.go_on()
@@ -321,7 +331,9 @@ async def test_nothing_rings_behind_the_end() -> None:
 @timeless
 async def test_to_be_told_to_stop_twice_gives_no_more_time() -> None:
     rung: list[tuple[str, float]] = []
-    watch = Watch(accord.Deadlines(first=50, cancel=10), lambda error: rung.append((error.phase, now())))
+    watch = Watch(
+        accord.Deadlines(first_seconds=50, cancel_seconds=10), lambda error: rung.append((error.phase, now()))
+    )
     for _ in range(8):
         watch.cancelled()
         await asyncio.sleep(3)

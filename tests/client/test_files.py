@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -82,12 +82,12 @@ async def test_a_missing_file_reads_as_empty_so_that_agents_may_create_it(tree: 
 
 
 async def test_a_missing_file_may_be_an_error_instead(tree: Tree) -> None:
-    async with asker(tree.root, missing_file="error") as desk:
+    async with asker(tree.root, offer=accord.client.Offer(missing_file="error")) as desk:
         assert await desk.refusal("fs/read_text_file", path=str(tree.root / "missing")) == -32002
 
 
 async def test_without_files_there_are_none(tree: Tree) -> None:
-    async with asker(tree.root, files=False) as desk:
+    async with asker(tree.root, offer=accord.client.Offer(files=False)) as desk:
         assert await desk.refusal("fs/read_text_file", path=str(tree.root / "file")) == -32601
         assert await desk.refusal("fs/write_text_file", path=str(tree.root / "file"), content="") == -32601
 
@@ -168,7 +168,7 @@ def disguises(tree: Tree) -> dict[str, str]:
 async def test_nothing_outside_the_roots_is_read_in_any_disguise(tree: Tree, tmp_path: Path) -> None:
     (tmp_path / "root-other").mkdir()
     (tmp_path / "root-other" / "file").write_text(SECRET, encoding="utf-8")
-    async with asker(tree.root, missing_file="error") as desk:
+    async with asker(tree.root, offer=accord.client.Offer(missing_file="error")) as desk:
         for name, path in disguises(tree).items():
             answer = await desk.hand.request("fs/read_text_file", {"sessionId": "s", "path": path})
             assert answer.get("error", {}).get("code") in {-32602, -32002, -32003}, name
@@ -188,8 +188,10 @@ async def test_nothing_outside_the_roots_is_written_in_any_disguise(tree: Tree, 
 
 
 @pytest.mark.parametrize("missing", ["empty", "error"])
-async def test_what_a_missing_file_reads_as_tells_nothing_about_the_outside(tree: Tree, missing: str) -> None:
-    async with asker(tree.root, missing_file=missing) as desk:
+async def test_what_a_missing_file_reads_as_tells_nothing_about_the_outside(
+    tree: Tree, missing: Literal["empty", "error"]
+) -> None:
+    async with asker(tree.root, offer=accord.client.Offer(missing_file=missing)) as desk:
         codes = [await desk.refusal("fs/read_text_file", path=str(tree.outside / name)) for name in ("file", "missing")]
         assert codes == [-32602, -32602]
 
@@ -237,10 +239,10 @@ async def test_an_editors_unsaved_text_is_what_the_agent_reads_and_changes(tree:
             buffers[path] = content
         return path in buffers
 
-    def workspace(session: accord.ClientSession) -> Workspace:
-        return Workspace(session.roots, read_hook=read_buffer, write_hook=write_buffer, missing="empty")
+    def workspace(session: accord.client.Session) -> Workspace:
+        return Workspace(session._roots, read_hook=read_buffer, write_hook=write_buffer, missing="empty")
 
-    async with asker(tree.root, files=workspace) as desk:
+    async with asker(tree.root, offer=accord.client.Offer(files=workspace)) as desk:
         assert await read(desk, tree.root / "file", line=2) == "lines\n"
         await write(desk, tree.root / "file", "changed\n")
         assert await read(desk, tree.root / "folder" / ".." / "file") == "changed\n"
@@ -255,7 +257,8 @@ async def test_a_hook_that_fails_is_no_ones_secret_on_the_wire(tree: Tree) -> No
     def read_buffer(_path: Path) -> str:
         raise KeyError("the editor's own trouble")
 
-    async with asker(tree.root, files=lambda session: Workspace(session.roots, read_hook=read_buffer)) as desk:
+    offer = accord.client.Offer(files=lambda session: Workspace([session.cwd], read_hook=read_buffer))
+    async with asker(tree.root, offer=offer) as desk:
         answer = await desk.hand.request("fs/read_text_file", {"sessionId": "s", "path": str(tree.root / "file")})
         assert answer["error"]["code"] == -32603
         assert "trouble" not in str(answer)

@@ -14,7 +14,7 @@ def agent_with(*, drafts: bool) -> accord.Agent:
     agent = accord.Agent("forks", version="1", store=accord.MemoryStore(), drafts=drafts)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(f"heard {turn.text}")
 
     return agent
@@ -23,7 +23,7 @@ def agent_with(*, drafts: bool) -> accord.Agent:
 @pytest.mark.parametrize("edition", ["1", "2", "auto", "newest"])
 async def test_a_fork_is_a_session_of_its_own(tmp_path: Path, edition: Any) -> None:
     async with accord.connect(agent_with(drafts=True), edition=edition) as agent:
-        assert agent.abilities.fork
+        assert agent.capabilities.fork
         session = await agent.new_session(tmp_path)
         await session.prompt("first")
         twin = await agent.fork_session(session)
@@ -38,7 +38,7 @@ async def test_a_fork_is_a_session_of_its_own(tmp_path: Path, edition: Any) -> N
 @pytest.mark.parametrize(("edition", "drafts"), [("1", False), ("2", False), ("2-june", True)])
 async def test_what_is_not_offered_is_not_asked_for(tmp_path: Path, edition: Any, *, drafts: bool) -> None:
     async with accord.connect(agent_with(drafts=drafts), edition=edition) as agent:
-        assert not agent.abilities.fork
+        assert not agent.capabilities.fork
         session = await agent.new_session(tmp_path)
         with pytest.raises(accord.LocalProtocolError):
             await agent.fork_session(session)

@@ -10,7 +10,7 @@ import pytest
 import accord
 from accord.client import inbox
 from accord.client.inbox import Inbox
-from accord.client.services import Offer
+from accord.client.services import Serving
 
 
 async def test_an_extension_notification_of_the_agent_reaches_its_handler() -> None:
@@ -18,7 +18,7 @@ async def test_an_extension_notification_of_the_agent_reaches_its_handler() -> N
     heard: asyncio.Queue[Any] = asyncio.Queue()
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.client.notify("_progress", {"percent": 40})
         await turn.say(str(await turn.client.request("_double", {"number": 21})))
 
@@ -37,8 +37,8 @@ async def test_a_terminal_that_the_agent_lets_its_client_cancel_is_cancelled() -
     started = asyncio.Event()
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
-        terminal = await turn.terminal.start(["sleep", "600"], cancellable=True)
+    async def reply(turn: accord.agent.Turn) -> None:
+        terminal = await turn.terminals.start(["sleep", "600"], cancellable=True)
         started.set()
         ended = await terminal.wait()
         await turn.say("ended" if ended is not None else "still there")
@@ -60,7 +60,7 @@ def test_what_is_said_about_sessions_that_nobody_opens_is_bounded_and_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(inbox, "MAX_EARLY_BYTES", 10_000)
-    early = Inbox(Offer())
+    early = Inbox(Serving())
 
     for text in ("a" * 4000, "b" * 6000, "c" * 100, "d" * 3000):
         early._update(lambda params: ("nobody's", params), text)

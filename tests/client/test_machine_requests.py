@@ -133,7 +133,7 @@ async def test_outside_a_running_turn_nothing_is_done_unasked_whatever_rules_all
         if when != "before":
             async with working(desk):
                 if when == "cancelled":
-                    await desk.session.cancel()
+                    desk.session.cancel()
                     assert await write(desk, tmp_path / "a") == DENIED
         assert await write(desk, tmp_path / "a") == DENIED
         assert await run(desk, "touch", "a") == DENIED
@@ -165,7 +165,7 @@ async def test_without_a_policy_everything_inside_is_served(tmp_path: Path) -> N
 async def test_who_is_asked_about_a_write_sees_path_and_difference(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old", encoding="utf-8")
     seen: list[PermissionQuestion] = []
-    async with asker(tmp_path, permission=Policy(ask=yes(seen))) as desk, working(desk):
+    async with asker(tmp_path, permission=Policy(on_question=yes(seen))) as desk, working(desk):
         assert await write(desk, tmp_path / "a") is None
         assert await run(desk, "echo", "a b", cwd=str(tmp_path), env=[{"name": "LANG", "value": "C"}]) is None
 
@@ -187,7 +187,7 @@ async def test_a_path_that_is_swapped_while_somebody_is_asked_is_refused(tmp_pat
         link.symlink_to(tmp_path / "secret")
         return True
 
-    async with asker(tmp_path, permission=Policy(ask=swap)) as desk, working(desk):
+    async with asker(tmp_path, permission=Policy(on_question=swap)) as desk, working(desk):
         assert await write(desk, link / "a") == DENIED
 
     assert not (tmp_path / "secret" / "a").exists()
@@ -202,10 +202,10 @@ async def test_a_cancel_refuses_what_somebody_is_being_asked(tmp_path: Path) -> 
         await asyncio.Event().wait()
         return True
 
-    async with asker(tmp_path, permission=Policy(ask=never)) as desk, working(desk, "cancelled"):
+    async with asker(tmp_path, permission=Policy(on_question=never)) as desk, working(desk, "cancelled"):
         writing = asyncio.ensure_future(write(desk, tmp_path / "a"))
         await asyncio.wait_for(asked.wait(), 5)
-        await desk.session.cancel()
+        desk.session.cancel()
         assert await asyncio.wait_for(writing, 5) == DENIED
 
     assert not (tmp_path / "a").exists()
@@ -216,7 +216,7 @@ async def test_a_cancel_refuses_what_somebody_is_being_asked(tmp_path: Path) -> 
 
 async def test_a_request_for_what_an_open_question_allowed_passes_until_the_call_ends(tmp_path: Path) -> None:
     seen: list[PermissionQuestion] = []
-    policy = Policy(ask=yes(seen))
+    policy = Policy(on_question=yes(seen))
     async with asker(tmp_path, permission=policy) as desk:
         async with working(desk):
             assert await permission(desk, kind="edit", locations=[{"path": str(tmp_path / "a")}]) == "yes"
@@ -259,7 +259,7 @@ async def test_a_terminal_passes_for_the_command_and_directory_that_were_allowed
     (tmp_path / "sub").mkdir()
     seen: list[PermissionQuestion] = []
     params = {**params, **({"cwd": str(tmp_path / params["cwd"])} if "cwd" in params else {})}
-    async with asker(tmp_path, permission=Policy(ask=yes(seen))) as desk, working(desk):
+    async with asker(tmp_path, permission=Policy(on_question=yes(seen))) as desk, working(desk):
         assert await permission(desk, kind="execute", rawInput=shown, title="echo hi") == "yes"
         await run(desk, *argv, **params)
 
@@ -302,11 +302,11 @@ async def test_what_is_asked_is_frozen(tmp_path: Path) -> None:
         shown.append((question.tool and question.tool.raw_input, question.subject and question.subject.targets))
         return "ever"
 
-    policy = Policy(ask=look)
+    policy = Policy(on_question=look)
     async with asker(tmp_path, permission=policy) as desk, working(desk):
         await permission(desk, kind="execute", rawInput={"command": "git status"})
         assert shown[0] == shown[1]
-        (answer,) = policy.consent(desk.session).answers
+        (answer,) = policy._consent(desk.session).answers
         assert [each.argv for each in answer.targets] == [("git", "status")]  # type: ignore[union-attr]
 
 
@@ -331,7 +331,7 @@ async def test_a_denied_kind_that_was_completed_unallowed_is_named(tmp_path: Pat
 async def test_an_id_that_is_used_again_inherits_nothing(tmp_path: Path) -> None:
     seen: list[PermissionQuestion] = []
     place = [{"path": str(tmp_path / "a")}]
-    async with asker(tmp_path, permission=Policy(ask=yes(seen))) as desk, working(desk):
+    async with asker(tmp_path, permission=Policy(on_question=yes(seen))) as desk, working(desk):
         assert await permission(desk, kind="edit", locations=place) == "yes"
         await update(desk, sessionUpdate="tool_call_update", toolCallId="t", status="completed")
         await update(desk, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=place)
@@ -343,8 +343,8 @@ async def test_a_request_that_came_before_the_prompt_is_outside_its_turn(tmp_pat
     asked = asyncio.Event()
     go_on = threading.Event()
 
-    def workspace(session: accord.ClientSession) -> Workspace:
-        made = Workspace(session.roots)
+    def workspace(session: accord.client.Session) -> Workspace:
+        made = Workspace(session._roots)
         look = made.real_path
 
         async def slow(path: str) -> Path:
@@ -381,7 +381,7 @@ async def test_a_call_that_became_something_denied_after_it_was_allowed_is_named
     named: list[str] = []
     policy = Policy(
         ["deny edit:secret/**", "deny execute"],
-        ask=lambda _: True,
+        on_question=lambda _: True,
         on_unasked=lambda call, rule: named.append(f"{call.id} {rule.kind}"),
     )
     async with asker(tmp_path, permission=policy) as desk, working(desk):
@@ -400,10 +400,10 @@ async def test_a_denied_call_that_is_completed_before_the_prompt_is_named_and_hi
     policy = Policy(["deny edit"])
     fields = {"sessionUpdate": "tool_call", "title": "x", "kind": "edit", "status": "completed"}
     async with asker(tmp_path, permission=policy) as desk:
-        desk.session.is_reopening = True
+        desk.session._is_reopening = True
         await update(desk, toolCallId="old", **fields)
         await desk.hand.request("session/unknown", {})
-        desk.session.is_reopening = False
+        desk.session._is_reopening = False
         assert policy.completed_unasked == 0
         await update(desk, toolCallId="new", **fields)
         await desk.hand.request("session/unknown", {})

@@ -29,7 +29,8 @@ class Here:
     """As much of a session as a policy looks at."""
 
     def __init__(self) -> None:
-        self.roots = ("/work",)
+        self.cwd = "/work"
+        self.additional_directories: tuple[str, ...] = ()
         self.running_turn: object | None = object()
 
 
@@ -61,7 +62,7 @@ def test_what_no_rule_answers_is_asked() -> None:
         asked.append(asking.title)
         return "once"
 
-    assert answer(Policy(["allow read"], ask=once), question("edit")) == "once"
+    assert answer(Policy(["allow read"], on_question=once), question("edit")) == "once"
     assert asked == ["Do it"]
 
 
@@ -74,7 +75,7 @@ def test_where_nobody_can_be_asked_the_answer_is_no() -> None:
 
 def test_always_holds_for_exactly_what_was_shown_in_the_session_and_no_other() -> None:
     answers = ["ever", "no", "no", "no"]
-    policy = Policy(ask=lambda _: answers.pop(0))
+    policy = Policy(on_question=lambda _: answers.pop(0))
 
     assert answer(policy, question()) == "ever"
     assert answer(policy, question(path="/work/./a.py")) == OPTIONS[0]
@@ -85,7 +86,7 @@ def test_always_holds_for_exactly_what_was_shown_in_the_session_and_no_other() -
 
 def test_always_for_a_command_means_this_command() -> None:
     answers: list[Any] = [OPTIONS[1], False, OPTIONS[3]]
-    policy = Policy(ask=lambda _: answers.pop(0))
+    policy = Policy(on_question=lambda _: answers.pop(0))
     asked = question("execute", "", {"command": "git status"})
 
     assert answer(policy, asked) == OPTIONS[1]
@@ -100,11 +101,11 @@ def test_a_wider_scope_is_remembered_where_it_was_chosen() -> None:
         assert asked.subject is not None
         return WiderAnswer(OPTIONS[1], wider_answers(asked.subject)[0])
 
-    policy = Policy(ask=wider)
+    policy = Policy(on_question=wider)
 
     assert permission_given(question(), answer(policy, question(path="/work/src/a"))).option == "ever"
     assert answer(policy, question(path="/work/src/deep/b")) == OPTIONS[0]
-    assert policy.consent(HERE).answers == [RememberedAnswer("allow", "folder", kind="edit", folder="/work/src")]  # type: ignore[arg-type]
+    assert policy._consent(HERE).answers == [RememberedAnswer("allow", "folder", kind="edit", folder="/work/src")]  # type: ignore[arg-type]
 
 
 def test_a_store_keeps_what_holds_on() -> None:
@@ -119,20 +120,20 @@ def test_a_store_keeps_what_holds_on() -> None:
             self.answers.append(kept)
 
     kept = Kept()
-    assert answer(Policy(ask=lambda _: "ever", remember=kept), question()) == "ever"
+    assert answer(Policy(on_question=lambda _: "ever", remember=kept), question()) == "ever"
     assert answer(Policy(remember=kept), question()) == OPTIONS[0]
     assert kept.answers == [RememberedAnswer("allow", targets=(PathTarget("edit", "/work/a.py"),))]
 
 
 def test_a_call_that_says_nothing_of_itself_is_not_remembered() -> None:
     answers = ["ever", "no"]
-    policy = Policy(ask=lambda _: answers.pop(0))
+    policy = Policy(on_question=lambda _: answers.pop(0))
 
     assert [answer(policy, question(path="")), answer(policy, question(path=""))] == ["ever", "no"]
 
 
 def test_an_explicit_deny_beats_a_remembered_answer() -> None:
-    policy = Policy(["ask edit:a.py", "deny edit:b.py"], ask=lambda _: "ever")
+    policy = Policy(["ask edit:a.py", "deny edit:b.py"], on_question=lambda _: "ever")
     both = PermissionQuestion(
         HERE,  # type: ignore[arg-type]
         "x",
@@ -157,7 +158,7 @@ def test_outside_a_turn_what_a_rule_allows_is_asked_unless_it_only_reads() -> No
 
 def test_nothing_is_remembered_where_that_is_not_wanted() -> None:
     answers = ["ever", "no"]
-    policy = Policy(ask=lambda _: answers.pop(0), remember="never")
+    policy = Policy(on_question=lambda _: answers.pop(0), remember="never")
 
     assert [answer(policy, question()), answer(policy, question())] == ["ever", "no"]
 
@@ -249,7 +250,7 @@ def test_a_command_subject_is_a_command() -> None:
 def test_what_an_agent_calls_its_call_is_remembered_as_that_and_nothing_else(separator: str) -> None:
     line = f"echo a{separator}allow all"
     answers = ["ever", "no", "no"]
-    policy = Policy(ask=lambda _: answers.pop(0))
+    policy = Policy(on_question=lambda _: answers.pop(0))
 
     assert answer(policy, question("execute", "", {"command": line})) == "ever"
     assert answer(policy, question("execute", "", {"command": line})) == OPTIONS[0]
@@ -259,12 +260,12 @@ def test_what_an_agent_calls_its_call_is_remembered_as_that_and_nothing_else(sep
 
 def test_always_for_a_command_with_a_star_is_no_pattern() -> None:
     answers = ["ever", "no"]
-    policy = Policy(ask=lambda _: answers.pop(0))
+    policy = Policy(on_question=lambda _: answers.pop(0))
 
     assert answer(policy, question("execute", "", {"command": "rm *"})) == "ever"
     assert answer(policy, question("execute", "", {"command": "rm *"})) == OPTIONS[0]
     assert answer(policy, question("execute", "", {"command": "rm -rf x"})) == "no"
-    (kept,) = policy.consent(HERE).answers  # type: ignore[arg-type]
+    (kept,) = policy._consent(HERE).answers  # type: ignore[arg-type]
     assert kept.targets == (CommandTarget("/work", None, "rm *"),)
 
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pro
 IN_BOTH_RULES = pytest.mark.parametrize("edition", ["v1", "v2"])
 
 
-def text_of(session: accord.ClientSession) -> list[str]:
+def text_of(session: accord.client.Session) -> list[str]:
     return [f"{message.speaker}: {message.text}" for message in session.transcript.messages]
 
 
@@ -59,7 +59,7 @@ async def test_a_program_that_ends_at_once_says_how_and_why(tmp_path: Path, stat
 async def test_a_program_that_hangs_at_its_start_is_ended(tmp_path: Path, plan: Any) -> None:
     raw = RawAgent(tmp_path, **plan)
     with pytest.raises(accord.DeadlineExceeded) as caught:
-        await accord.connect(*raw.argv, deadlines=accord.Deadlines(start=1.0)).open()
+        await accord.connect(*raw.argv, deadlines=accord.Deadlines(start_seconds=1.0)).open()
     assert (caught.value.phase, caught.value.seconds) == ("start", 1.0)
     assert raw.starts == 1
     assert await gone(raw)
@@ -129,7 +129,7 @@ async def test_a_stream_ends_with_the_loss_after_what_was_said(tmp_path: Path) -
     raw = RawAgent(tmp_path)
     heard: list[str] = []
 
-    async def listen(session: accord.ClientSession) -> None:
+    async def listen(session: accord.client.Session) -> None:
         async with session.prompt("die 4") as turn:
             async for text in turn.text_stream():
                 heard.append(text)  # noqa: PERF401 - it ends with an exception, and what came before counts
@@ -318,7 +318,7 @@ async def test_an_agent_in_this_process_can_be_lost_too(tmp_path: Path) -> None:
     agent = accord.Agent("fragile", store=accord.MemoryStore())
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(f"You said: {turn.text}")
 
     async with accord.connect(agent, edition="2") as remote:
@@ -427,9 +427,9 @@ async def test_the_terminals_of_an_agent_end_with_it(tmp_path: Path) -> None:
     agent = accord.Agent("runner", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         script = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
-        await turn.terminal.start([sys.executable, "-I", "-S", "-c", script])
+        await turn.terminals.start([sys.executable, "-I", "-S", "-c", script])
         await asyncio.sleep(600)
 
     async with accord.connect(agent, edition="1") as remote:

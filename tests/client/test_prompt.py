@@ -115,7 +115,7 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kinds", [ALL, NONE])
 def test_a_fifo_is_not_waited_for(tmp_path: Path, kinds: frozenset[str]) -> None:
     os.mkfifo(tmp_path / "fifo.txt")
-    with pytest.raises(accord.LocalProtocolError):
+    with pytest.raises(ValueError, match="fifo"):
         block(Path("fifo.txt"), tmp_path, kinds)
 
 
@@ -130,9 +130,8 @@ def test_blocks_are_sent_as_they_are(tmp_path: Path) -> None:
 
 
 def test_a_prompt_must_not_be_empty(tmp_path: Path) -> None:
-    with pytest.raises(accord.LocalProtocolError) as caught:
+    with pytest.raises(ValueError, match="empty"):
         prompt_blocks([], str(tmp_path), ALL)
-    assert caught.value.field == "prompt"
 
 
 @pytest.mark.parametrize(
@@ -152,9 +151,8 @@ def test_a_block_that_the_agent_does_not_take_is_not_sent(tmp_path: Path, item: 
 
 @pytest.mark.parametrize("item", [None, 7, b"bytes", ["a list"], {"type": "text", "text": "hello"}])
 def test_what_is_no_text_path_or_block_is_not_sent(tmp_path: Path, item: Any) -> None:
-    with pytest.raises(accord.LocalProtocolError) as caught:
+    with pytest.raises(TypeError, match="prompt"):
         block(item, tmp_path)
-    assert caught.value.field == "prompt"
 
 
 @pytest.mark.parametrize("edition", ["1", "2", "2-june"])
@@ -163,7 +161,7 @@ async def test_every_kind_of_block_reaches_the_agent_in_every_edition(tmp_path: 
     read: list[list[Block]] = []
 
     @agent.prompt(accepts=["image", "audio", "resource"])
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         read.append(list(turn.prompt))
 
     names = ("notes.md", "data.bin", "picture.png", "sound.mp3")
@@ -184,7 +182,7 @@ async def test_an_agent_that_takes_little_gets_links(tmp_path: Path) -> None:
     read: list[list[Block]] = []
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         read.append(list(turn.prompt))
 
     (tmp_path / "picture.png").write_bytes(PIXEL)
@@ -193,6 +191,6 @@ async def test_an_agent_that_takes_little_gets_links(tmp_path: Path) -> None:
         await session.prompt(Path("picture.png"))
         with pytest.raises(accord.LocalProtocolError):
             session.prompt(Image("YQ==", "image/png"))
-        with pytest.raises(accord.LocalProtocolError):
+        with pytest.raises(ValueError, match="empty"):
             session.prompt()
     assert [[type(each) for each in blocks] for blocks in read] == [[Link]]

@@ -8,11 +8,11 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from accord.client import ClientSession, Deadlines, PermissionQuestion, RemoteAgent
+from accord.client import ConnectedAgent, Deadlines, Offer, PermissionQuestion, Session
 from accord.errors import (
     AccordError,
     DeadlineExceeded,
@@ -34,14 +34,14 @@ BOUND_SECONDS = 10.0
 @asynccontextmanager
 async def talking(
     script: AgentScript, folder: Path, **options: Any
-) -> AsyncIterator[tuple[ClientSession, RemoteAgent, AgentPeer]]:
+) -> AsyncIterator[tuple[Session, ConnectedAgent, AgentPeer]]:
     """A client of a scripted agent, with a session."""
     agent = ScriptedAgent(script)
     async with asyncio.timeout(60), join(agent, **options) as remote:
         yield await remote.new_session(folder), remote, agent.peer
 
 
-async def events_of(session: ClientSession, *prompt: str) -> tuple[list[Event], str | None]:
+async def events_of(session: Session, *prompt: str) -> tuple[list[Event], str | None]:
     """One turn: its events, and why it ended."""
     events: list[Event] = []
     async with session.prompt(*prompt) as turn:
@@ -268,7 +268,7 @@ async def strange_methods(peer: AgentPeer) -> None:
     session = await peer.open_session()
     await peer.notify("_auth/status_update", {"status": "ok"})
     prompt = await peer.take_prompt()
-    answer = await peer.ask("craft/drainMidTurnQueue", {"sessionId": session})
+    answer = await peer.call("craft/drainMidTurnQueue", {"sessionId": session})
     await peer.notify("craft/unheardOf", {"sessionId": session})
     await peer.update(session, {"sessionUpdate": "agent_mood", "mood": "good"})
     await peer.chunk(session, str(answer.error["code"]))
@@ -510,18 +510,20 @@ async def test_10_resuming_where_the_agent_can_do_nothing_of_it_is_its_error(tmp
 
 
 @pytest.mark.parametrize(("choice", "code"), [("empty", None), ("error", -32002)])
-async def test_11_what_a_missing_file_answers_is_a_choice(tmp_path: Path, choice: str, code: int | None) -> None:
+async def test_11_what_a_missing_file_answers_is_a_choice(
+    tmp_path: Path, choice: Literal["empty", "error"], code: int | None
+) -> None:
     async def script(peer: AgentPeer) -> None:
         await peer.greet()
         session = await peer.open_session()
         prompt = await peer.take_prompt()
         path = str(tmp_path / "new.txt")
-        read = await peer.ask("fs/read_text_file", {"sessionId": session, "path": path})
+        read = await peer.call("fs/read_text_file", {"sessionId": session, "path": path})
         await peer.chunk(session, repr(read.error["code"] if read.error else read.result["content"]))
-        await peer.ask("fs/write_text_file", {"sessionId": session, "path": path, "content": "made\n"})
+        await peer.call("fs/write_text_file", {"sessionId": session, "path": path, "content": "made\n"})
         await peer.end(prompt)
 
-    async with talking(script, tmp_path, missing_file=choice) as (session, _, _):
+    async with talking(script, tmp_path, offer=Offer(missing_file=choice)) as (session, _, _):
         turn = await session.prompt("go")
 
     assert turn.text == repr("" if code is None else code)
@@ -537,8 +539,8 @@ async def test_12_a_write_is_answered_with_something_that_every_agent_takes(tmp_
         session = await peer.open_session()
         prompt = await peer.take_prompt()
         body = {"sessionId": session, "path": str(tmp_path / "a.txt"), "content": "1\n2\n3\n"}
-        written = await peer.ask("fs/write_text_file", body)
-        read = await peer.ask("fs/read_text_file", {**body, "line": 2, "limit": 1})
+        written = await peer.call("fs/write_text_file", body)
+        read = await peer.call("fs/read_text_file", {**body, "line": 2, "limit": 1})
         await peer.chunk(session, repr((written.result, read.result["content"])))
         await peer.end(prompt)
 
@@ -583,7 +585,7 @@ async def test_13_a_cancel_that_is_answered_end_turn_ends_the_turn(tmp_path: Pat
         async with session.prompt("go") as turn:
             async for event in turn:
                 if isinstance(event, ToolChanged):
-                    await turn.cancel()
+                    turn.cancel()
                     assert session.transcript.tool_calls["t1"].status == "cancelled"
         assert turn.stop_reason == "end_turn"
         assert session.transcript.state == "idle"
@@ -608,7 +610,7 @@ async def test_13_what_an_agent_says_after_a_cancel_still_counts(tmp_path: Path)
     async with talking(goes_on, tmp_path, permission=[None]) as (session, _, _), session.prompt("go") as turn:
         async for event in turn:
             if isinstance(event, ToolChanged) and event.status == "in_progress":
-                await turn.cancel()
+                turn.cancel()
 
     assert turn.stop_reason == "cancelled"
     assert session.transcript.tool_calls["t1"].status == "completed"
@@ -624,11 +626,11 @@ async def test_13_an_agent_that_never_stops_is_left_when_the_last_deadline_has_p
         await peer.expect("session/cancel")
         await peer.expect_end()
 
-    async with talking(script, tmp_path, deadlines=Deadlines(cancel=0.05)) as (session, _, _):
+    async with talking(script, tmp_path, deadlines=Deadlines(cancel_seconds=0.05)) as (session, _, _):
         turn = session.prompt("go")
         async with turn:
             await anext(aiter(turn.text_stream()))
-            await turn.cancel()
+            turn.cancel()
             with pytest.raises(DeadlineExceeded) as caught:
                 await turn.wait()
 
@@ -774,7 +776,7 @@ async def test_an_agent_that_never_answers_is_late_and_says_at_what(tmp_path: Pa
         await peer.take_prompt()
         await peer.expect_end()
 
-    hurry = Deadlines(first=0.05, cancel=0.05)
+    hurry = Deadlines(first_seconds=0.05, cancel_seconds=0.05)
     async with talking(script, tmp_path, deadlines=hurry) as (session, _, _):
         with pytest.raises(DeadlineExceeded) as caught:
             await session.prompt("go")

@@ -149,7 +149,7 @@ async def test_a_command_may_run_in_a_further_root(tmp_path: Path) -> None:
 
 
 async def test_without_terminals_there_are_none(tmp_path: Path) -> None:
-    async with asker(tmp_path, terminals=False) as desk:
+    async with asker(tmp_path, offer=accord.client.Offer(terminals=False)) as desk:
         assert await desk.refusal("terminal/create", command="true") == -32601
 
 
@@ -161,7 +161,7 @@ async def test_a_terminal_of_another_session_is_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("pty", "told"), [(False, "False"), (True, "True")])
 async def test_with_a_pty_the_program_sees_a_terminal(tmp_path: Path, *, pty: bool, told: str) -> None:
-    async with asker(tmp_path, pty=pty) as desk:
+    async with asker(tmp_path, offer=accord.client.Offer(pty=pty)) as desk:
         terminal = await desk.start(*PYTHON, "import sys; print(sys.stdout.isatty())")
         ended = await desk.finished(terminal)
         assert (ended["output"].strip(), ended["exitStatus"]["exitCode"]) == (told, 0)
@@ -238,8 +238,8 @@ async def test_a_slow_consumer_of_a_turn_does_not_hold_up_a_program_nor_all_of_i
     script = MUCH.format(pieces=4800) + "\nopen('ended', 'w').close()"
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
-        await turn.terminal.run([*PYTHON, script])
+    async def reply(turn: accord.agent.Turn) -> None:
+        await turn.terminals.run([*PYTHON, script])
 
     async with accord.connect(agent, edition="1") as remote:
         session = await remote.new_session(tmp_path)
@@ -347,9 +347,9 @@ def test_the_events_of_a_terminal_are_part_of_a_turn(tmp_path: Path) -> None:
     agent = accord.Agent("runner", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         async with turn.tool("Run", kind="execute") as tool:
-            await turn.terminal.run(["echo", "hello"], on_start=tool.show)
+            await turn.terminals.run(["echo", "hello"], on_start=tool.show)
 
     with accord.open(agent, cwd=tmp_path, edition="1") as session:
         events = list(session.stream("go"))

@@ -102,11 +102,11 @@ def project(folder: Path, **files: str) -> Path:
 class Talk:
     """A conversation of our client with the agent."""
 
-    remote: accord.RemoteAgent
-    session: accord.ClientSession
-    asked: list[accord.PermissionQuestion] = field(default_factory=list)
+    remote: accord.client.ConnectedAgent
+    session: accord.client.Session
+    asked: list[accord.client.PermissionQuestion] = field(default_factory=list)
 
-    async def ask(self, *content: Any) -> accord.PromptTurn:
+    async def ask(self, *content: Any) -> accord.client.Turn:
         """A whole turn."""
         return await self.session.prompt(*content)
 
@@ -133,9 +133,9 @@ async def talk(
     **more: Any,
 ) -> AsyncIterator[Talk]:
     """Our client and the agent in one process; `answer` is what every permission question gets."""
-    asked: list[accord.PermissionQuestion] = []
+    asked: list[accord.client.PermissionQuestion] = []
 
-    def permission(question: accord.PermissionQuestion) -> Any:
+    def permission(question: accord.client.PermissionQuestion) -> Any:
         asked.append(question)
         return answer(question) if callable(answer) else answer
 

@@ -194,7 +194,7 @@ async def test_cancelling_stops_the_request_itself(tmp_path: Path, edition: str)
     async with talk(agent, tmp_path, edition) as talked:
         async with talked.session.prompt("go") as turn:
             await begun.wait()
-            await turn.cancel()
+            turn.cancel()
         assert turn.stop_reason == "cancelled"
         assert stopped.is_set()
         await talked.ask("again")
@@ -208,10 +208,10 @@ async def test_a_command_that_is_cancelled_is_remembered_as_that(tmp_path: Path)
         async with talked.session.prompt("go") as turn:
             async for event in turn:
                 if type(event).__name__ == "ToolContentAdded" or talked.session.transcript.terminals:
-                    await turn.cancel()
+                    turn.cancel()
                     break
                 if talked.tools and talked.tool.content:
-                    await turn.cancel()
+                    turn.cancel()
                     break
         assert turn.stop_reason == "cancelled"
         await talked.ask("again")

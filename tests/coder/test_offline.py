@@ -119,7 +119,7 @@ async def test_what_it_does_not_understand_it_says_and_does_nothing(tmp_path: Pa
 
 
 async def test_a_failing_tool_is_a_failed_call_and_an_honest_answer(tmp_path: Path) -> None:
-    async with talk(offline(), tmp_path, missing_file="error") as talked:
+    async with talk(offline(), tmp_path, offer=accord.client.Offer(missing_file="error")) as talked:
         turn = await talked.ask("read missing.txt")
 
         assert turn.stop_reason == "end_turn"

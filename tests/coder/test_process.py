@@ -21,14 +21,14 @@ async def test_the_program_does_what_the_agent_does(tmp_path: Path, edition: str
     folder = project(tmp_path / "project", **{"a.py": 'pritn("hi")\n'})
     store = f"sqlite:{tmp_path / 'sessions.db'}"
     argv = (*CODER, "--model", "offline", "--store", store, "--allow", "edit", "--deny", "execute:rm *")
-    async with accord.connect(*argv, edition=edition) as remote:  # type: ignore[arg-type]
+    async with accord.connect(*argv, edition=edition) as remote:  # type: ignore[call-overload]
         session = await remote.new_session(folder)
         turn = await session.prompt("replace pritn with print in a.py")
         assert turn.text == "Replaced 1 occurrence in a.py."
         denied = await session.prompt("run rm a.py")
         assert "A rule forbids it" in denied.text
         session_id = session.id
-    async with accord.connect(*argv, edition=edition) as remote:  # type: ignore[arg-type]
+    async with accord.connect(*argv, edition=edition) as remote:  # type: ignore[call-overload]
         session = await remote.load_session(session_id, folder)
         assert "Replaced 1 occurrence in a.py." in session.transcript.text
         turn = await session.prompt("read a.py")
@@ -50,7 +50,7 @@ async def test_a_killed_program_comes_back_with_its_history(tmp_path: Path) -> N
         assert answered_last(session) == "a:\n\n```\nx\n```"
 
 
-async def _kill(session: accord.ClientSession) -> None:
+async def _kill(session: accord.client.Session) -> None:
     async with session.prompt("run sleep 100") as turn:
         async for _ in turn:
             if session.transcript.tool_calls and list(session.transcript.tool_calls.values())[-1].kind == "execute":
@@ -67,7 +67,7 @@ def _pid() -> int:
     raise AssertionError("the agent is no child of ours")
 
 
-def answered_last(session: accord.ClientSession) -> str:
+def answered_last(session: accord.client.Session) -> str:
     return [message.text for message in session.transcript.messages if message.speaker == "agent"][-1]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import accord
-from accord.client import RemoteAgent, connect
+from accord.client import ConnectedAgent, connect
 from accord.config.entry import AgentEntry
 from accord.config.errors import FleetFailed, UnknownAgent, UntrustedFile
 from accord.config.fleet import Fleet
@@ -42,31 +42,31 @@ class Rig:
         self.clock = Clock()
         self.waited: list[float] = []
         self.opened: list[str] = []
-        self.live: dict[str, RemoteAgent] = {}
+        self.live: dict[str, ConnectedAgent] = {}
         self.fleet = Fleet(
             [entry(name) for name in scripts], connect=self.connect, clock=self.clock, pause=self.pause,
             backoff=Backoff(jitter=0.0),
         )  # fmt: skip
 
-    def connect(self, wanted: AgentEntry, *, ask: Any) -> RemoteAgent:
-        assert ask is None
+    def connect(self, wanted: AgentEntry, *, on_question: Any) -> ConnectedAgent:
+        assert on_question is None
         self.opened.append(wanted.name)
         script = self.scripts[wanted.name]
         failure = script.pop(0) if script else None
         if failure is not None:
             raise failure
-        self.live[wanted.name] = in_process(wanted, ask=ask)
+        self.live[wanted.name] = in_process(wanted, on_question=on_question)
         return self.live[wanted.name]
 
     async def pause(self, seconds: float) -> None:
         self.waited.append(seconds)
 
 
-def failing(*errors: Exception | None) -> tuple[Callable[[RemoteAgent], Any], list[RemoteAgent]]:
+def failing(*errors: Exception | None) -> tuple[Callable[[ConnectedAgent], Any], list[ConnectedAgent]]:
     """Something to do that fails so many times, and who was asked."""
     left, asked = list(errors), []
 
-    async def action(agent: RemoteAgent) -> str:
+    async def action(agent: ConnectedAgent) -> str:
         asked.append(agent)
         error = left.pop(0) if left else None
         if error is not None:
@@ -226,7 +226,7 @@ async def test_a_call_that_is_cancelled_says_nothing_about_the_agent() -> None:
     rig = Rig(a=[])
     begun = asyncio.Event()
 
-    async def action(_: RemoteAgent) -> None:
+    async def action(_: ConnectedAgent) -> None:
         begun.set()
         await asyncio.Event().wait()
 
@@ -243,7 +243,7 @@ async def test_a_call_that_is_cancelled_says_nothing_about_the_agent() -> None:
 
 
 async def test_a_call_has_the_time_that_the_config_gives() -> None:
-    async def never(_: RemoteAgent) -> None:
+    async def never(_: ConnectedAgent) -> None:
         await asyncio.Event().wait()
 
     async with Fleet([entry("a", idle_seconds=0.01)], connect=in_process) as fleet:
@@ -252,12 +252,12 @@ async def test_a_call_has_the_time_that_the_config_gives() -> None:
     assert caught.value.timeout_seconds == 0.01
 
 
-def in_process(wanted: AgentEntry, *, ask: Any) -> RemoteAgent:
-    assert ask is None
+def in_process(wanted: AgentEntry, *, on_question: Any) -> ConnectedAgent:
+    assert on_question is None
     agent = accord.Agent(wanted.name, version="1", store=accord.MemoryStore())
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(turn.text)
 
     return connect(agent)
@@ -269,7 +269,7 @@ def in_process(wanted: AgentEntry, *, ask: Any) -> RemoteAgent:
 async def test_a_lost_agent_is_started_again_for_a_safe_call() -> None:
     rig = Rig(a=[])
 
-    async def connected(agent: RemoteAgent) -> RemoteAgent:
+    async def connected(agent: ConnectedAgent) -> ConnectedAgent:
         if not agent.connection.is_open:
             raise ConnectionLost
         return agent

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import accord
-from accord.client import ClientSession, Deadlines
+from accord.client import Deadlines, Session
 from accord.config.acp_json import read_config
 from accord.config.entry import AgentEntry, entry_of
 from accord.config.errors import DownloadError, RegistryError, UntrustedFile
@@ -49,7 +49,7 @@ def test_an_entry_says_what_is_started_and_how_long_it_may_take() -> None:
     assert called.options == {
         "cwd": "/w",
         "env": {"A": "1", "B": None},
-        "deadlines": Deadlines(start=30.0, first=5.0, idle=5.0),
+        "deadlines": Deadlines(start_seconds=30.0, first_seconds=5.0, idle_seconds=5.0),
         "edition": "1",
         "framing": "headers",
     }
@@ -108,7 +108,7 @@ agent.run()
 """
 
 
-async def to_the_end(session: ClientSession) -> None:
+async def to_the_end(session: Session) -> None:
     async with session.prompt("hello") as turn:
         async for _ in turn:
             pass

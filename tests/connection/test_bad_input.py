@@ -239,7 +239,7 @@ async def test_what_leniency_dropped_is_counted() -> None:
     async with initialized("client", handlers) as (connection, hand):
         await hand.say(update('{"sessionUpdate":"tool_call_update","toolCallId":"t","status":4,"title":5}'))
         await until(lambda: len(seen) == 1)
-        assert connection.codec.dropped == 2
+        assert connection._codec.dropped == 2
 
 
 async def test_a_bug_of_ours_is_answered_and_does_not_end_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +250,7 @@ async def test_a_bug_of_ours_is_answered_and_does_not_end_the_connection(monkeyp
             raise failing
 
         with monkeypatch.context() as broken:
-            broken.setattr(connection.codec, "decode", fail)
+            broken.setattr(connection._codec, "decode", fail)
             answer = await hand.request("session/new", {"cwd": "/", "mcpServers": []})
             assert answer["error"]["code"] == -32603
             assert SECRET not in json.dumps(answer)

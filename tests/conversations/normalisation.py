@@ -9,7 +9,7 @@ from typing import Any, assert_never
 
 from accord.session.board import terminal_text
 from accord.session.content import Text
-from accord.session.entry import Compaction, Entry, Message, Plan, ToolCall, Unnamed
+from accord.session.entry import CompactionEntry, Entry, Message, Plan, ToolCall, UnknownEntry
 from accord.session.option import Toggle
 from accord.session.tool import Diff, Shown, TerminalView
 from accord.session.transcript import Transcript
@@ -47,7 +47,7 @@ def _entry(entry: Entry, transcript: Transcript) -> Any:
             return _tool(entry, transcript)
         case Plan():
             return entry
-        case Compaction() | Unnamed():
+        case CompactionEntry() | UnknownEntry():
             raise AssertionError(f"the conversation has none: {entry}")
     assert_never(entry)
 

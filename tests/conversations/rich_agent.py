@@ -22,12 +22,12 @@ COMMAND = ("sh", "-c", "cat greeting.txt; echo 'über und über'; exit 3")
 
 
 @agent.command("help", "Tells what it can do", hint="a topic")
-async def tell_help(turn: accord.Turn, topic: str) -> None:
+async def tell_help(turn: accord.agent.Turn, topic: str) -> None:
     await turn.say(f"No help about {topic or 'anything'}.")
 
 
 @agent.prompt(accepts={"resource"})
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     turn.session.state = [*(turn.session.state or []), turn.text]
     await turn.save()
     match turn.text:
@@ -45,8 +45,8 @@ async def reply(turn: accord.Turn) -> None:
 # --- fix
 
 
-async def fix(turn: accord.Turn) -> None:
-    await turn.title("A better greeting")
+async def fix(turn: accord.agent.Turn) -> None:
+    await turn.set_title("A better greeting")
     await turn.think("There is a greeting. ")
     await turn.think("It is not friendly.")
     await plan(turn, done=0)
@@ -61,11 +61,11 @@ async def fix(turn: accord.Turn) -> None:
     await plan(turn, done=2)
     code = await try_it(turn)
     await plan(turn, done=3)
-    await turn.usage(1200, 200_000, cost=0.25, currency="EUR")
+    await turn.update_usage(1200, 200_000, cost=0.25, currency="EUR")
     await turn.say(f"The command ended with {code}, in mode {turn.option('mode')}.")
 
 
-async def plan(turn: accord.Turn, *, done: int) -> None:
+async def plan(turn: accord.agent.Turn, *, done: int) -> None:
     states = ["completed"] * done + ["in_progress"] + ["pending"] * len(STEPS)
     await turn.plan(
         accord.PlanEntry(step, state, "high" if step == "Correct it" else "medium")
@@ -73,7 +73,7 @@ async def plan(turn: accord.Turn, *, done: int) -> None:
     )
 
 
-async def read(turn: accord.Turn) -> str:
+async def read(turn: accord.agent.Turn) -> str:
     place = accord.Location("greeting.txt", 1)
     async with turn.tool("Read greeting.txt", kind="read", name="read", input={"path": "greeting.txt"}) as tool:
         await tool.locate(place)
@@ -84,7 +84,7 @@ async def read(turn: accord.Turn) -> str:
     return text
 
 
-async def read_what_is_missing(turn: accord.Turn) -> None:
+async def read_what_is_missing(turn: accord.agent.Turn) -> None:
     async with turn.tool("Read missing.txt", kind="read"):
         try:
             await turn.files.read("missing.txt")
@@ -92,12 +92,12 @@ async def read_what_is_missing(turn: accord.Turn) -> None:
             raise accord.ToolFailed("There is no missing.txt.") from None
 
 
-async def edit(turn: accord.Turn, greeting: str) -> bool:
+async def edit(turn: accord.agent.Turn, greeting: str) -> bool:
     better = greeting.replace("Go away", "Welcome")
     async with turn.tool("Edit greeting.txt", kind="edit", status="pending", locations=["greeting.txt"]) as tool:
         await tool.diff("greeting.txt", greeting, better)
         await tool.diff("log/changes.txt", None, "made it friendly\n")
-        permission = await turn.ask(tool)
+        permission = await turn.request_permission(tool)
         if not permission:
             await tool.fail("You did not want it.")
             return False
@@ -107,9 +107,9 @@ async def edit(turn: accord.Turn, greeting: str) -> bool:
     return True
 
 
-async def try_it(turn: accord.Turn) -> int | None:
+async def try_it(turn: accord.agent.Turn) -> int | None:
     async with turn.tool("Try it", kind="execute", input={"command": COMMAND[2]}) as tool:
-        outcome = await turn.terminal.run(COMMAND, timeout_seconds=20, on_start=tool.show)
+        outcome = await turn.terminals.run(COMMAND, timeout_seconds=20, on_start=tool.show)
         await tool.complete("It printed:", outcome.output, output={"code": outcome.exit_code})
         return outcome.exit_code
     return None
@@ -118,14 +118,14 @@ async def try_it(turn: accord.Turn) -> int | None:
 # --- wait
 
 
-async def wait(turn: accord.Turn) -> None:
+async def wait(turn: accord.agent.Turn) -> None:
     async def show(terminal: Terminal) -> None:
         await tool.show(terminal)
         await turn.say("Watching.")
 
     try:
         async with turn.tool("Watch", kind="execute") as tool:
-            await turn.terminal.run(["sleep", "600"], on_start=show)
+            await turn.terminals.run(["sleep", "600"], on_start=show)
     except asyncio.CancelledError:
         await turn.say("Stopped.")
         raise
@@ -134,7 +134,7 @@ async def wait(turn: accord.Turn) -> None:
 # --- recall
 
 
-async def recall(turn: accord.Turn) -> None:
+async def recall(turn: accord.agent.Turn) -> None:
     history = await turn.history()
     said = [message.text for message in history.messages if message.speaker == "user"]
     await turn.say(f"You said {', '.join(said)}; I noted {', '.join(turn.session.state)}.")

@@ -12,7 +12,6 @@ from typing import Any
 from accord.connection import Connection, Handlers
 from accord.errors import RequestError
 from accord.protocol.edition import Edition
-from accord.session.ability import AgentAbilities, ClientAbilities, Peer
 from accord.session.ask import (
     AskPermission,
     AwaitTerminal,
@@ -43,6 +42,7 @@ from accord.session.ask import (
     TerminalStarted,
     WriteFile,
 )
+from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
 from accord.session.content import Text
 from accord.session.dialect import Words
 from accord.session.dialects import dialect_of
@@ -69,16 +69,16 @@ from accord.workspace import Command, Workspace, WorkspaceError, start_command
 
 __all__ = ["RichClient", "connected"]
 
-US = Peer("rich-client", "1")
+US = Implementation("rich-client", "1")
 
 
 class RichClient:
     """One connection to an agent, and one session on it. Ask `can` before `open`."""
 
-    def __init__(self, transport: Transport, edition: Edition, abilities: ClientAbilities, root: Path) -> None:
+    def __init__(self, transport: Transport, edition: Edition, capabilities: ClientCapabilities, root: Path) -> None:
         self.dialect = dialect_of(edition)
-        self.abilities = abilities
-        self.agent = AgentAbilities()
+        self.capabilities = capabilities
+        self.agent = AgentCapabilities()
         self.session_id = ""
         self.transcript = Transcript()
         self.questions: list[AskPermission] = []
@@ -100,7 +100,7 @@ class RichClient:
         self.connection = Connection(transport, "client", handlers, editions=(edition,))
         handlers.on(self.dialect.update, self._update)
         for words in self.dialect.client_words:
-            if words.ask in self._SERVERS and (not words.needs or getattr(abilities, words.needs)):
+            if words.ask in self._SERVERS and (not words.needs or getattr(capabilities, words.needs)):
                 handlers.on(words.method, functools.partial(self._serve, words))
 
     # --- what it asks
@@ -112,8 +112,8 @@ class RichClient:
         return words.hear_answer(await self.connection.call(words.method, params, timeout_seconds=30), ask)
 
     async def initialize(self) -> Initialized:
-        answer: Initialized = await self.ask(Initialize(US, self.abilities))
-        self.agent = answer.abilities
+        answer: Initialized = await self.ask(Initialize(US, self.capabilities))
+        self.agent = answer.capabilities
         return answer
 
     async def open(self) -> str:
@@ -301,10 +301,10 @@ def _exit(command: Command) -> TerminalExit:
 
 @asynccontextmanager
 async def connected(
-    transport: Transport, edition: Edition, abilities: ClientAbilities, root: Path
+    transport: Transport, edition: Edition, capabilities: ClientCapabilities, root: Path
 ) -> AsyncIterator[RichClient]:
     """A client that has shaken hands; nothing that it ran is left behind."""
-    client = RichClient(transport, edition, abilities, root)
+    client = RichClient(transport, edition, capabilities, root)
     async with client.connection:
         await client.initialize()
         yield client

@@ -40,7 +40,7 @@ class Story:
     again: accord.Transcript = field(default_factory=accord.Transcript)
     shown: list[tuple[Any, ...]] = field(default_factory=list)
     """What a screen would have shown, line by line."""
-    questions: list[accord.PermissionQuestion] = field(default_factory=list)
+    questions: list[accord.client.PermissionQuestion] = field(default_factory=list)
     followed: list[tuple[str, int | None]] = field(default_factory=list)
     """The places that the agent said it was at."""
     stop_reasons: list[str | None] = field(default_factory=list)
@@ -64,14 +64,14 @@ class Driver:
         self._env = env
         self._statuses: dict[str, str] = {}
 
-    def connect(self) -> accord.RemoteAgent:
+    def connect(self) -> accord.client.ConnectedAgent:
         return accord.connect(
             *self._argv,
             edition=self._edition,
             env=self._env,
             permission=self._permit,
-            missing_file="error",
-            deadlines=accord.Deadlines(start=30, turn=30, cancel=10),
+            offer=accord.client.Offer(missing_file="error"),
+            deadlines=accord.Deadlines(start_seconds=30, turn_seconds=30, cancel_seconds=10),
             stderr=self._complained,
         )
 
@@ -85,7 +85,7 @@ class Driver:
             await self._fix(session)
             await self._stop(session)
             story.live = session.transcript
-            story.listed = [summary.session_id async for summary in agent.list_sessions(self._project)]
+            story.listed = [summary.id async for summary in agent.list_sessions(self._project)]
         async with self.connect() as agent:
             session = await agent.load_session(session.id, self._project)
             await know_commands(session)
@@ -103,34 +103,34 @@ class Driver:
 
     # --- the acts
 
-    async def _set_up(self, session: accord.ClientSession) -> None:
+    async def _set_up(self, session: accord.client.Session) -> None:
         await session.set_mode("code")
         await session.set_option("model", "large")
         self.story.settings.append((session.mode, session.option("model").value))
 
-    async def _fix(self, session: accord.ClientSession) -> None:
+    async def _fix(self, session: accord.client.Session) -> None:
         async with session.prompt("fix") as turn:
             async for event in turn:
                 self._show(event, session.transcript)
         self._ended(turn)
 
-    async def _stop(self, session: accord.ClientSession) -> None:
+    async def _stop(self, session: accord.client.Session) -> None:
         async with session.prompt("wait") as turn:
             async for event in turn:
                 self._show(event, session.transcript)
                 if isinstance(event, MessageChunk) and event.block == accord.Text("Watching."):
-                    await turn.cancel()
+                    turn.cancel()
                     self.story.marked = [list(session.transcript.tool_calls.values())[-1].status]
         self._ended(turn)
 
-    async def _help(self, session: accord.ClientSession) -> None:
+    async def _help(self, session: accord.client.Session) -> None:
         async with session.prompt("/help tests") as turn:
             pieces = [piece async for piece in turn.text_stream()]
         assert "".join(pieces) == turn.text
         self._ended(turn)
         self.story.settings.append((session.mode, session.option("model").value))
 
-    async def _resume(self, agent: accord.RemoteAgent, session_id: str) -> None:
+    async def _resume(self, agent: accord.client.ConnectedAgent, session_id: str) -> None:
         session = await agent.resume_session(session_id, self._project)
         assert session.transcript.messages == [], "nothing is told again"
         self._ended(await session.prompt("recall"))
@@ -139,13 +139,13 @@ class Driver:
         except accord.RequestError as error:
             self.story.refusals.append(type(error))
 
-    def _ended(self, turn: accord.PromptTurn) -> None:
+    def _ended(self, turn: accord.client.Turn) -> None:
         self.story.stop_reasons.append(turn.stop_reason)
         self.story.texts.append(turn.text)
 
     # --- what the agent gets from us
 
-    def _permit(self, question: accord.PermissionQuestion) -> Any:
+    def _permit(self, question: accord.client.PermissionQuestion) -> Any:
         self.story.questions.append(question)
         return question.allow()
 
@@ -183,7 +183,7 @@ class Driver:
             self.story.shown.append(line)
 
 
-async def know_commands(session: accord.ClientSession) -> None:
+async def know_commands(session: accord.client.Session) -> None:
     """Return when the slash commands are known: they may come behind the answer that opens a session."""
     known = asyncio.Event()
     stop = session.listen(lambda event: known.set() if isinstance(event, CommandsChanged) else None)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
-from accord.session.ability import ClientAbilities
 from accord.session.ask import SessionSummary
+from accord.session.capability import ClientCapabilities
 from accord.session.entry import Message, Plan, ToolCall
 from accord.session.transcript import Transcript
 from accord.transport import spawn
-from accord.transport.child import ChildTransport
+from accord.transport.interface import ProcessTransport
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_client import RichClient, connected
 from tests.transport.processes import exists
@@ -33,16 +33,16 @@ class Way(NamedTuple):
     """An edition, and what the client offers in it."""
 
     edition: Edition
-    abilities: ClientAbilities
+    capabilities: ClientCapabilities
 
     def __str__(self) -> str:
-        return f"{self.edition.name}{' with everything' if self.abilities.terminals else ''}"
+        return f"{self.edition.name}{' with everything' if self.capabilities.terminals else ''}"
 
 
-PLAIN = ClientAbilities(toggles=True)
+PLAIN = ClientCapabilities(toggles=True)
 WAYS = [
     Way(V1, PLAIN),
-    Way(V1, ClientAbilities(read_files=True, write_files=True, terminals=True, toggles=True)),
+    Way(V1, ClientCapabilities(read_files=True, write_files=True, terminals=True, toggles=True)),
     Way(V2_JUNE, PLAIN),
     Way(V2, PLAIN),
 ]
@@ -77,14 +77,14 @@ class Stage:
     async def agent(self, way: Way, *, killed: bool = False) -> AsyncIterator[RichClient]:
         """The agent as a process, which ends with its client: by itself, or by force."""
         child = await spawn(*AGENT, env={"XDG_STATE_HOME": str(self.state)})
-        async with connected(child, way.edition, way.abilities, self.project) as client:
+        async with connected(child, way.edition, way.capabilities, self.project) as client:
             yield client
             if killed:
                 os.kill(child.pid, signal.SIGKILL)
         _check_end(child, -signal.SIGKILL if killed else 0)
 
 
-def _check_end(child: ChildTransport, status: int) -> None:
+def _check_end(child: ProcessTransport, status: int) -> None:
     assert (child.exit_status, child.stderr_tail) == (status, ""), f"{child.exit_status}: {child.stderr_tail}"
     assert not exists(child.pid)
 
@@ -107,7 +107,7 @@ async def hold(way: Way, stage: Stage) -> Held:
     async with stage.agent(way) as client:
         await client.reopen(session_id)
         again, listed = client.transcript, await client.list_sessions()
-        assert [session.session_id for session in listed] == [session_id]
+        assert [session.id for session in listed] == [session_id]
         await client.close_session()
     return Held(live, milestones, asked, reopened, continued, again, listed)
 

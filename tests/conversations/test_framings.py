@@ -25,7 +25,7 @@ agent = accord.Agent("author", version="1.0")
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     print("a stray print")
     before = await turn.files.read("notes.txt")
     async with turn.tool("Edit notes.txt", kind="edit", status="pending") as tool:

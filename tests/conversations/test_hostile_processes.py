@@ -18,7 +18,8 @@ import pytest
 from accord.connection import Connection, Handlers
 from accord.errors import CallTimeout, ConnectionLost, FrameError
 from accord.protocol.edition import V1
-from accord.transport import ChildTransport, spawn
+from accord.transport import spawn
+from accord.transport.interface import ProcessTransport
 from tests.conversations.client import ScriptedClient
 from tests.transport.processes import SOURCES, exists, write_program
 
@@ -59,7 +60,7 @@ SHAKE = 'answer(hear(), {"protocolVersion": 1, "agentCapabilities": {}})\n'
 class Peer:
     """A connection to a hostile program."""
 
-    def __init__(self, connection: Connection, transport: ChildTransport, told: asyncio.Queue[Any]) -> None:
+    def __init__(self, connection: Connection, transport: ProcessTransport, told: asyncio.Queue[Any]) -> None:
         self.connection = connection
         self.transport = transport
         self._told = told

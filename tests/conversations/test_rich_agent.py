@@ -147,7 +147,7 @@ def test_files_and_commands_go_to_the_client_where_it_offers_them_and_nowhere_el
         *(*begun, *run),
         *(*begun, "KillTerminal", *run),
     ]
-    assert [ask for ask, _, _ in held.asked] == (everything if way.abilities.terminals else ["AskPermission"])
+    assert [ask for ask, _, _ in held.asked] == (everything if way.capabilities.terminals else ["AskPermission"])
 
 
 def test_what_is_asked_of_the_client_comes_behind_the_tool_call_that_needs_it(held: Held) -> None:

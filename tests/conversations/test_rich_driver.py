@@ -22,7 +22,7 @@ from tests.conversations.rich_stage import AGENT, GREETING, WAYS, Held, Stage, h
 # What to insist on, and the name of what is then spoken.
 EDITIONS = {"1": "v1", "2-june": "v2_june", "2": "v2"}
 # Our client offers everything.
-HELD = {way.edition.name: way for way in WAYS if way.abilities.terminals or way.edition is not V1}
+HELD = {way.edition.name: way for way in WAYS if way.capabilities.terminals or way.edition is not V1}
 
 
 @pytest.fixture(scope="module")

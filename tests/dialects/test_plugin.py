@@ -47,7 +47,7 @@ def asking_agent() -> accord.Agent:
     agent = accord.Agent("asking", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(str(await turn.request("_plain/answer", {"sessionId": turn.session.id})))
 
     return agent
@@ -63,7 +63,7 @@ async def test_a_side_that_a_dialect_does_not_have_is_an_error_at_the_link() -> 
 
 async def test_each_side_takes_a_plug_in_and_the_last_one_counts_for_a_client(tmp_path: Path) -> None:
     served, first, last = Plain(), Plain("first"), Plain("last")
-    client = accord.connect(asking_agent().use_dialect(served), deadlines=accord.Deadlines(start=7))
+    client = accord.connect(asking_agent().use_dialect(served), deadlines=accord.Deadlines(start_seconds=7))
     async with client.use_dialect(first).use_dialect(last) as agent:
         assert (await (await agent.new_session(tmp_path)).prompt("?")).text == "last"
         with pytest.raises(accord.LocalProtocolError):
@@ -72,7 +72,7 @@ async def test_each_side_takes_a_plug_in_and_the_last_one_counts_for_a_client(tm
 
 
 def test_scripts_open_what_was_connected(tmp_path: Path) -> None:
-    client = accord.connect(asking_agent(), deadlines=accord.Deadlines(start=7)).use_dialect(Plain("blocking"))
+    client = accord.connect(asking_agent(), deadlines=accord.Deadlines(start_seconds=7)).use_dialect(Plain("blocking"))
     with accord.open(client, cwd=tmp_path) as session:
         assert session.ask("?").text == "blocking"
     with pytest.raises(accord.LocalProtocolError) as caught:
@@ -86,7 +86,7 @@ def test_the_clock_rests_while_an_extension_request_of_a_session_is_answered(tmp
         return "slow"
 
     async def talk() -> str:
-        client = accord.connect(asking_agent(), deadlines=accord.Deadlines(first=60, idle=60))
+        client = accord.connect(asking_agent(), deadlines=accord.Deadlines(first_seconds=60, idle_seconds=60))
         client.on_request("_plain/answer", slow)
         async with client as agent:
             turn = await (await agent.new_session(tmp_path)).prompt("?")

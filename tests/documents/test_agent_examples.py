@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import pytest
 
 import accord
-from accord.client import ClientSession, RemoteAgent
+from accord.client import ConnectedAgent, Session
 from accord.session.entry import ToolCall
 from accord.session.tool import Diff, Shown, TerminalView
 from accord.stores import default_path
@@ -38,11 +38,11 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def started(name: str, edition: Wish, **options: Any) -> RemoteAgent:
+def started(name: str, edition: Wish, **options: Any) -> ConnectedAgent:
     return accord.connect(sys.executable, str(EXAMPLES / name), edition=edition, **options)
 
 
-def tool_calls(session: ClientSession) -> list[ToolCall]:
+def tool_calls(session: Session) -> list[ToolCall]:
     return list(session.transcript.tool_calls.values())
 
 
@@ -69,7 +69,7 @@ async def test_echo_says_back_what_it_is_told(edition: Wish, project: Path) -> N
 async def test_the_agent_on_the_bare_engine_asks_and_says_back_what_it_is_told(edition: Wish, project: Path) -> None:
     asked: list[str] = []
 
-    def permit(question: accord.PermissionQuestion) -> bool:
+    def permit(question: accord.client.PermissionQuestion) -> bool:
         asked.append(question.title)
         return True
 
@@ -124,7 +124,7 @@ async def test_permission_shows_the_change_and_asks_before_it_is_made(edition: W
     answers = ["no", "always"]
     asked: list[tuple[str, str, str]] = []
 
-    def permit(question: accord.PermissionQuestion) -> str:
+    def permit(question: accord.client.PermissionQuestion) -> str:
         assert question.tool is not None
         (diff,) = question.tool.content
         assert isinstance(diff, Diff)
@@ -134,7 +134,8 @@ async def test_permission_shows_the_change_and_asks_before_it_is_made(edition: W
         ]
         return answers.pop(0)
 
-    async with started("agents/permission.py", edition, permission=permit, missing_file="error") as agent:
+    offer = accord.client.Offer(missing_file="error")
+    async with started("agents/permission.py", edition, permission=permit, offer=offer) as agent:
         session = await agent.new_session(project)
         assert (await session.prompt("please")).text.startswith("Say for example")
         assert (await session.prompt("replace colour by color in missing.txt")).text == "There is no missing.txt."
@@ -156,7 +157,7 @@ async def test_permission_shows_the_change_and_asks_before_it_is_made(edition: W
 
 @IN_EVERY_EDITION
 async def test_workspace_writes_a_file_and_shows_the_command_that_runs_it(edition: Wish, project: Path) -> None:
-    async with started("agents/workspace.py", edition, missing_file="error") as agent:
+    async with started("agents/workspace.py", edition, offer=accord.client.Offer(missing_file="error")) as agent:
         session = await agent.new_session(project)
         assert (await session.prompt("print(6 * 7)")).text == "It printed: 42"
         assert (project / "scratch.py").read_text(encoding="utf-8") == "print(6 * 7)\n"
@@ -177,7 +178,7 @@ def changes_of(item: object) -> list[accord.FileChange]:
     return item.changes if isinstance(item, Diff) else []
 
 
-def on_screen(session: ClientSession, tool: ToolCall) -> str:
+def on_screen(session: Session, tool: ToolCall) -> str:
     """What a tool call shows of its command: a terminal, or its text where an edition has none."""
     views = [item for item in tool.content if isinstance(item, TerminalView)]
     screens = [session.transcript.terminals[view.terminal_id] for view in views]
@@ -220,7 +221,7 @@ async def test_mcp_tools_are_listed_and_called(edition: Wish, project: Path) -> 
     pytest.importorskip("mcp", reason='needs the official MCP package: pip install "accord[mcp]"')
     sums = accord.McpServer("sums", command=sys.executable, args=[str(EXAMPLES / "agents" / "mcp_server.py")])
     async with started("agents/mcp_tools.py", edition) as agent:
-        session = await agent.new_session(project, servers=[sums])
+        session = await agent.new_session(project, mcp_servers=[sums])
         tools = await session.prompt("tools")
         assert tools.text == "- add: Adds two numbers.\n- divide: Divides a number by another."
         assert (await session.prompt('add {"a": 2, "b": 3}')).text == "add is done."
@@ -238,7 +239,7 @@ async def test_an_mcp_server_that_does_not_start_is_told_of(edition: Wish, proje
     pytest.importorskip("mcp", reason='needs the official MCP package: pip install "accord[mcp]"')
     broken = accord.McpServer("broken", command=str(project / "nothing"))
     async with started("agents/mcp_tools.py", edition) as agent:
-        session = await agent.new_session(project, servers=[broken])
+        session = await agent.new_session(project, mcp_servers=[broken])
         turn = await session.prompt("tools")
     assert "I have no tools." in turn.text
     assert "broken is not available" in turn.text
@@ -257,7 +258,7 @@ async def test_memory_knows_after_a_restart_what_was_said(edition: Wish, project
     assert default_path("memory").exists()
     assert default_path("memory").is_relative_to(state)
     async with started("agents/memory.py", edition) as agent:
-        listed = [summary.session_id async for summary in agent.list_sessions(project)]
+        listed = [summary.id async for summary in agent.list_sessions(project)]
         assert listed == [session.id]
         again = await agent.load_session(session.id, project)
         assert again.transcript.text == before
@@ -283,7 +284,8 @@ async def test_login_is_needed_once_and_can_be_undone(edition: Wish, project: Pa
         offers.append([method.id for method in methods])
         return "guest"
 
-    async with started("agents/login.py", edition, login=choose, terminal_login=True) as agent:
+    offer = accord.client.Offer(terminal_login=True)
+    async with started("agents/login.py", edition, login=choose, offer=offer) as agent:
         session = await agent.new_session(project)
         assert (await session.prompt("who am I?")).text == "You are guest."
         assert token.stat().st_mode & 0o777 == 0o600

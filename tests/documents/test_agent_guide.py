@@ -44,8 +44,8 @@ def stands_in_a_handler(code: str) -> bool:
     return "turn." in code and "@agent." not in code
 
 
-async def answer(question: accord.FormQuestion | accord.UrlQuestion) -> dict[str, Any]:
-    assert isinstance(question, accord.FormQuestion)
+async def answer(question: accord.client.FormQuestion | accord.client.UrlQuestion) -> dict[str, Any]:
+    assert isinstance(question, accord.client.FormQuestion)
     return {"city": "Ghent", "days": 3}
 
 
@@ -95,7 +95,7 @@ async def test_a_block_that_connects_runs(code: str, tmp_path: Path) -> None:
 
 
 def test_the_guide_has_something_about_each_thing_an_agent_can_do() -> None:
-    public = [name for name in vars(accord.Turn) if not name.startswith("_")]
+    public = [name for name in vars(accord.agent.Turn) if not name.startswith("_")]
     inner = {"background", "end", "fail", "tell", "tools"}
     missing = [name for name in public if name not in inner and name not in GUIDE]
     assert missing == []

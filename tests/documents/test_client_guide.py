@@ -41,5 +41,5 @@ def test_the_policy_of_the_guide_can_be_made(tmp_path: Path, monkeypatch: pytest
     ],
 )
 def test_the_guide_names_what_an_agent_has(name: str) -> None:
-    assert hasattr(accord.RemoteAgent, name)
+    assert hasattr(accord.client.ConnectedAgent, name)
     assert name in GUIDE

@@ -21,7 +21,7 @@ agent = accord.Agent("mine", version="1.0")
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     await turn.say(turn.text.upper())
 
 

@@ -20,8 +20,8 @@ def initialize(version: int) -> dict[str, Any]:
     info = {"name": "hostile", "version": "1"}
     able: dict[str, Any] = {"list": {}, "resume": {}, "close": {}}
     if version == 1:
-        abilities = {"loadSession": True, "sessionCapabilities": able}
-        return {"protocolVersion": 1, "agentInfo": info, "agentCapabilities": abilities}
+        capabilities = {"loadSession": True, "sessionCapabilities": able}
+        return {"protocolVersion": 1, "agentInfo": info, "agentCapabilities": capabilities}
     return {"protocolVersion": 2, "info": info, "capabilities": {"session": able}}
 
 

@@ -60,7 +60,7 @@ class Library:
         argv = self.stage.agent(row, *(() if again is None else again.arguments))
         policy = Policy(
             expected.rules,
-            ask=person,
+            on_question=person,
             remember=AnswerFiles(self.stage.folder / "always", agent_identity(argv)),
         )
         folder = self.stage.work / ("" if again is None else again.folder)
@@ -78,7 +78,7 @@ class Library:
             with contextlib.suppress(accord.AccordError):
                 await self._prompt(agent, folder, goes_on=goes_on)
 
-    async def _prompt(self, agent: accord.RemoteAgent, folder: Path, *, goes_on: bool) -> None:
+    async def _prompt(self, agent: accord.client.ConnectedAgent, folder: Path, *, goes_on: bool) -> None:
         if goes_on:
             session = await agent.resume_session(self._session_id, folder, key=self._key)
         elif self.row.at == "load":
@@ -92,7 +92,7 @@ class Library:
         waiting = asyncio.ensure_future(turn.wait())
         if self.row.interrupt:
             await self._noted("ready", waiting)
-            await turn.cancel()
+            turn.cancel()
         await waiting
         if self.row.at == "end":
             await self._noted("played", None)
@@ -105,9 +105,14 @@ class Library:
             await asyncio.sleep(0.01)
 
     @contextlib.asynccontextmanager
-    async def _connected(self, argv: list[str], policy: Policy | None) -> AsyncIterator[accord.RemoteAgent]:
+    async def _connected(self, argv: list[str], policy: Policy | None) -> AsyncIterator[accord.client.ConnectedAgent]:
         agent = accord.connect(
-            *argv, permission=policy, cwd=self.stage.work, env=self.stage.marks, stderr=lambda _: None, respawn=False
+            *argv,
+            permission=policy,
+            program_cwd=self.stage.work,
+            env=self.stage.marks,
+            stderr=lambda _: None,
+            respawn=False,
         )
         try:
             async with asyncio.timeout(self.row.seconds):

@@ -55,8 +55,8 @@ def counts(connection: accord.Connection) -> dict[str, Any]:
     """What Accord had to tolerate so far."""
     return {
         **{name: value for name, value in vars(connection.counts).items() if value},
-        **({"dropped": connection.codec.dropped} if connection.codec.dropped else {}),
-        **({"unknown": connection.codec.unknown} if connection.codec.unknown else {}),
+        **({"dropped": connection._codec.dropped} if connection._codec.dropped else {}),
+        **({"unknown": connection._codec.unknown} if connection._codec.unknown else {}),
         **({"strays": connection.stray_answers} if connection.stray_answers else {}),
     }
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 import accord
-from accord.client.handshake import EditionWish
+from accord.client.handshake import EditionChoice
 from accord.session.event import MessageChunk, ToolChanged
 from tests.interop.llm.script import Hang, Say, Script
 from tests.interop.llm.server import ScriptedModel, serve
@@ -28,14 +28,14 @@ pytestmark = pytest.mark.timeout(240)
 PROMPT = "Please write a greeting"
 GOODBYE = "The greeting is written."
 # Some take many seconds to start on a busy machine; what hangs still ends, and says where.
-DEADLINES = accord.Deadlines(start=120, turn=120, cancel=60)
+DEADLINES = accord.Deadlines(start_seconds=120, turn_seconds=120, cancel_seconds=60)
 
 
 class Talk(NamedTuple):
     """Which agent is to speak what."""
 
     agent: NpmAgent
-    edition: EditionWish
+    edition: EditionChoice
 
     def __str__(self) -> str:
         return f"{self.agent.name}-v{self.edition}"
@@ -64,30 +64,30 @@ class Stage:
         self.place = place
         self.model = model
         self.tool = talk.agent.tool(place)
-        self.questions: list[accord.PermissionQuestion] = []
+        self.questions: list[accord.client.PermissionQuestion] = []
         self.asked = asyncio.Event()
         self.answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
-    def connect(self, edition: EditionWish | None = None) -> accord.RemoteAgent:
+    def connect(self, edition: EditionChoice | None = None) -> accord.client.ConnectedAgent:
         """The agent, not started yet."""
         return accord.connect(
             *self.talk.agent.argv,
             edition=edition or self.talk.edition,
-            cwd=self.place.project,
+            program_cwd=self.place.project,
             env=self.talk.agent.environment(self.place),
             permission=self._permit,
             deadlines=DEADLINES,
         )
 
     @contextlib.asynccontextmanager
-    async def session(self) -> AsyncIterator[accord.ClientSession]:
+    async def session(self) -> AsyncIterator[accord.client.Session]:
         """A new session with the agent, logged in if there is a login."""
         async with self.connect() as agent:
             if self.talk.agent.login is not None:
                 await agent.login(self.talk.agent.login)
             yield await agent.new_session(self.place.project)
 
-    async def _permit(self, question: accord.PermissionQuestion) -> bool:
+    async def _permit(self, question: accord.client.PermissionQuestion) -> bool:
         self.questions.append(question)
         self.asked.set()
         return await asyncio.shield(self.answer)
@@ -168,7 +168,7 @@ async def test_a_turn_is_cancelled_while_the_model_is_silent(talk: Talk, tmp_pat
         stage.model.script = Script([Hang("Let me think about that")])
         async with session.prompt(PROMPT) as turn:
             await stage.model.hanging.wait()
-            await turn.cancel()
+            turn.cancel()
         stage.model.script = Script([Say(GOODBYE)])
         again = await session.prompt("Forget it")
 
@@ -182,7 +182,7 @@ async def test_a_question_that_is_open_when_the_turn_is_cancelled_allows_nothing
         stage.model.script = Script([stage.tool, Say(GOODBYE)])
         async with session.prompt(PROMPT) as turn:
             await stage.asked.wait()
-            await turn.cancel()
+            turn.cancel()
             stage.answer.set_result(True)
         (call,) = session.transcript.tool_calls.values()
 

@@ -40,7 +40,7 @@ def talk(request: pytest.FixtureRequest, stage: Stage) -> Talk:
     sdk, name = request.param.split()
     home = request.getfixturevalue(HOMES[request.param])
     # The clients for v1 offer files and terminals.
-    way = next(way for way in WAYS if way.edition is EDITIONS[name] and (way.abilities.terminals or name == "v2"))
+    way = next(way for way in WAYS if way.edition is EDITIONS[name] and (way.capabilities.terminals or name == "v2"))
     expected = asyncio.run(rich_stage.hold(way, stage))
     stage.clear()
     client = rich_client_on(sdk, name, home, stage.project, stage.state)

@@ -14,11 +14,11 @@ from accord.jsonrpc.message import (
     Failure,
     Malformed,
     Message,
+    MessageRules,
     Notification,
     Request,
     RequestId,
     Result,
-    Rules,
 )
 from accord.jsonrpc.parse import parse
 from accord.jsonrpc.serialize import TAIL, error_text, notification_head, request_head, result_head
@@ -119,7 +119,7 @@ ANSWERED: dict[str, tuple[bytes, int, RequestId]] = {
 
 @every_edition
 @pytest.mark.parametrize("name", ANSWERED)
-def test_a_text_that_is_no_message_says_how_to_answer_it(name: str, rules: Rules) -> None:
+def test_a_text_that_is_no_message_says_how_to_answer_it(name: str, rules: MessageRules) -> None:
     text, code, id_ = ANSWERED[name]
 
     message = parse(text, rules)
@@ -159,7 +159,7 @@ UNANSWERED: dict[str, tuple[bytes, RequestId]] = {
 
 @every_edition
 @pytest.mark.parametrize("name", UNANSWERED)
-def test_a_malformed_answer_is_not_answered_and_names_its_call(name: str, rules: Rules) -> None:
+def test_a_malformed_answer_is_not_answered_and_names_its_call(name: str, rules: MessageRules) -> None:
     text, id_ = UNANSWERED[name]
 
     message = parse(text, rules)
@@ -241,7 +241,7 @@ FINE: dict[str, tuple[bytes, Message]] = {
 
 @every_edition
 @pytest.mark.parametrize("name", FINE)
-def test_a_clean_text_is_exactly_what_was_said(name: str, rules: Rules) -> None:
+def test_a_clean_text_is_exactly_what_was_said(name: str, rules: MessageRules) -> None:
     text, expected = FINE[name]
 
     message = parse(text, rules)
@@ -304,23 +304,23 @@ def test_an_array_gets_one_error_under_null_where_the_edition_has_no_batches(tex
 
 @every_edition
 @given(text=st.binary(max_size=64))
-def test_no_bytes_raise(text: bytes, rules: Rules) -> None:
+def test_no_bytes_raise(text: bytes, rules: MessageRules) -> None:
     judge(text, rules)
 
 
 @every_edition
 @given(value=json_values | near_messages | st.lists(near_messages, max_size=4))
-def test_no_json_raises(value: Any, rules: Rules) -> None:
+def test_no_json_raises(value: Any, rules: MessageRules) -> None:
     judge(dump(value), rules)
 
 
 @every_edition
 @given(text=broken_texts())
-def test_no_broken_message_raises(text: bytes, rules: Rules) -> None:
+def test_no_broken_message_raises(text: bytes, rules: MessageRules) -> None:
     judge(text, rules)
 
 
-def judge(text: bytes, rules: Rules) -> None:
+def judge(text: bytes, rules: MessageRules) -> None:
     """What holds for every text, whatever is in it."""
     parsed = parse(text, rules)
 
@@ -341,7 +341,7 @@ def judge(text: bytes, rules: Rules) -> None:
 @given(text=broken_texts() | near_messages.map(dump) | st.lists(near_messages, max_size=3).map(dump))
 @example(text=b'{"jsonrpc":"2.0","id":1,"method":"x","result":{}}')
 @example(text=b'{"jsonrpc":"2.0","id":9223372036854775808,"result":{}}')
-def test_the_quick_pass_and_the_slow_pass_say_the_same(text: bytes, rules: Rules) -> None:
+def test_the_quick_pass_and_the_slow_pass_say_the_same(text: bytes, rules: MessageRules) -> None:
     # A byte order mark is all that sends a text to the slow pass.
     if not text.startswith(BOM):
         assert read(parse(BOM + text, rules)) == read(parse(text, rules))

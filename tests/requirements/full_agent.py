@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from accord.agent import Agent, Extension, Session, Turn
+from accord.agent import Agent, Extension, Session, Turn, offer_session_models
 from accord.session.content import Annotations, Link, Text
 from accord.session.event import PlanEntry
 from accord.session.option import Choice, Group
@@ -21,7 +21,9 @@ login = {"there": os.environ.get("FULL_AGENT_LOGGED_IN") == "1"}
 
 agent.advertise("example.com/extras", {"level": 2})
 agent.modes(["ask", Choice("code", "Code", "Changes files")])
-agent.models(["small", "large"], legacy=os.environ.get("FULL_AGENT_WORDS") == "2025")
+agent.models(["small", "large"])
+if os.environ.get("FULL_AGENT_WORDS") == "2025":
+    offer_session_models(agent)
 agent.select("style", "Style", ["short", "long"])
 agent.select(
     "tone", "Tone", [Group("calm", "Calm", [Choice("soft", "Soft")]), Group("loud", "Loud", [Choice("hot", "Hot")])]
@@ -40,7 +42,7 @@ async def log_out() -> None:
     login["there"] = False
 
 
-@agent.logged_in
+@agent.check_login
 def is_logged_in() -> bool:
     return login["there"]
 
@@ -76,8 +78,8 @@ async def work(turn: Turn) -> None:
     await turn.notice("Almost done", "Only words are left")
     async with turn.compact() as compaction:
         await compaction.say("It was about notes")
-    await turn.title("Notes")
-    await turn.usage(10, 1000, cost=0.25)
+    await turn.set_title("Notes")
+    await turn.update_usage(10, 1000, cost=0.25)
     await turn.say([Text("Fertig: äöü 🎼", Annotations(priority=0.5)), Link("file:///notes.txt", "notes.txt")])
     await turn.say(f"You said: {turn.text}")
     if turn.text == "__hang__":
@@ -94,13 +96,13 @@ async def edit(turn: Turn) -> None:
         locations=["notes.txt"],
     )
     async with tool:
-        if not await turn.ask(tool):
+        if not await turn.request_permission(tool):
             return
         await turn.files.write("notes.txt", "new\n")
         await tool.diff("notes.txt", "old\n", await turn.files.read("notes.txt"))
         await tool.stream("written, ")
         await tool.stream("and counted")
-        await turn.terminal.run(["wc", "-l", "notes.txt"], on_start=tool.show)
+        await turn.terminals.run(["wc", "-l", "notes.txt"], on_start=tool.show)
 
 
 if __name__ == "__main__":

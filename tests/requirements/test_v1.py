@@ -129,7 +129,7 @@ def test_nothing_has_keys_that_the_schema_does_not_name(subject: Subject) -> Non
 
 @shows("ACP-SCHEMA-002")
 def test_the_words_of_2025_are_said_only_by_who_wants_them(subject: Subject) -> None:
-    # The one key that v1 does not name any more; an author asks for it by `models(…, legacy=True)`.
+    # The one key that v1 does not name any more; an author asks for it by `offer_session_models`.
     take = subject.take(scenes.sessions, FULL_AGENT_WORDS="2025")
     assert ("models" in take.result(take["new"][0])) == subject.is_full
     take = subject.take(scenes.sessions)

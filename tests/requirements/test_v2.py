@@ -835,7 +835,7 @@ def test_an_unknown_extension_request_is_answered(subject: Subject) -> None:
 
 
 @shows("ACP-EXT-202")
-def test_abilities_beside_the_protocol_stand_in_the_metadata(subject: Subject) -> None:
+def test_capabilities_beside_the_protocol_stand_in_the_metadata(subject: Subject) -> None:
     capabilities = subject.take(scenes.meet_able)["initialized"]["capabilities"]
     assert set(capabilities) <= {"session", "auth", "_meta"}
     assert capabilities.get("_meta") == ({"example.com/extras": {"level": 2}} if subject.is_full else None)

@@ -9,34 +9,34 @@ from typing import Any
 from accord.protocol import v1, v2, v2_june
 from accord.protocol.codec import Codec, encode
 from accord.session import dialect_v1, dialect_v2, dialect_v2_june
-from accord.session.ability import ClientAbilities
+from accord.session.capability import ClientCapabilities
 from accord.session.dialect import Ear, Voice
 from accord.session.event import Event
 from accord.session.original import ORIGINAL
 
-ABLE = ClientAbilities(notices=True, compaction=True, toggles=True)
-PLAIN = ClientAbilities()
+ABLE = ClientCapabilities(notices=True, compaction=True, toggles=True)
+PLAIN = ClientCapabilities()
 
 
 @dataclass(frozen=True)
 class Talk:
     """One edition, as far as updates go."""
 
-    voices: Callable[[ClientAbilities], Voice]
+    voices: Callable[[ClientCapabilities], Voice]
     ear: Callable[[], Ear]
     notification: Any
 
-    def voice(self, abilities: ClientAbilities = ABLE) -> Voice:
-        return self.voices(abilities)
+    def voice(self, capabilities: ClientCapabilities = ABLE) -> Voice:
+        return self.voices(capabilities)
 
     def carried(self, update: Any) -> Any:
         """The update as the other side reads it; a strict reader refuses whatever the edition does not allow."""
         text = encode(self.notification("s", update))
         return Codec(strict=True).decode(self.notification, text).update
 
-    def heard(self, events: list[Event], abilities: ClientAbilities = ABLE) -> list[Event]:
+    def heard(self, events: list[Event], capabilities: ClientCapabilities = ABLE) -> list[Event]:
         """What a client hears when an agent says these events, to the last."""
-        voice, ear = self.voice(abilities), self.ear()
+        voice, ear = self.voice(capabilities), self.ear()
         updates = [update for event in events for update in voice.say(event)] + voice.flush()
         return [event for update in updates for event in ear.hear(self.carried(update))]
 

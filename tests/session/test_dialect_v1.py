@@ -11,8 +11,8 @@ from accord.protocol import v1
 from accord.protocol.codec import Codec
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v1 import draft
-from accord.session.ability import ClientAbilities
 from accord.session.board import SMALL
+from accord.session.capability import ClientCapabilities
 from accord.session.content import Annotations, Audio, Block, Icon, Image, Link, Resource, Text
 from accord.session.dialect_v1 import blocks_in, blocks_out, options_in, options_out
 from accord.session.event import (
@@ -48,9 +48,9 @@ TOGGLE = Toggle("t", "T", value=True)
 FURTHER = Unknown("_x", {"type": "_x", "k": 1})
 
 
-def said(*events: Event, abilities: ClientAbilities = ABLE) -> list[Any]:
+def said(*events: Event, capabilities: ClientCapabilities = ABLE) -> list[Any]:
     """What goes out, as plain JSON without the originals; what a strict reader refuses fails here."""
-    voice = V1.voice(abilities)
+    voice = V1.voice(capabilities)
     updates = [update for event in events for update in voice.say(event)]
     return [plain(msgspec.to_builtins(V1.carried(update), enc_hook=lambda u: u.payload)) for update in updates]
 
@@ -477,7 +477,7 @@ def test_values_with_and_without_a_heading_stand_in_one_list() -> None:
 
 
 def test_toggles_are_for_clients_that_can_show_them() -> None:
-    assert said(ConfigChanged([TOGGLE]), abilities=PLAIN)[0]["configOptions"] == []
+    assert said(ConfigChanged([TOGGLE]), capabilities=PLAIN)[0]["configOptions"] == []
     assert said(ConfigChanged([TOGGLE]))[0]["configOptions"] == [
         {"type": "boolean", "id": "t", "name": "T", "currentValue": True}
     ]
@@ -541,7 +541,7 @@ def test_a_notice_is_a_notice_or_a_message_of_the_agent() -> None:
         {"sessionUpdate": "notice", "severity": "warning", "title": "T", "description": "D", "_meta": {"k": 1}},
         {"sessionUpdate": "notice", "severity": "info", "title": "info"},
     ]
-    assert said(notice, Noticed("U", "_"), abilities=PLAIN) == [
+    assert said(notice, Noticed("U", "_"), capabilities=PLAIN) == [
         {**chunk("Warning: T\n\nD", "notice"), "_meta": {"k": 1}},
         chunk("Notice: U", "notice-2"),
     ]
@@ -555,7 +555,7 @@ def test_compaction_is_for_clients_that_can_show_it() -> None:
         CompactionChanged("c", "failed", [Text("b")], "why"),
     ]
     assert V1.heard(events) == events
-    assert said(*events, abilities=PLAIN) == []
+    assert said(*events, capabilities=PLAIN) == []
 
 
 def test_a_state_has_no_words() -> None:

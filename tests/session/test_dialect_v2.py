@@ -436,7 +436,7 @@ def test_a_cost_is_kept_cleared_or_replaced(cost: Any) -> None:
     assert ("cost" in said(event)[0]) == (cost is not UNSET)
 
 
-def test_notices_and_compaction_need_no_ability() -> None:
+def test_notices_and_compaction_need_no_capability() -> None:
     events: list[Event] = [
         Noticed("T", "warning", "D", {"k": 1}),
         CompactionChanged("c", "in_progress", None, UNSET, {"k": 1}),

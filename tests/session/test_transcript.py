@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from accord.protocol.model import UNSET, Unknown
 from accord.session.content import Annotations, Block, Image, Link, Text
-from accord.session.entry import PIECES, Compaction, Message, Plan, ToolCall, Unnamed
+from accord.session.entry import PIECES, CompactionEntry, Message, Plan, ToolCall, UnknownEntry
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -362,7 +362,7 @@ def test_a_compaction_stays_where_it_was_first_seen() -> None:
     assert (transcript.compactions["c"].status, transcript.compactions["c"].error) == ("failed", "too long")
     assert transcript.compactions["c"].summary == [Text("so far")]
     transcript.fold(CompactionChanged("c", "completed", summary=None, error=None, meta={"a": None}))
-    assert transcript.compactions["c"] == Compaction("c", "completed")
+    assert transcript.compactions["c"] == CompactionEntry("c", "completed")
 
 
 def test_notices_are_listed_and_nothing_else() -> None:
@@ -376,7 +376,7 @@ def test_notices_are_listed_and_nothing_else() -> None:
 def test_updates_that_nobody_names_are_kept_in_their_place() -> None:
     update = UnknownUpdate("_new", {"sessionUpdate": "_new", "x": 1})
     transcript = fold(said("a"), update, said("b", "user"))
-    assert transcript.timeline[1] == Unnamed(update)
+    assert transcript.timeline[1] == UnknownEntry(update)
     assert transcript.unknown == [update]
 
 

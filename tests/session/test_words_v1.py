@@ -20,7 +20,6 @@ from accord.protocol.codec import Codec, encode
 from accord.protocol.edition import V1
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v1 import draft
-from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
 from accord.session.ask import (
     Answer,
     Ask,
@@ -67,6 +66,7 @@ from accord.session.ask import (
     TerminalStarted,
     WriteFile,
 )
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.content import Audio, Image, Link, Resource, Text
 from accord.session.dialect import Words
 from accord.session.dialect_v1 import DIALECT
@@ -98,7 +98,7 @@ SERVERS: list[McpServer | Unknown] = [
     McpServer("web", "http", url="https://x/y", headers=[("h", "1"), ("h", "2")], meta=META),
     McpServer("old", "sse", url="https://x/z"),
 ]
-CLIENT = ClientAbilities(
+CLIENT = ClientCapabilities(
     read_files=True,
     write_files=True,
     terminals=True,
@@ -110,13 +110,13 @@ CLIENT = ClientAbilities(
     terminal_login=True,
     meta=META,
 )
-AGENT = AgentAbilities(
+AGENT = AgentCapabilities(
     load=True,
     resume=True,
     listing=True,
     close=True,
     delete=True,
-    extra_roots=True,
+    additional_directories=True,
     prompts=frozenset({"image", "audio", "resource"}),
     mcp=frozenset({"stdio", "http", "sse"}),
     logout=True,
@@ -171,11 +171,11 @@ class Sample(NamedTuple):
 
 SAMPLES = [
     Sample(
-        Initialize(Peer("editor", "1.0", "Editor", META), CLIENT, META),
-        Initialized(Peer("agent", "2.0", "Agent", META), AGENT, META),
+        Initialize(Implementation("editor", "1.0", "Editor", META), CLIENT, META),
+        Initialized(Implementation("agent", "2.0", "Agent", META), AGENT, META),
         "initialize",
     ),
-    Sample(Initialize(None, ClientAbilities()), Initialized(None, AgentAbilities()), "initialize"),
+    Sample(Initialize(None, ClientCapabilities()), Initialized(None, AgentCapabilities()), "initialize"),
     Sample(Login("a", META), Done(META), "authenticate"),
     Sample(Logout(META), Done(META), "logout"),
     Sample(
@@ -340,7 +340,7 @@ def test_every_row_has_a_sample_and_every_method_its_row() -> None:
     assert {name for _, name in rows} - {"session/fork"} == {method.name for method in V1.methods} - others
 
 
-def test_a_row_needs_the_ability_that_the_edition_gates_it_with() -> None:
+def test_a_row_needs_the_capability_that_the_edition_gates_it_with() -> None:
     rows = (*DIALECT.agent_words, *DIALECT.client_words, *DIALECT.drafts)
     assert {(words.method.gate, words.needs) for words in rows} == {
         ("", ""),
@@ -441,12 +441,12 @@ def test_commands_are_told_behind_the_answer() -> None:
 
 
 def test_what_a_client_cannot_do_is_not_said() -> None:
-    _, params = said(Initialize(None, ClientAbilities()))
+    _, params = said(Initialize(None, ClientCapabilities()))
     assert text_of(params) == {"protocolVersion": 1, "clientCapabilities": {"fs": {}, "auth": {}}}
 
 
 @pytest.mark.parametrize(
-    ("ability", "capabilities"),
+    ("capability", "capabilities"),
     [
         ("read_files", {"fs": {"readTextFile": True}}),
         ("write_files", {"fs": {"writeTextFile": True}}),
@@ -459,28 +459,28 @@ def test_what_a_client_cannot_do_is_not_said() -> None:
         ("terminal_login", {"auth": {"terminal": True}}),
     ],
 )
-def test_an_ability_of_a_client_is_one_capability(ability: str, capabilities: dict[str, Any]) -> None:
-    ask = Initialize(None, ClientAbilities(**{ability: True}))  # type: ignore[arg-type]
+def test_a_capability_of_a_client_is_one_capability(capability: str, capabilities: dict[str, Any]) -> None:
+    ask = Initialize(None, ClientCapabilities(**{capability: True}))  # type: ignore[arg-type]
     _, params = said(ask)
     assert text_of(params)["clientCapabilities"] == {"fs": {}, "auth": {}, **capabilities}
     assert heard(ask) == ask
 
 
-@given(st.fixed_dictionaries({name: st.booleans() for name in ClientAbilities.__struct_fields__ if name != "meta"}))
-def test_any_mix_of_a_clients_abilities_is_heard(abilities: dict[str, Any]) -> None:
-    ask = Initialize(None, ClientAbilities(**abilities))
+@given(st.fixed_dictionaries({name: st.booleans() for name in ClientCapabilities.__struct_fields__ if name != "meta"}))
+def test_any_mix_of_a_clients_capabilities_is_heard(capabilities: dict[str, Any]) -> None:
+    ask = Initialize(None, ClientCapabilities(**capabilities))
     assert heard(ask) == ask
 
 
 @pytest.mark.parametrize(
-    ("ability", "capabilities"),
+    ("capability", "capabilities"),
     [
         ({"load": True}, {"loadSession": True}),
         ({"resume": True}, {"sessionCapabilities": {"resume": {}}}),
         ({"listing": True}, {"sessionCapabilities": {"list": {}}}),
         ({"close": True}, {"sessionCapabilities": {"close": {}}}),
         ({"delete": True}, {"sessionCapabilities": {"delete": {}}}),
-        ({"extra_roots": True}, {"sessionCapabilities": {"additionalDirectories": {}}}),
+        ({"additional_directories": True}, {"sessionCapabilities": {"additionalDirectories": {}}}),
         ({"prompts": frozenset({"image"})}, {"promptCapabilities": {"image": True}}),
         ({"prompts": frozenset({"audio"})}, {"promptCapabilities": {"audio": True}}),
         ({"prompts": frozenset({"resource"})}, {"promptCapabilities": {"embeddedContext": True}}),
@@ -489,8 +489,8 @@ def test_any_mix_of_a_clients_abilities_is_heard(abilities: dict[str, Any]) -> N
         ({"logout": True}, {"auth": {"logout": {}}}),
     ],
 )
-def test_an_ability_of_an_agent_is_one_capability(ability: dict[str, Any], capabilities: dict[str, Any]) -> None:
-    ask, answer = Initialize(None, ClientAbilities()), Initialized(None, AgentAbilities(**ability))
+def test_a_capability_of_an_agent_is_one_capability(capability: dict[str, Any], capabilities: dict[str, Any]) -> None:
+    ask, answer = Initialize(None, ClientCapabilities()), Initialized(None, AgentCapabilities(**capability))
     result = said(ask)[0].say_answer(answer)
     nothing: dict[str, Any] = {name: {} for name in ("promptCapabilities", "mcpCapabilities", "sessionCapabilities")}
     assert text_of(result)["agentCapabilities"] == {**nothing, "auth": {}, **capabilities}
@@ -498,31 +498,33 @@ def test_an_ability_of_an_agent_is_one_capability(ability: dict[str, Any], capab
 
 
 def test_a_fork_is_offered_in_the_words_of_the_draft() -> None:
-    ask, answer = Initialize(None, ClientAbilities()), Initialized(None, AgentAbilities(fork=True, close=True))
+    ask, answer = Initialize(None, ClientCapabilities()), Initialized(None, AgentCapabilities(fork=True, close=True))
     words, _ = said(ask)
     result = words.say_answer(answer)
     assert text_of(result)["agentCapabilities"]["sessionCapabilities"] == {"fork": {}, "close": {}}
     assert words.hear_answer(carried(draft.InitializeResponse, result), ask) == answer
     stable = carried(v1.InitializeResponse, result, strict=False)
-    assert words.hear_answer(stable, ask).abilities == AgentAbilities(close=True)
+    assert words.hear_answer(stable, ask).capabilities == AgentCapabilities(close=True)
 
 
 def test_a_capability_that_is_null_is_not_there() -> None:
     result = {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"list": None}, "auth": {}}}
-    assert told(Initialize(None, ClientAbilities()), result).abilities == AgentAbilities()
+    assert told(Initialize(None, ClientCapabilities()), result).capabilities == AgentCapabilities()
     said_so = {"session": None, "elicitation": None}
     params = {"protocolVersion": 1, "clientCapabilities": said_so, "clientInfo": None}
-    assert asked(Initialize, params) == Initialize(None, ClientAbilities())
+    assert asked(Initialize, params) == Initialize(None, ClientCapabilities())
 
 
 def test_a_peer_of_the_oldest_text_says_only_its_version() -> None:
-    assert asked(Initialize, {"protocolVersion": 1}) == Initialize(None, ClientAbilities())
-    assert told(Initialize(None, ClientAbilities()), {"protocolVersion": 1}) == Initialized(None, AgentAbilities())
+    assert asked(Initialize, {"protocolVersion": 1}) == Initialize(None, ClientCapabilities())
+    assert told(Initialize(None, ClientCapabilities()), {"protocolVersion": 1}) == Initialized(
+        None, AgentCapabilities()
+    )
 
 
 def test_a_login_of_an_unknown_kind_is_not_offered() -> None:
-    abilities = AgentAbilities(auth_methods=[AuthMethod("x", "X", "_x"), AuthMethod("a", "A")])
-    result = said(Initialize(None, ClientAbilities()))[0].say_answer(Initialized(None, abilities))
+    capabilities = AgentCapabilities(auth_methods=[AuthMethod("x", "X", "_x"), AuthMethod("a", "A")])
+    result = said(Initialize(None, ClientCapabilities()))[0].say_answer(Initialized(None, capabilities))
     assert text_of(result)["authMethods"] == [{"id": "a", "name": "A"}]
 
 
@@ -536,7 +538,7 @@ def test_a_login_of_an_unknown_kind_is_not_offered() -> None:
 )
 def test_a_login_of_an_unknown_kind_is_heard_as_such(method: dict[str, Any], meant: AuthMethod) -> None:
     result = {"protocolVersion": 1, "authMethods": [method]}
-    assert told(Initialize(None, ClientAbilities()), result).abilities.auth_methods == [meant]
+    assert told(Initialize(None, ClientCapabilities()), result).capabilities.auth_methods == [meant]
 
 
 # ── sessions ──

@@ -20,7 +20,6 @@ from accord.protocol.codec import Codec, Misfit, encode
 from accord.protocol.edition import V2
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v2 import draft
-from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
 from accord.session.ask import (
     AskPermission,
     Cancel,
@@ -57,6 +56,7 @@ from accord.session.ask import (
     StartTerminal,
     WriteFile,
 )
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.content import Audio, Image, Link, Resource, Text
 from accord.session.dialect import Words
 from accord.session.dialect_v2 import DIALECT, Ear, Voice
@@ -69,7 +69,7 @@ from tests.session.events import blocks, commands, icons, ids, metas, names, opt
 META = {"k": 1}
 FURTHER = Unknown("_x", {"type": "_x", "k": 1})
 FURTHER_OPTION = Unknown("_x", {"type": "_x", "configId": "x", "name": "X", "k": 1})
-CLIENT = ClientAbilities(
+CLIENT = ClientCapabilities(
     elicit_form=True,
     elicit_url=True,
     notices=True,
@@ -78,13 +78,13 @@ CLIENT = ClientAbilities(
     terminal_login=True,
     meta=META,
 )
-AGENT = AgentAbilities(
+AGENT = AgentCapabilities(
     load=True,
     resume=True,
     listing=True,
     close=True,
     delete=True,
-    extra_roots=True,
+    additional_directories=True,
     prompts=frozenset({"image", "audio", "resource"}),
     mcp=frozenset({"stdio", "http"}),
     logout=True,
@@ -159,14 +159,19 @@ DONE = Done(META)
 
 # Each row at its fullest, and at its barest where that differs.
 SAMPLES: list[tuple[Any, Any]] = [
-    (Initialize(Peer("c", "1", "C", META), CLIENT, META), Initialized(Peer("a", "1", "A", META), AGENT, META)),
     (
-        Initialize(None, ClientAbilities(notices=True, compaction=True, toggles=True)),
-        Initialized(None, AgentAbilities(load=True, resume=True, listing=True, close=True)),
+        Initialize(Implementation("c", "1", "C", META), CLIENT, META),
+        Initialized(Implementation("a", "1", "A", META), AGENT, META),
     ),
     (
-        Initialize(Peer("c", "1"), ClientAbilities(elicit_url=True, notices=True, compaction=True, toggles=True)),
-        Initialized(Peer("a", "1"), msgspec.structs.replace(AGENT, mcp=frozenset())),
+        Initialize(None, ClientCapabilities(notices=True, compaction=True, toggles=True)),
+        Initialized(None, AgentCapabilities(load=True, resume=True, listing=True, close=True)),
+    ),
+    (
+        Initialize(
+            Implementation("c", "1"), ClientCapabilities(elicit_url=True, notices=True, compaction=True, toggles=True)
+        ),
+        Initialized(Implementation("a", "1"), msgspec.structs.replace(AGENT, mcp=frozenset())),
     ),
     (Login("a", META), DONE),
     (Logout(META), DONE),
@@ -266,13 +271,13 @@ def test_each_row_is_served_by_the_side_it_belongs_to() -> None:
     assert {words.method.side for words in DIALECT.client_words} == {"client"}
 
 
-def test_what_is_no_baseline_names_the_ability_it_needs() -> None:
+def test_what_is_no_baseline_names_the_capability_it_needs() -> None:
     gated = {words.ask: words.needs for words in (*DIALECT.agent_words, *DIALECT.drafts) if words.needs}
     assert gated == {Logout: "logout", DeleteSession: "delete", ForkSession: "fork"}
-    assert set(gated.values()) <= set(AgentAbilities.__struct_fields__)
+    assert set(gated.values()) <= set(AgentCapabilities.__struct_fields__)
     asked_of_clients = {words.ask: words.needs for words in DIALECT.client_words if words.needs}
     assert asked_of_clients == {ElicitForm: "elicit_form", ElicitUrl: "elicit_url"}
-    assert set(asked_of_clients.values()) <= set(ClientAbilities.__struct_fields__)
+    assert set(asked_of_clients.values()) <= set(ClientCapabilities.__struct_fields__)
 
 
 @pytest.mark.parametrize(
@@ -404,12 +409,12 @@ def test_any_question_goes_and_comes_back(ask: AskPermission) -> None:
 
 
 def test_a_client_says_what_it_has_by_objects_and_nothing_of_what_it_has_not() -> None:
-    assert said(Initialize(Peer("c", "1"), CLIENT)) == {
+    assert said(Initialize(Implementation("c", "1"), CLIENT)) == {
         "protocolVersion": 2,
         "info": {"name": "c", "version": "1"},
         "capabilities": {"auth": {"terminal": {}}, "elicitation": {"form": {}, "url": {}}, "_meta": META},
     }
-    services = ClientAbilities(read_files=True, write_files=True, terminals=True)
+    services = ClientCapabilities(read_files=True, write_files=True, terminals=True)
     assert said(Initialize(None, services)) == {
         "protocolVersion": 2,
         "info": {"name": "unknown", "version": "unknown"},
@@ -418,20 +423,20 @@ def test_a_client_says_what_it_has_by_objects_and_nothing_of_what_it_has_not() -
 
 
 def test_files_and_terminals_of_a_client_are_not_heard_of_and_notices_need_no_word() -> None:
-    every = ClientAbilities(**dict.fromkeys(set(ClientAbilities.__struct_fields__) - {"meta"}, True), meta=META)
-    assert asked(Initialize(None, every)).abilities == CLIENT
+    every = ClientCapabilities(**dict.fromkeys(set(ClientCapabilities.__struct_fields__) - {"meta"}, True), meta=META)
+    assert asked(Initialize(None, every)).capabilities == CLIENT
 
 
 @pytest.mark.parametrize("nothing", [{}, {"form": None}, {"form": 7}])
 def test_a_marker_of_null_or_of_nonsense_is_not_there(nothing: Any) -> None:
     capabilities = {"elicitation": nothing, "auth": None}
     params = {"protocolVersion": 2, "info": {"name": "c", "version": "1"}, "capabilities": capabilities}
-    assert heard(Initialize, params).abilities == ClientAbilities(notices=True, compaction=True, toggles=True)
+    assert heard(Initialize, params).capabilities == ClientCapabilities(notices=True, compaction=True, toggles=True)
 
 
 def test_an_agent_says_what_it_has_by_objects_and_nothing_of_what_it_has_not() -> None:
     words = row(SAMPLES[0][0])
-    result = json.loads(encode(words.say_answer(Initialized(Peer("a", "1"), AGENT))))
+    result = json.loads(encode(words.say_answer(Initialized(Implementation("a", "1"), AGENT))))
     assert result["capabilities"] == {
         "session": {
             "prompt": {"image": {}, "audio": {}, "embeddedContext": {}},
@@ -454,7 +459,7 @@ def test_an_agent_says_what_it_has_by_objects_and_nothing_of_what_it_has_not() -
         },
         {"type": "_x", "methodId": "x", "name": "X", "description": "D", "_meta": META},
     ]
-    bare = json.loads(encode(words.say_answer(Initialized(None, AgentAbilities(mcp=frozenset({"sse"}))))))
+    bare = json.loads(encode(words.say_answer(Initialized(None, AgentCapabilities(mcp=frozenset({"sse"}))))))
     assert bare == {
         "protocolVersion": 2,
         "info": {"name": "unknown", "version": "unknown"},
@@ -464,31 +469,31 @@ def test_an_agent_says_what_it_has_by_objects_and_nothing_of_what_it_has_not() -
 
 @pytest.mark.parametrize("kind", ["image", "audio", "resource"])
 def test_each_kind_of_block_has_a_marker_of_its_own(kind: Any) -> None:
-    abilities = msgspec.structs.replace(AGENT, prompts=frozenset({kind}))
-    assert answered(Initialized(None, abilities), Initialize(None, CLIENT)).abilities == abilities
+    capabilities = msgspec.structs.replace(AGENT, prompts=frozenset({kind}))
+    assert answered(Initialized(None, capabilities), Initialize(None, CLIENT)).capabilities == capabilities
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_each_transport_has_a_marker_of_its_own(transport: Any) -> None:
-    abilities = msgspec.structs.replace(AGENT, mcp=frozenset({transport}))
-    assert answered(Initialized(None, abilities), Initialize(None, CLIENT)).abilities == abilities
+    capabilities = msgspec.structs.replace(AGENT, mcp=frozenset({transport}))
+    assert answered(Initialized(None, capabilities), Initialize(None, CLIENT)).capabilities == capabilities
 
 
 def test_an_agent_without_sessions_serves_none() -> None:
     ask = Initialize(None, CLIENT)
     result = {"protocolVersion": 2, "info": {"name": "a", "version": "1"}}
-    none = Initialized(Peer("a", "1"), AgentAbilities(mcp=frozenset()))
+    none = Initialized(Implementation("a", "1"), AgentCapabilities(mcp=frozenset()))
     assert heard_answer(ask, result) == none
     assert heard_answer(ask, {**result, "capabilities": {"session": None}, "authMethods": []}) == none
 
 
 def test_whoever_offers_a_login_serves_the_logout() -> None:
     method = AuthMethod("a", "A")
-    answer = Initialized(None, AgentAbilities(auth_methods=[method]))
-    abilities = answered(answer, Initialize(None, CLIENT)).abilities
-    assert (abilities.logout, abilities.auth_methods) == (True, [method])
-    without = answered(Initialized(None, AgentAbilities(logout=True)), Initialize(None, CLIENT))
-    assert not without.abilities.logout
+    answer = Initialized(None, AgentCapabilities(auth_methods=[method]))
+    capabilities = answered(answer, Initialize(None, CLIENT)).capabilities
+    assert (capabilities.logout, capabilities.auth_methods) == (True, [method])
+    without = answered(Initialized(None, AgentCapabilities(logout=True)), Initialize(None, CLIENT))
+    assert not without.capabilities.logout
 
 
 def test_a_further_login_is_kept_if_it_has_an_id_and_a_name() -> None:
@@ -498,14 +503,14 @@ def test_a_further_login_is_kept_if_it_has_an_id_and_a_name() -> None:
         {"type": "_x", "name": "X"},
     ]
     result = {"protocolVersion": 2, "info": {"name": "a", "version": "1"}, "authMethods": methods}
-    assert heard_answer(Initialize(None, CLIENT), result).abilities.auth_methods == [AuthMethod("x", "X", "_x")]
+    assert heard_answer(Initialize(None, CLIENT), result).capabilities.auth_methods == [AuthMethod("x", "X", "_x")]
 
 
 def test_of_a_variable_that_is_named_twice_the_last_counts() -> None:
     env = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
     method = {"type": "terminal", "methodId": "t", "name": "T", "env": env, "args": None}
     result = {"protocolVersion": 2, "info": {"name": "a", "version": "1"}, "authMethods": [method]}
-    (login,) = heard_answer(Initialize(None, CLIENT), result).abilities.auth_methods
+    (login,) = heard_answer(Initialize(None, CLIENT), result).capabilities.auth_methods
     assert login == AuthMethod("t", "T", "terminal", env={"A": "2"})
 
 

@@ -20,7 +20,6 @@ from accord.protocol.codec import Codec, encode
 from accord.protocol.edition import V2_JUNE
 from accord.protocol.method import RequestMethod
 from accord.protocol.model import UNSET, Unknown
-from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
 from accord.session.ask import (
     AskPermission,
     Cancel,
@@ -55,6 +54,7 @@ from accord.session.ask import (
     StartTerminal,
     WriteFile,
 )
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.content import Image, Text
 from accord.session.dialect import Words
 from accord.session.dialect_v2_june import DIALECT, Ear, Voice
@@ -72,14 +72,14 @@ SERVERS: list[McpServer | Unknown] = [
     McpServer("web", "http", url="https://x/y", headers=[("h", "1")], meta=META),
     FURTHER,
 ]
-BARE = AgentAbilities(mcp=frozenset())
-FULL = AgentAbilities(
+BARE = AgentCapabilities(mcp=frozenset())
+FULL = AgentCapabilities(
     load=True,
     resume=True,
     listing=True,
     close=True,
     delete=True,
-    extra_roots=True,
+    additional_directories=True,
     prompts=frozenset({"image", "audio", "resource"}),
     mcp=frozenset({"stdio", "http"}),
     logout=True,
@@ -112,10 +112,10 @@ class Sample:
 SAMPLES = [
     Sample(
         v2_june.INITIALIZE,
-        Initialize(Peer("c", "1", "C", META), ClientAbilities(meta=META), META),
-        Initialized(Peer("a", "2", "A", META), FULL, META),
+        Initialize(Implementation("c", "1", "C", META), ClientCapabilities(meta=META), META),
+        Initialized(Implementation("a", "2", "A", META), FULL, META),
     ),
-    Sample(v2_june.INITIALIZE, Initialize(None, ClientAbilities()), Initialized(None, BARE)),
+    Sample(v2_june.INITIALIZE, Initialize(None, ClientCapabilities()), Initialized(None, BARE)),
     Sample(v2_june.AUTHENTICATE, Login("a", META), Done(META)),
     Sample(v2_june.LOGOUT, Logout(META), Done(META)),
     Sample(
@@ -235,8 +235,8 @@ def test_every_request_of_the_edition_has_a_row() -> None:
         assert sorted(words.method.name for words in rows) == sorted(method.name for method in requests)
 
 
-def test_a_row_needs_the_ability_that_the_gate_of_its_method_means() -> None:
-    abilities = {
+def test_a_row_needs_the_capability_that_the_gate_of_its_method_means() -> None:
+    capabilities = {
         "": "",
         "session": "",
         "session.load": "load",
@@ -247,7 +247,7 @@ def test_a_row_needs_the_ability_that_the_gate_of_its_method_means() -> None:
         "auth.logout": "logout",
     }
     for words in (*DIALECT.agent_words, *DIALECT.client_words):
-        assert words.needs == abilities[words.method.gate]
+        assert words.needs == capabilities[words.method.gate]
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_the_dialect_is_that_of_june() -> None:
     assert DIALECT.edition is V2_JUNE
     assert (DIALECT.rule, DIALECT.echoes, DIALECT.drafts) == ("end", False, ())
     assert DIALECT.elicitation_done is None
-    assert isinstance(DIALECT.voice(ClientAbilities()), Voice)
+    assert isinstance(DIALECT.voice(ClientCapabilities()), Voice)
     assert isinstance(DIALECT.ear(), Ear)
 
 
@@ -281,7 +281,7 @@ def test_the_dialect_is_that_of_june() -> None:
 
 
 def test_an_update_comes_back_with_its_session(definitions: Any) -> None:
-    (update,) = DIALECT.voice(ClientAbilities()).say(MessageChunk("agent", Text("a"), "1"))
+    (update,) = DIALECT.voice(ClientCapabilities()).say(MessageChunk("agent", Text("a"), "1"))
     params = DIALECT.say_update("s", update)
     assert DIALECT.hear_update(carried(DIALECT.update.params, params)) == ("s", update)
     schema = {"$ref": "#/$defs/SessionNotification", "$defs": definitions}
@@ -305,7 +305,7 @@ def test_a_cancel_is_heard_as_it_was_said(ask: Cancel) -> None:
 
 
 def test_a_client_announces_nothing_but_itself() -> None:
-    able = ClientAbilities(
+    able = ClientCapabilities(
         read_files=True,
         write_files=True,
         terminals=True,
@@ -316,21 +316,21 @@ def test_a_client_announces_nothing_but_itself() -> None:
         toggles=True,
         terminal_login=True,
     )
-    assert said(Initialize(Peer("c", "1"), able)) == {
+    assert said(Initialize(Implementation("c", "1"), able)) == {
         "protocolVersion": 2,
         "clientInfo": {"name": "c", "version": "1"},
         "capabilities": {},
     }
-    assert heard(Initialize(None, able)) == Initialize(None, ClientAbilities())
+    assert heard(Initialize(None, able)) == Initialize(None, ClientCapabilities())
 
 
 def test_an_agent_that_can_nothing_more_still_serves_sessions() -> None:
-    answer = row_of(Initialize(None, ClientAbilities()))[0].say_answer(Initialized(None, BARE))
+    answer = row_of(Initialize(None, ClientCapabilities()))[0].say_answer(Initialized(None, BARE))
     assert json.loads(encode(answer)) == {"protocolVersion": 2, "capabilities": {"session": {}, "auth": {}}}
 
 
-def test_every_ability_is_an_object() -> None:
-    answer = row_of(Initialize(None, ClientAbilities()))[0].say_answer(
+def test_every_capability_is_an_object() -> None:
+    answer = row_of(Initialize(None, ClientCapabilities()))[0].say_answer(
         Initialized(None, replaced(FULL, auth_methods=[], meta=None))
     )
     assert json.loads(encode(answer))["capabilities"] == {
@@ -348,8 +348,8 @@ def test_every_ability_is_an_object() -> None:
     }
 
 
-def replaced(abilities: AgentAbilities, **changes: Any) -> AgentAbilities:
-    return msgspec.structs.replace(abilities, **changes)
+def replaced(capabilities: AgentCapabilities, **changes: Any) -> AgentCapabilities:
+    return msgspec.structs.replace(capabilities, **changes)
 
 
 @pytest.mark.parametrize(
@@ -361,8 +361,8 @@ def replaced(abilities: AgentAbilities, **changes: Any) -> AgentAbilities:
         (replaced(BARE, auth_methods=[AuthMethod("t", "T", "terminal", args=["--login"])]), BARE),
     ],
 )
-def test_what_the_edition_has_no_word_for_is_not_offered(offered: AgentAbilities, left: AgentAbilities) -> None:
-    ask = Initialize(None, ClientAbilities())
+def test_what_the_edition_has_no_word_for_is_not_offered(offered: AgentCapabilities, left: AgentCapabilities) -> None:
+    ask = Initialize(None, ClientCapabilities())
     assert heard_answer(Initialized(None, offered), ask) == Initialized(None, left)
 
 
@@ -377,7 +377,7 @@ def test_what_the_edition_has_no_word_for_is_not_offered(offered: AgentAbilities
     ],
 )
 def test_what_is_null_or_no_object_is_not_served(capabilities: dict[str, Any]) -> None:
-    ask = Initialize(None, ClientAbilities())
+    ask = Initialize(None, ClientCapabilities())
     assert answered(ask, {"protocolVersion": 2, "capabilities": capabilities}) == Initialized(None, BARE)
 
 
@@ -387,19 +387,19 @@ def test_a_way_to_log_in_of_another_type_is_kept_unless_it_has_no_name() -> None
         {"type": "_sso", "id": "a"},
         {"type": "agent", "id": "b", "name": "B"},
     ]
-    result = answered(Initialize(None, ClientAbilities()), {"protocolVersion": 2, "authMethods": methods})
-    assert result.abilities.auth_methods == [AuthMethod("a", "A", "_sso"), AuthMethod("b", "B")]
+    result = answered(Initialize(None, ClientCapabilities()), {"protocolVersion": 2, "authMethods": methods})
+    assert result.capabilities.auth_methods == [AuthMethod("a", "A", "_sso"), AuthMethod("b", "B")]
 
 
 @given(
     st.builds(
-        AgentAbilities,
+        AgentCapabilities,
         load=st.booleans(),
         resume=st.booleans(),
         listing=st.booleans(),
         close=st.booleans(),
         delete=st.booleans(),
-        extra_roots=st.booleans(),
+        additional_directories=st.booleans(),
         prompts=st.frozensets(st.sampled_from(["image", "audio", "resource"])),
         mcp=st.frozensets(st.sampled_from(["stdio", "http"])),
         logout=st.booleans(),
@@ -407,9 +407,9 @@ def test_a_way_to_log_in_of_another_type_is_kept_unless_it_has_no_name() -> None
         meta=metas,
     )
 )
-def test_abilities_are_heard_as_they_were_said(abilities: AgentAbilities) -> None:
-    answer = Initialized(None, abilities)
-    assert heard_answer(answer, Initialize(None, ClientAbilities())) == answer
+def test_capabilities_are_heard_as_they_were_said(capabilities: AgentCapabilities) -> None:
+    answer = Initialized(None, capabilities)
+    assert heard_answer(answer, Initialize(None, ClientCapabilities())) == answer
 
 
 # ── opening ──

@@ -18,14 +18,14 @@ EVERY_OPTION = [
 ]
 
 
-async def ask(turn: accord.Turn, name: str, options: list[accord.PermissionOption]) -> None:
+async def ask(turn: accord.agent.Turn, name: str, options: list[accord.PermissionOption]) -> None:
     """Ask about a tool call, and say what the answer is to an author."""
     async with turn.tool(f"Use {name}", name=name, status="pending") as call:
-        permission = await turn.ask(call, options=options)
+        permission = await turn.request_permission(call, options=options)
     await turn.say(f"{name}: {permission.option_id} {permission.allowed} {permission.always}\n")
 
 
-async def run(turn: accord.Turn, name: str, given: str, timeout_seconds: float | None = None) -> None:
+async def run(turn: accord.agent.Turn, name: str, given: str, timeout_seconds: float | None = None) -> None:
     """Let the client run a tool, and say what came of it."""
     try:
         output = await simse.run_tool(turn, name, json.loads(given or "{}"), timeout_seconds=timeout_seconds)
@@ -37,7 +37,7 @@ async def run(turn: accord.Turn, name: str, given: str, timeout_seconds: float |
         await turn.say(f"{name} gave {json.dumps(output)}\n")
 
 
-async def work(turn: accord.Turn) -> None:
+async def work(turn: accord.agent.Turn) -> None:
     """Run two tools of the agent's own, and say everything that the page has no words for."""
     await turn.think("hm")
     await turn.plan(["work"])
@@ -47,7 +47,7 @@ async def work(turn: accord.Turn) -> None:
         raise accord.ToolFailed("it broke")
 
 
-async def do(turn: accord.Turn, line: str) -> None:  # noqa: C901 - a word, a case
+async def do(turn: accord.agent.Turn, line: str) -> None:  # noqa: C901 - a word, a case
     """Do what one line says."""
     word, _, rest = line.partition(" ")
     name, _, more = rest.partition(" ")
@@ -61,7 +61,7 @@ async def do(turn: accord.Turn, line: str) -> None:  # noqa: C901 - a word, a ca
         case "ask-once":
             await ask(turn, name, [EVERY_OPTION[0], EVERY_OPTION[2]])
         case "question":
-            await turn.say(f"{rest} {bool(await turn.ask(rest, description='really'))}\n")
+            await turn.say(f"{rest} {bool(await turn.request_permission(rest, description='really'))}\n")
         case "run":
             await run(turn, name, more)
         case "run-shortly":
@@ -82,7 +82,7 @@ async def do(turn: accord.Turn, line: str) -> None:  # noqa: C901 - a word, a ca
 
 
 @agent.prompt
-async def reply(turn: accord.Turn) -> None:
+async def reply(turn: accord.agent.Turn) -> None:
     """Do what the prompt says."""
     for line in turn.text.splitlines():
         await do(turn, line)

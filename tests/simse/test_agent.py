@@ -222,7 +222,7 @@ def test_a_request_that_nothing_waits_for_is_answered_with_an_error(tmp_path: Pa
 async def test_an_ordinary_client_is_served_as_before(edition: Any, tmp_path: Path) -> None:
     chosen: list[str] = []
 
-    def permission(question: accord.PermissionQuestion) -> str:
+    def permission(question: accord.client.PermissionQuestion) -> str:
         chosen.append(question.title or "")
         return "ever"
 
@@ -259,7 +259,7 @@ async def test_an_agent_without_the_plug_in_has_no_tools_to_run(tmp_path: Path) 
     agent = accord.Agent("plain", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(str(await simse.runs_tools(turn)))
 
     async with accord.connect(agent) as remote:

@@ -87,12 +87,12 @@ def backend(tmp_path: Path) -> Backend:
 @asynccontextmanager
 async def session_with(
     backend: Backend, folder: Path, *, dialect: simse.Dialect | None = None, **options: Any
-) -> AsyncIterator[accord.ClientSession]:
+) -> AsyncIterator[accord.client.Session]:
     async with accord.connect(*backend.argv, **options).use_dialect(dialect or simse.Dialect()) as agent:
         yield await agent.new_session(folder)
 
 
-def calls_of(session: accord.ClientSession) -> list[tuple[str | None, str | None, Any]]:
+def calls_of(session: accord.client.Session) -> list[tuple[str | None, str | None, Any]]:
     return [(call.title, call.status, call.raw_output) for call in session.transcript.tool_calls.values()]
 
 
@@ -100,10 +100,10 @@ class User:
     """Answers by kind, and keeps the questions."""
 
     def __init__(self, *answers: str | None) -> None:
-        self.questions: list[accord.PermissionQuestion] = []
+        self.questions: list[accord.client.PermissionQuestion] = []
         self._answers = list(answers)
 
-    def __call__(self, question: accord.PermissionQuestion) -> str | None:
+    def __call__(self, question: accord.client.PermissionQuestion) -> str | None:
         self.questions.append(question)
         return self._answers.pop(0)
 
@@ -151,7 +151,7 @@ async def test_a_backend_without_initialize_is_a_v1_agent_that_can_do_nothing_mo
     backend: Backend, tmp_path: Path
 ) -> None:
     async with accord.connect(*backend.argv).use_dialect(simse.Dialect()) as agent:
-        assert (agent.edition, agent.abilities.load, agent.abilities.prompts) == ("v1", False, frozenset())
+        assert (agent.edition, agent.capabilities.load, agent.capabilities.prompts) == ("v1", False, frozenset())
         link = agent.connection.transport
         assert isinstance(link, ClientTransport)
         assert link.pid is not None
@@ -162,7 +162,7 @@ async def test_a_backend_without_initialize_is_a_v1_agent_that_can_do_nothing_mo
 @timely
 async def test_a_backend_that_leaves_initialize_unanswered_is_one_too(tmp_path: Path) -> None:
     backend = Backend(tmp_path, silent=True)
-    async with session_with(backend, tmp_path, deadlines=accord.Deadlines(start=2.0)) as session:
+    async with session_with(backend, tmp_path, deadlines=accord.Deadlines(start_seconds=2.0)) as session:
         assert (await session.prompt("say on")).text.startswith("on")
 
 
@@ -170,7 +170,7 @@ async def test_a_backend_that_leaves_initialize_unanswered_is_one_too(tmp_path: 
 async def test_a_backend_that_ends_at_its_start_tells_its_status(tmp_path: Path) -> None:
     program = "import sys; sys.stdin.readline(); sys.stderr.write('no key'); sys.exit(3)"
     with pytest.raises(accord.ConnectionLost) as caught:
-        await accord.connect(sys.executable, "-c", program, cwd=tmp_path).use_dialect(simse.Dialect()).open()
+        await accord.connect(sys.executable, "-c", program, program_cwd=tmp_path).use_dialect(simse.Dialect()).open()
     assert (caught.value.exit_status, caught.value.stderr_tail) == (3, "no key")
 
 
@@ -239,7 +239,7 @@ async def test_a_once_holds_once(backend: Backend, tmp_path: Path) -> None:
 @timely
 async def test_an_always_that_a_policy_remembers_holds_for_the_action_too(backend: Backend, tmp_path: Path) -> None:
     user = User("allow_always", "reject_once")
-    async with session_with(backend, tmp_path, permission=accord.Policy(ask=user)) as session:
+    async with session_with(backend, tmp_path, permission=accord.Policy(on_question=user)) as session:
         turn = await session.prompt("ask delete a\nask write b")
     assert turn.text == "allow_always reject_once "
 
@@ -368,7 +368,7 @@ async def test_a_cancel_rejects_the_open_question_and_ends_the_turn_as_cancelled
 ) -> None:
     asked = asyncio.Event()
 
-    async def user(_question: accord.PermissionQuestion) -> str:
+    async def user(_question: accord.client.PermissionQuestion) -> str:
         asked.set()
         await asyncio.Event().wait()
         return "allow_always"
@@ -377,7 +377,7 @@ async def test_a_cancel_rejects_the_open_question_and_ends_the_turn_as_cancelled
         turn = session.prompt("ask delete a\nask delete b")
         ending = asyncio.ensure_future(turn.wait())
         await asked.wait()
-        await turn.cancel()
+        turn.cancel()
         await ending
     assert turn.stop_reason == "cancelled"
     assert [told["response"] for told in backend.answers("permission_response")] == ["reject_once", "reject_once"]
@@ -400,7 +400,7 @@ async def test_a_cancel_stops_the_tool_that_runs(backend: Backend, tmp_path: Pat
         ending = asyncio.ensure_future(turn.wait())
         await started.wait()
         started.clear()
-        await turn.cancel()
+        turn.cancel()
         await ending
         await stopped.wait()
         statuses = [status for _, status, _ in calls_of(session)]
@@ -431,7 +431,7 @@ async def test_what_a_backend_does_not_wait_for_ends_with_its_turn(backend: Back
 
 @timely
 async def test_a_backend_that_falls_silent_is_late(backend: Backend, tmp_path: Path) -> None:
-    deadlines = accord.Deadlines(first=5.0, idle=0.2, cancel=0.1)
+    deadlines = accord.Deadlines(first_seconds=5.0, idle_seconds=0.2, cancel_seconds=0.1)
     async with session_with(backend, tmp_path, deadlines=deadlines) as session:
         with pytest.raises(accord.DeadlineExceeded) as caught:
             await session.prompt("say one moment\nhang")
@@ -471,7 +471,7 @@ def test_the_dialect_is_one_of_v1_and_its_tools_are_functions() -> None:
 @asynccontextmanager
 async def hand_with(
     *, dialect: simse.Dialect | None = None, **options: Any
-) -> AsyncIterator[tuple[Hand, accord.ClientSession]]:
+) -> AsyncIterator[tuple[Hand, accord.client.Session]]:
     """A client of the dialect, and a hand that plays its agent."""
     ours, theirs = memory_pair()
     hand = Hand(theirs)
@@ -491,7 +491,10 @@ async def hand_with(
 
 @timeless
 async def test_an_agent_may_be_silent_for_nearly_all_of_its_start() -> None:
-    for deadlines, seconds in ((accord.Deadlines(start=20), 16.0), (accord.Deadlines(start=None), 30.0)):
+    for deadlines, seconds in (
+        (accord.Deadlines(start_seconds=20), 16.0),
+        (accord.Deadlines(start_seconds=None), 30.0),
+    ):
         ours, _theirs = memory_pair()
         before = now()
         async with accord.connect(ours, deadlines=deadlines).use_dialect(simse.Dialect()) as agent:
@@ -511,7 +514,7 @@ async def test_an_introduction_that_comes_late_is_passed_over() -> None:
 
 @timeless
 async def test_the_clock_rests_while_the_user_is_asked_and_while_a_tool_runs() -> None:
-    async def user(_question: accord.PermissionQuestion) -> str:
+    async def user(_question: accord.client.PermissionQuestion) -> str:
         await asyncio.sleep(3600)
         return "allow_once"
 
@@ -519,7 +522,7 @@ async def test_the_clock_rests_while_the_user_is_asked_and_while_a_tool_runs() -
         await asyncio.sleep(3600)
         return "done"
 
-    deadlines = accord.Deadlines(first=60, idle=60)
+    deadlines = accord.Deadlines(first_seconds=60, idle_seconds=60)
     options: dict[str, Any] = {"permission": user, "dialect": simse.Dialect({"slow": slow}, tool_seconds=4000)}
     async with hand_with(deadlines=deadlines, **options) as (hand, session):
         turn = session.prompt("go")
@@ -544,7 +547,9 @@ async def test_the_clock_rests_while_the_user_is_asked_and_while_a_tool_runs() -
 
 @timeless
 async def test_silence_after_a_permission_counts_from_its_answer() -> None:
-    async with hand_with(deadlines=accord.Deadlines(first=60, idle=60, cancel=5), permission=User("allow_once")) as (
+    async with hand_with(
+        deadlines=accord.Deadlines(first_seconds=60, idle_seconds=60, cancel_seconds=5), permission=User("allow_once")
+    ) as (
         hand,
         session,
     ):

@@ -9,7 +9,7 @@ import pytest
 
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.session.event import Event
-from accord.stores import MemoryStore, Page, SessionRecord, Store, StoreCheckFailed, check, check_store
+from accord.stores import MemoryStore, SessionPage, SessionRecord, Store, StoreCheckFailed, check, check_store
 from accord.stores.cursor import decode_cursor
 from accord.stores.text import encode_event
 
@@ -158,46 +158,46 @@ class FlushesInSilence(MemoryStore):
 
 
 class ListsOldestFirst(MemoryStore):
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
         page = await super().list_sessions(cwd=cwd, cursor=cursor, limit=limit)
-        return Page(page.records[::-1], page.next_cursor)
+        return SessionPage(page.records[::-1], page.next_cursor)
 
 
 class ListsByNumber(MemoryStore):
     """Pages by offset: what is created or deleted meanwhile moves them."""
 
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
         start = int(cursor or 0)
         records = (await super().list_sessions(cwd=cwd, limit=10_000)).records
         more = len(records) > start + limit
-        return Page(records[start : start + limit], str(start + limit) if more else None)
+        return SessionPage(records[start : start + limit], str(start + limit) if more else None)
 
 
 class IgnoresTies(MemoryStore):
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
         if cursor is None:
             return await super().list_sessions(cwd=cwd, limit=limit)
         time, _ = decode_cursor(cursor)
         records = [one for one in (await super().list_sessions(cwd=cwd, limit=10_000)).records if one.updated_at < time]
         page = await super().list_sessions(cwd=cwd, cursor=cursor, limit=limit)
-        return Page(records[:limit], page.next_cursor)
+        return SessionPage(records[:limit], page.next_cursor)
 
 
 class NeverEnds(MemoryStore):
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
         return await super().list_sessions(cwd=cwd, cursor=cursor and None, limit=limit)
 
 
 class MatchesBeginnings(MemoryStore):
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
         if cwd is None:
             return await super().list_sessions(cursor=cursor, limit=limit)
         records = (await super().list_sessions(limit=10_000)).records
-        return Page([one for one in records if one.cwd.startswith(cwd)])
+        return SessionPage([one for one in records if one.cwd.startswith(cwd)])
 
 
 class TakesAnyCursor(MemoryStore):
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
         return await super().list_sessions(cwd=cwd, cursor=cursor or None, limit=limit)
 
 

@@ -32,7 +32,7 @@ async def test_with_await(accord_join, accord_workspace, accord_recorder):
 {mark}
 async def test_without_await_in_a_running_loop(accord_open, accord_workspace):
     session = accord_open(agent, cwd=accord_workspace({{"notes.md": ""}}), permission=[True])
-    assert session.ask("buy milk").text == "Noted."
+    assert session.prompt("buy milk").text == "Noted."
 """
 
 

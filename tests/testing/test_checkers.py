@@ -5,11 +5,11 @@ from __future__ import annotations
 import accord
 from accord import testing
 from accord.transport import memory_pair
-from accord.transport.memory import MemoryTransport
+from accord.transport.interface import Transport
 
 
 async def test_a_transport_is_checked() -> None:
-    async def make_pair() -> tuple[MemoryTransport, MemoryTransport]:
+    async def make_pair() -> tuple[Transport, Transport]:
         return memory_pair()
 
     await testing.check_transport(make_pair)

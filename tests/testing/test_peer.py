@@ -46,7 +46,7 @@ async def test_a_question_is_answered_failed_or_answered_with_null() -> None:
 
 async def test_asking_waits_for_the_answer_while_other_things_come() -> None:
     agent, client = pair()
-    asking = asyncio.ensure_future(client.ask("question", id="mine"))
+    asking = asyncio.ensure_future(client.call("question", id="mine"))
     request = await agent.expect("question")
     await agent.notify("something else")
     await agent.request("another question", id="mine")
@@ -98,9 +98,9 @@ async def test_a_standing_answer_is_given_each_time() -> None:
     agent.always("refused", {"error": {"code": 7, "message": "no"}})
     listening = asyncio.ensure_future(agent.expect_end())
 
-    assert (await client.ask("plain")).result == {}
-    assert [(await client.ask("made", {"n": n})).result["seen"] for n in (1, 2)] == [1, 2]
-    assert (await client.ask("refused")).error["code"] == 7
+    assert (await client.call("plain")).result == {}
+    assert [(await client.call("made", {"n": n})).result["seen"] for n in (1, 2)] == [1, 2]
+    assert (await client.call("refused")).error["code"] == 7
     await client.close()
     await listening
 
@@ -120,7 +120,7 @@ async def test_a_script_that_is_over_refuses_what_is_asked() -> None:
     agent, client = pair()
     finishing = asyncio.ensure_future(agent.finish())
 
-    assert (await client.ask("session/prompt")).error["code"] == -32601
+    assert (await client.call("session/prompt")).error["code"] == -32601
     await client.close()
     await finishing
 

@@ -110,7 +110,7 @@ def test_an_outline_numbers_sessions_where_there_are_several_and_keeps_their_chu
 
 async def greet(turn: Turn) -> None:
     tool = {"path": "a.txt"}
-    permission = await turn.ask("Write?")
+    permission = await turn.request_permission("Write?")
     await turn.say(f"{bool(permission)} {tool['path']}")
 
 

@@ -100,7 +100,7 @@ def echo() -> accord.Agent:
     agent = accord.Agent("echo", store=accord.MemoryStore())
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(turn.text)
 
     return agent

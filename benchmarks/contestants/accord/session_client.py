@@ -16,10 +16,10 @@ from benchmarks.contestants.play import Stage, run
 
 
 class Player:
-    def __init__(self, agent: accord.RemoteAgent, stage: Stage) -> None:
+    def __init__(self, agent: accord.client.ConnectedAgent, stage: Stage) -> None:
         self.agent = agent
         self.stage = stage
-        self.sessions: dict[str, accord.ClientSession] = {}
+        self.sessions: dict[str, accord.client.Session] = {}
 
     @property
     def pid(self) -> int:

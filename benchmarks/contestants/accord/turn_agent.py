@@ -15,7 +15,7 @@ def serve(store: accord.Store | None) -> None:
     agent.modes(["a", "m"])
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         command = json.loads(turn.text)
         if command["op"] == "stream":
             padding = "x" * (command["size"] - 9)

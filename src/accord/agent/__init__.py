@@ -1,28 +1,161 @@
-"""What an agent author says and hears, in whichever edition its client speaks."""
+"""What an agent's author is given and writes against, in whichever edition the client speaks."""
 
-from accord.agent.agent import Agent
+from accord.agent.agent import (
+    Agent,
+    CommandHandler,
+    ExtensionHandler,
+    LoginCheck,
+    LoginHandler,
+    LogoutHandler,
+    NotificationHandler,
+    OptionHandler,
+    PromptHandler,
+    SessionHandler,
+    offer_session_models,
+)
 from accord.agent.blocking import BlockingClient, BlockingExtension, BlockingSession, BlockingTool, BlockingTurn
-from accord.agent.client import Client
+from accord.agent.book import PromptKind
+from accord.agent.client import (
+    Client,
+    ClientFeature,
+)
+from accord.agent.desk import InUse
+from accord.agent.files import Files
 from accord.agent.link import Extension
-from accord.agent.question import Elicitation, Permission
+from accord.agent.mcp import (
+    McpError,
+    McpFailure,
+    McpResult,
+    McpServers,
+    McpTool,
+)
+from accord.agent.mcp.tool import McpCaller
+from accord.agent.question import (
+    Elicitation,
+    Permission,
+)
 from accord.agent.session import Session
-from accord.agent.tool import Tool, ToolFailed
-from accord.agent.turn import Compaction, Turn
+from accord.agent.terminal import (
+    CommandOutcome,
+    Terminal,
+    TerminalText,
+)
+from accord.agent.terminals import (
+    OnStart,
+    Terminals,
+)
+from accord.agent.tool import (
+    Showable,
+    Tool,
+    ToolFailed,
+    Viewable,
+)
+from accord.agent.turn import (
+    Compaction,
+    Turn,
+)
+from accord.session.event import (
+    Background,
+    CommandsChanged,
+    CompactionChanged,
+    CompactionChunk,
+    ConfigChanged,
+    Cost,
+    Event,
+    InfoChanged,
+    MessageChanged,
+    MessageChunk,
+    Meta,
+    ModeChanged,
+    Noticed,
+    PlanChanged,
+    PlanEntry,
+    SessionState,
+    Severity,
+    Speaker,
+    StateChanged,
+    StopReason,
+    TerminalChanged,
+    TerminalExit,
+    TerminalOutput,
+    ToolChanged,
+    ToolContentAdded,
+    UnknownUpdate,
+    Usage,
+    UsageChanged,
+    WorkError,
+)
 
 __all__ = [
     "Agent",
+    "Background",
     "BlockingClient",
     "BlockingExtension",
     "BlockingSession",
     "BlockingTool",
     "BlockingTurn",
     "Client",
+    "ClientFeature",
+    "CommandHandler",
+    "CommandOutcome",
+    "CommandsChanged",
     "Compaction",
+    "CompactionChanged",
+    "CompactionChunk",
+    "ConfigChanged",
+    "Cost",
     "Elicitation",
+    "Event",
     "Extension",
+    "ExtensionHandler",
+    "Files",
+    "InUse",
+    "InfoChanged",
+    "LoginCheck",
+    "LoginHandler",
+    "LogoutHandler",
+    "McpCaller",
+    "McpError",
+    "McpFailure",
+    "McpResult",
+    "McpServers",
+    "McpTool",
+    "MessageChanged",
+    "MessageChunk",
+    "Meta",
+    "ModeChanged",
+    "Noticed",
+    "NotificationHandler",
+    "OnStart",
+    "OptionHandler",
     "Permission",
+    "PlanChanged",
+    "PlanEntry",
+    "PromptHandler",
+    "PromptKind",
     "Session",
+    "SessionHandler",
+    "SessionState",
+    "Severity",
+    "Showable",
+    "Speaker",
+    "StateChanged",
+    "StopReason",
+    "Terminal",
+    "TerminalChanged",
+    "TerminalExit",
+    "TerminalOutput",
+    "TerminalText",
+    "Terminals",
     "Tool",
+    "ToolChanged",
+    "ToolContentAdded",
     "ToolFailed",
     "Turn",
+    "UnknownUpdate",
+    "Usage",
+    "UsageChanged",
+    "Viewable",
+    "WorkError",
+    "offer_session_models",
 ]

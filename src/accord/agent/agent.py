@@ -9,7 +9,7 @@ import sys
 import threading
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Self, TypeVar, overload
+from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
 import accord.stores
 import accord.transport
@@ -24,30 +24,54 @@ from accord.agent.turn import Turn
 from accord.connection.handlers import extension_name
 from accord.dialects import DialectPlugin
 from accord.errors import LocalProtocolError
-from accord.session.ability import AuthMethod, Peer
+from accord.session.capability import AuthMethod, Implementation
 from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
 from accord.stores.interface import Store
 from accord.transport.interface import Transport
 
-__all__ = ["Agent"]
+__all__ = [
+    "Agent",
+    "CommandHandler",
+    "ExtensionHandler",
+    "LoginCheck",
+    "LoginHandler",
+    "LogoutHandler",
+    "NotificationHandler",
+    "OptionHandler",
+    "PromptHandler",
+    "SessionHandler",
+    "offer_session_models",
+]
 
-# With `async` they run on the loop, without it in threads, where they are given what blocks.
-PromptHandler = Callable[[Turn], Awaitable[object]] | Callable[[BlockingTurn], object]
-CommandHandler = Callable[[Turn, str], Awaitable[object]] | Callable[[BlockingTurn, str], object]
-OptionHandler = (
+# A handler with `async` runs on the loop; one without it runs in a thread and is given objects that block.
+PromptHandler: TypeAlias = Callable[[Turn], Awaitable[object]] | Callable[[BlockingTurn], object]
+"""Handles a prompt."""
+CommandHandler: TypeAlias = Callable[[Turn, str], Awaitable[object]] | Callable[[BlockingTurn, str], object]
+"""Handles a slash command: gets the turn and the text behind the command."""
+OptionHandler: TypeAlias = (
     Callable[[Session, str, str | bool], Awaitable[object]] | Callable[[BlockingSession, str, str | bool], object]
 )
-SessionHandler = Callable[[Session], Awaitable[object]] | Callable[[BlockingSession], object]
-LoginHandler = Callable[[], Awaitable[bool | None] | bool | None]
-ExtensionHandler = Callable[[Extension], Awaitable[Any]] | Callable[[BlockingExtension], Any]
-NotificationHandler = Callable[[Extension], Any]
+"""Gets the session, the id of an option and its new value, before the change is made."""
+SessionHandler: TypeAlias = Callable[[Session], Awaitable[object]] | Callable[[BlockingSession], object]
+"""Gets every session that is opened."""
+LoginHandler: TypeAlias = Callable[[], Awaitable[bool | None] | bool | None]
+"""Logs in; raises or returns False if that fails."""
+LoginCheck: TypeAlias = Callable[[], Awaitable[bool] | bool]
+"""Returns whether there is a login."""
+LogoutHandler: TypeAlias = Callable[[], Awaitable[None] | None]
+"""Forgets the login."""
+ExtensionHandler: TypeAlias = Callable[[Extension], Awaitable[Any]] | Callable[[BlockingExtension], Any]
+"""Handles a call of an extension method; returns plain JSON, or an awaitable of it."""
+NotificationHandler: TypeAlias = Callable[[Extension], Any]
+"""Gets a notification of an extension method; it runs on the loop, with or without `async`."""
 
-H = TypeVar("H", bound=Callable[..., Any])
 P = TypeVar("P", bound=PromptHandler)
 C = TypeVar("C", bound=CommandHandler)
 V = TypeVar("V", bound=OptionHandler)
 S = TypeVar("S", bound=SessionHandler)
 L = TypeVar("L", bound=LoginHandler)
+K = TypeVar("K", bound=LoginCheck)
+X = TypeVar("X", bound=LogoutHandler)
 E = TypeVar("E", bound=ExtensionHandler)
 N = TypeVar("N", bound=NotificationHandler)
 
@@ -55,14 +79,14 @@ CANCEL_GRACE_SECONDS = 5.0
 
 
 class Agent:
-    """Register what it does, then `run` it.
+    """An agent: register handlers, then `run` it.
 
     ```python
     agent = accord.Agent("greeter", version="1.0")
 
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(f"You said: {turn.text}")
 
 
@@ -89,13 +113,14 @@ class Agent:
         in_use: InUse = "error",
     ) -> None:
         if not name:
-            raise LocalProtocolError("an agent needs a name", field="name")
+            raise ValueError("an agent needs a name")
         if in_use not in typing.get_args(InUse):
-            raise LocalProtocolError("in_use is 'error' or 'read_only'", field="in_use")
+            raise ValueError("in_use is 'error' or 'read_only'")
         if store is not None and not isinstance(store, str | Store):
-            raise LocalProtocolError("the store lacks methods of accord.Store: see check_store", field="store")
-        self.name = name
-        self._book = Book(Peer(name, version, title))
+            raise TypeError("the store lacks methods of accord.Store: see check_store")
+        self.name: str = name
+        """The name that clients see."""
+        self._book = Book(Implementation(name, version, title))
         self._store_wanted = store
         self._store: Store | None = None
         self._gate = Gate(self._book)
@@ -118,11 +143,11 @@ class Agent:
         """Handle prompts. `accepts` names what they may hold beside text and links: image, audio, resource."""
         kinds = frozenset(accepts)
         if not kinds <= PROMPT_KINDS:
-            raise LocalProtocolError(f"prompts can hold {', '.join(sorted(PROMPT_KINDS))}", field="accepts")
+            raise ValueError(f"prompts can hold {', '.join(sorted(PROMPT_KINDS))}")
 
         def register(given: P) -> P:
             if self._book.prompt is not None:
-                raise LocalProtocolError("there is one handler for prompts")
+                raise ValueError("there is one handler for prompts")
             self._book.prompt, self._book.accepts = given, kinds
             return given
 
@@ -131,7 +156,7 @@ class Agent:
     def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[C], C]:
         """Handle a slash command: the handler gets the turn and what stood behind the name. `hint` shows what may."""
         if not name or name.startswith("/") or any(character.isspace() or character == "/" for character in name):
-            raise LocalProtocolError("the name of a command is one word, without the slash", field="name")
+            raise ValueError("the name of a command is one word, without the slash")
 
         def register(handler: C) -> C:
             self._book.commands[name] = (Command(name, description, hint), handler)
@@ -157,7 +182,7 @@ class Agent:
         flat = [choice for choice in plain if isinstance(choice, Choice)]
         option = Select(id, name, "", flat, groups, description, category)
         if not option.values():
-            raise LocalProtocolError(f"the option {id!r} needs a value", field="choices")
+            raise ValueError(f"the option {id!r} needs a value")
         option.value = option.values()[0] if default is None else default
         self._book.add_option(option)
 
@@ -181,7 +206,7 @@ class Agent:
         name: str = "Mode",
         id: str = "mode",  # noqa: A002
     ) -> None:
-        """Declare the modes; every edition tells them in its own words."""
+        """Declare the modes; every edition has its own messages for them."""
         self.select(id, name, list(modes), default=default, category="mode")
 
     def models(
@@ -191,22 +216,20 @@ class Agent:
         default: str | None = None,
         name: str = "Model",
         id: str = "model",  # noqa: A002
-        legacy: bool = False,
     ) -> None:
-        """Declare the models. `legacy` also tells them in the words of 2025 (`models`, `session/set_model`)."""
+        """Declare the models, as an option of the category `model`. See also `offer_session_models`."""
         self.select(id, name, models, default=default, category="model")
-        self._book.models = legacy
 
     def on_option(self, handler: V) -> V:
-        """Hear of every change of an option before it is made: the handler gets the session, the id and the new value.
+        """Register a handler that is called before an option changes, with the session, the id and the new value.
 
-        Whatever it raises refuses the change; a `RequestError` also says why.
+        An exception in it refuses the change; a `RequestError` also says why.
         """
         self._book.on_option.append(handler)
         return handler
 
     def on_session(self, handler: S) -> S:
-        """Hear of every session that is opened, new or from before, in time to prepare it."""
+        """Register a handler that gets every session that is opened, new or from before, before it is used."""
         self._book.on_session.append(handler)
         return handler
 
@@ -215,7 +238,7 @@ class Agent:
     def login(self, id: str, name: str, *, description: str | None = None) -> Callable[[L], L]:  # noqa: A002
         """Offer a way to log in by a call. The handler raises or returns False if it fails.
 
-        As soon as there is one, sessions need a login (-32000), unless `logged_in` says that there was one.
+        As soon as there is one, sessions need a login (-32000), unless the function of `check_login` returns True.
         """
 
         def register(handler: L) -> L:
@@ -235,18 +258,18 @@ class Agent:
     ) -> None:
         """Offer a way to log in by running this very program with `args` in a terminal; exit status 0 is success.
 
-        Only clients that can do so are offered it. `logged_in` must tell afterwards that it worked.
+        Only clients that can do so are offered it. The function of `check_login` must return True afterwards.
         """
         method = AuthMethod(id, name, "terminal", description, list(args), dict(env or {}))
         self._book.logins[id] = (method, None)
 
-    def logged_in(self, handler: H) -> H:
-        """Say whether there is a login: asked before every session is opened."""
-        self._book.logged_in = handler
+    def check_login(self, handler: K) -> K:
+        """Register the function that returns whether there is a login. It is called before a session is opened."""
+        self._book.check_login = handler
         return handler
 
-    def logout(self, handler: H) -> H:
-        """Forget the login."""
+    def logout(self, handler: X) -> X:
+        """Register the function that forgets the login."""
         self._book.logout = handler
         return handler
 
@@ -273,7 +296,7 @@ class Agent:
         return register
 
     def advertise(self, name: str, value: Any) -> None:
-        """Tell clients of an ability beside the protocol: it stands in the `_meta` of the capabilities."""
+        """Declare a capability beside the protocol: it stands in the `_meta` of the capabilities."""
         self._book.advertised[name] = checked_json(value, name)
 
     def use_dialect(self, dialect: DialectPlugin) -> Self:
@@ -288,7 +311,7 @@ class Agent:
 
     @property
     def store(self) -> Store | None:
-        """Where the sessions are kept."""
+        """The store that keeps the sessions; None if they are not kept."""
         if self._store is None and self._store_wanted is not None:
             if self._store_wanted == "default":
                 self._store = accord.stores.SqliteStore(accord.stores.default_path(self.name))
@@ -296,14 +319,18 @@ class Agent:
                 self._store = self._store_wanted
         return self._store
 
-    async def serve(self, link: Transport) -> None:
-        """Serve one client over any transport until it is gone; may be called for several at the same time."""
+    async def serve(self, transport: Transport) -> None:
+        """Serve one client over any transport until it is gone; may be called for several at the same time.
+
+        Raises:
+            LocalProtocolError: There is no handler for prompts.
+        """
         if self._book.prompt is None and not self._book.commands:
             raise LocalProtocolError("an agent needs a handler for prompts: use @agent.prompt")
         for dialect in self._dialects:
-            link = dialect.link_to_client(link)
+            transport = dialect.link_to_client(transport)
         served = Link(
-            link,
+            transport,
             self._book,
             self.store,
             self._gate,
@@ -316,7 +343,7 @@ class Agent:
             await served.serve()
 
     async def close(self) -> None:
-        """Let go of the store, if it is the default one; one that was given is its giver's to close."""
+        """Close the default store; a store that was given is its owner's to close."""
         if self._store is not None and self._store_wanted == "default":
             store, self._store = self._store, None
             await store.close()
@@ -343,6 +370,14 @@ class Agent:
     def options(self) -> list[ConfigOption]:
         """The declared options with their defaults."""
         return list(self._book.options.values())
+
+
+def offer_session_models(agent: Agent) -> None:
+    """Also offer the models as `models` and serve `session/set_model`, for v1 clients that know no config options.
+
+    Those were the messages of 2025; a client of today reads the option that `Agent.models` declares.
+    """
+    agent._book.models = True
 
 
 @contextlib.contextmanager

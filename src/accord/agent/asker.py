@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from accord.session.ability import ClientAbilities
+from accord.session.capability import ClientCapabilities
 
 __all__ = ["Asker"]
 
@@ -13,7 +13,7 @@ class Asker(Protocol):
     """Asks the client in no edition's words."""
 
     @property
-    def abilities(self) -> ClientAbilities:
+    def capabilities(self) -> ClientCapabilities:
         """What the client lets its agent use."""
 
     async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""What an author registered: handlers, commands, options, logins, and the abilities that follow from them.
+"""What an author registered: handlers, commands, options, logins, and the capabilities that follow from them.
 
 Handlers are kept as plain callables here: what they are given (a turn, a session) is made in the rooms above.
 """
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from accord.agent.threads import HandlerThreads
-from accord.errors import LocalProtocolError
-from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.mode import mode_option
 from accord.session.option import Command, ConfigOption, Select, Toggle
 
 __all__ = ["Book", "PromptKind", "called"]
 
 PromptKind: TypeAlias = Literal["image", "audio", "resource"]
+"""What prompts may hold beside text and links."""
 AnyHandler: TypeAlias = Callable[..., Any]
 PROMPT_KINDS: frozenset[str] = frozenset({"image", "audio", "resource"})
 
@@ -37,7 +37,7 @@ async def called(handler: AnyHandler, *arguments: Any) -> Any:
 class Book:
     """One agent's registrations; shared by all its connections."""
 
-    peer: Peer
+    peer: Implementation
     prompt: AnyHandler | None = None
     accepts: frozenset[PromptKind] = frozenset()
     commands: dict[str, tuple[Command, AnyHandler]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Book:
     on_session: list[AnyHandler] = field(default_factory=list)
     logins: dict[str, tuple[AuthMethod, AnyHandler | None]] = field(default_factory=dict)
     logout: AnyHandler | None = None
-    logged_in: AnyHandler | None = None
+    check_login: AnyHandler | None = None
     requests: dict[str, AnyHandler] = field(default_factory=dict)
     notifications: dict[str, AnyHandler] = field(default_factory=dict)
     advertised: dict[str, Any] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Book:
     def add_option(self, option: Select | Toggle) -> None:
         """Declare a config option; its value is the one that new sessions begin with."""
         if option.id in self.options:
-            raise LocalProtocolError(f"there is an option {option.id!r} already", field=option.id)
+            raise ValueError(f"there is an option {option.id!r} already")
         if isinstance(option, Select):
             self._check_select(option)
         self.options[option.id] = option
@@ -66,20 +66,20 @@ class Book:
     def _check_select(self, option: Select) -> None:
         values = option.values()
         if len(set(values)) != len(values) or option.value not in values:
-            raise LocalProtocolError(f"the values of {option.id!r} must differ, and its default be one of them")
+            raise ValueError(f"the values of {option.id!r} must differ, and its default be one of them")
         if option.category == "mode" and mode_option(list(self.options.values())) is not None:
-            raise LocalProtocolError("there is one option with the category 'mode' at most", field=option.id)
+            raise ValueError("there is one option with the category 'mode' at most")
 
-    def abilities(self, *, stored: bool, drafts: bool) -> AgentAbilities:
+    def capabilities(self, *, stored: bool, drafts: bool) -> AgentCapabilities:
         """What this agent serves: derived, never claimed."""
-        return AgentAbilities(
+        return AgentCapabilities(
             load=stored,
             resume=stored,
             listing=stored,
             close=True,
             delete=stored,
             fork=stored and drafts,
-            extra_roots=True,
+            additional_directories=True,
             prompts=self.accepts,
             mcp=frozenset({"stdio", "http", "sse"}) if _has_mcp() else frozenset({"stdio"}),
             logout=bool(self.logins),
@@ -87,7 +87,7 @@ class Book:
             meta=dict(self.advertised) or None,
         )
 
-    def auth_methods(self, client: ClientAbilities) -> list[AuthMethod]:
+    def auth_methods(self, client: ClientCapabilities) -> list[AuthMethod]:
         """The ways to log in that this client can take."""
         return [method for method, _ in self.logins.values() if method.type != "terminal" or client.terminal_login]
 

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from accord.connection import Connection
 from accord.connection.handlers import extension_name
-from accord.errors import LocalProtocolError
-from accord.session.ability import ClientAbilities, Peer
 from accord.session.ask import AskPermission, ElicitationDone, ElicitForm, ElicitUrl
+from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 from accord.session.event import ToolChanged
 
-__all__ = ["Client"]
+__all__ = ["CAPABILITIES", "Client", "ClientFeature"]
+
+
+ClientFeature: TypeAlias = Literal[
+    "elicit", "elicit_url", "read_files", "write_files", "terminals", "notices", "compaction", "toggles"
+]
+"""What `Client.can` knows: questions that the client answers, and what it shows as such instead of as text."""
 
 
 class Client:
-    """The client of one connection. `abilities` are what it declared, nothing more."""
+    """The client of one connection, as the agent's author sees it. Made by the agent for each connection."""
 
-    def __init__(self, connection: Connection, dialect: Dialect, peer: Peer | None, abilities: ClientAbilities) -> None:
-        self.name = "unknown" if peer is None else peer.name
-        self.version = "unknown" if peer is None else peer.version
-        self.title = None if peer is None else peer.title
-        self.abilities = abilities
+    def __init__(
+        self, connection: Connection, dialect: Dialect, peer: Implementation | None, capabilities: ClientCapabilities
+    ) -> None:
+        self.name: str = "unknown" if peer is None else peer.name
+        """The name the client gave, or "unknown"."""
+        self.version: str = "unknown" if peer is None else peer.version
+        """The version the client gave, or "unknown"."""
+        self.title: str | None = None if peer is None else peer.title
+        """The name the client gave for people to read."""
+        self.capabilities: ClientCapabilities = capabilities
+        """The capabilities that the client declared, nothing more."""
         self._connection = connection
         self._dialect = dialect
 
@@ -32,33 +43,35 @@ class Client:
 
     @property
     def is_connected(self) -> bool:
-        """Whether it is still there, as far as anybody knows."""
+        """Whether the connection is open."""
         return self._connection.is_open
 
-    def can(self, what: str) -> bool:
-        """Whether something may be asked of this client, or shown to it as it is: see `ABILITIES` for the words.
+    def can(self, what: ClientFeature) -> bool:
+        """Whether the client answers such questions (`elicit`, `elicit_url`), or shows such things as they are.
+
+        Files and terminals work in any case: where the client does not offer them they are the agent's own.
 
         Raises:
-            LocalProtocolError: Nobody has such an ability; says which there are.
+            ValueError: There is no such capability; says which there are.
         """
-        ability = ABILITIES.get(what)
-        if ability is None:
-            known = ", ".join(sorted(ABILITIES))
-            raise LocalProtocolError(f"there is no ability {what!r}: one of {known}", field=what)
-        return ability(self)
+        capability = CAPABILITIES.get(what)
+        if capability is None:
+            known = ", ".join(sorted(CAPABILITIES))
+            raise ValueError(f"there is no capability {what!r}: one of {known}")
+        return capability(self)
 
-    def stand_in(self, ask: AskPermission) -> ToolChanged | None:
-        """The tool call that a question about none is asked under in this edition. For the framework."""
+    def _stand_in(self, ask: AskPermission) -> ToolChanged | None:
+        """The tool call that a permission request without one is sent with in this edition."""
         return self._dialect.stand_in(ask)
 
-    async def end_elicitation(self, elicitation_id: str) -> None:
-        """Tell the client that what was begun at an address is finished, where the edition has words for that."""
+    async def complete_elicitation(self, elicitation_id: str) -> None:
+        """Tell the client that an elicitation by address is finished, where the edition has a message for that."""
         method, say = self._dialect.elicitation_done, self._dialect.say_elicitation_done
-        if method is not None and say is not None and self.abilities.elicit_url:
+        if method is not None and say is not None and self.capabilities.elicit_url:
             await self._connection.notify(method, say(ElicitationDone(elicitation_id)))
 
-    def speaks(self, ask: type[Any]) -> bool:
-        """Whether the edition has words for an ask at all."""
+    def _speaks(self, ask: type[Any]) -> bool:
+        """Whether the edition has a request for this at all."""
         return bool(self._dialect.find(ask))
 
     async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
@@ -70,17 +83,13 @@ class Client:
         await self._connection.notify_extension(extension_name(method), params)
 
 
-ABILITIES: dict[str, Callable[[Client], bool]] = {
-    "elicit": lambda client: client.speaks(ElicitForm) and client.abilities.elicit_form,
-    "elicit_url": lambda client: client.speaks(ElicitUrl) and client.abilities.elicit_url,
-    "read_files": lambda client: client.abilities.read_files,
-    "write_files": lambda client: client.abilities.write_files,
-    "terminals": lambda client: client.abilities.terminals,
-    "notices": lambda client: client.abilities.notices,
-    "compaction": lambda client: client.abilities.compaction,
-    "toggles": lambda client: client.abilities.toggles,
+CAPABILITIES: dict[ClientFeature, Callable[[Client], bool]] = {
+    "elicit": lambda client: client._speaks(ElicitForm) and client.capabilities.elicit_form,
+    "elicit_url": lambda client: client._speaks(ElicitUrl) and client.capabilities.elicit_url,
+    "read_files": lambda client: client.capabilities.read_files,
+    "write_files": lambda client: client.capabilities.write_files,
+    "terminals": lambda client: client.capabilities.terminals,
+    "notices": lambda client: client.capabilities.notices,
+    "compaction": lambda client: client.capabilities.compaction,
+    "toggles": lambda client: client.capabilities.toggles,
 }
-"""What authors may ask for: questions that the client answers, and what it shows as such instead of as text.
-
-Files and terminals work in any case: without the ability they are the agent's own.
-"""

@@ -24,7 +24,6 @@ from accord.agent.session import Session, new_id
 from accord.connection import Connection
 from accord.errors import InvalidParams, LocalProtocolError, SessionInUse, StoreError
 from accord.protocol.codec import decode_json
-from accord.session.ability import AgentAbilities
 from accord.session.ask import (
     ForkSession,
     ListSessions,
@@ -35,6 +34,7 @@ from accord.session.ask import (
     SessionsListed,
     SessionSummary,
 )
+from accord.session.capability import AgentCapabilities
 from accord.session.dialect import Dialect
 from accord.session.event import ConfigChanged
 from accord.session.replay import Outline
@@ -66,7 +66,7 @@ class _Live:
     def current(self) -> SessionRecord:
         """The record as it would be now, if it were kept."""
         return msgspec.structs.replace(
-            self.record, title=self.session.title, updated_at=max(self.record.updated_at, self.session.touched_at)
+            self.record, title=self.session.title, updated_at=max(self.record.updated_at, self.session._touched_at)
         )
 
 
@@ -79,7 +79,7 @@ class Desk:
         store: Store | None,
         asker: Asker,
         connection: Connection,
-        served: AgentAbilities,
+        served: AgentCapabilities,
         *,
         grace_seconds: float,
         in_use: InUse = "error",
@@ -163,7 +163,7 @@ class Desk:
         store = self._kept()
         origin = self._live.get(ask.session_id)
         if origin is not None:
-            await origin.session.outlet.settle()
+            await origin.session._outlet.settle()
         parent = await store.get(ask.session_id)
         if parent is None:
             raise unknown_session(ask.session_id)
@@ -228,7 +228,7 @@ class Desk:
         return await self._answer(live, known=True)
 
     async def _reopen_live(self, live: _Live, *, replay: bool) -> SessionOpened:
-        outlet = live.session.outlet
+        outlet = live.session._outlet
         try:
             await outlet.pause()
             if self._store is None:
@@ -254,14 +254,14 @@ class Desk:
             outline.add(missing)
         state = await store.state(session.id)
         session.state = None if state is None else decode_json(state)
-        session.settings.restore(outline.config)
+        session._settings.restore(outline.config)
         return outline
 
     async def _tell_history(self, live: _Live, store: Store, outline: Outline, *, replay: bool) -> None:
         """Tell the conversation, or let the voice know it without a word; then what the session does now."""
         dialect, client = self._met()
-        session, outlet = live.session, live.session.outlet
-        voice = dialect.voice(client.abilities)
+        session, outlet = live.session, live.session._outlet
+        voice = dialect.voice(client.capabilities)
         voice.client_terminals |= outlet.voice.client_terminals
         async for events in retold(store, session.id, outline):
             if replay:
@@ -278,7 +278,7 @@ class Desk:
         """Let the voice of a copy know what its client knows from the source."""
         async for events in retold(store, live.session.id, outline):
             for event in events:
-                live.session.outlet.voice.say(event)
+                live.session._outlet.voice.say(event)
 
     def _make(
         self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False
@@ -287,25 +287,25 @@ class Desk:
         session = Session(record.id, roots, client, self._asker, self._book, self._store, meta)
         session.title = record.title
         foreground = Foreground(session, self._asker, self._book, dialect, grace_seconds=self._grace_seconds)
-        voice = dialect.voice(client.abilities)
+        voice = dialect.voice(client.capabilities)
         store = None if is_view else self._store
-        session.outlet = Outlet(record.id, dialect, voice, self._connection, store, foreground.store_failed)
+        session._outlet = Outlet(record.id, dialect, voice, self._connection, store, foreground.store_failed)
         live = _Live(session, foreground, record, is_view=is_view)
         # Nothing of the session may leave before the answer that names it.
-        session.outlet.hold()
+        session._outlet.hold()
         return live
 
     async def _open(self, live: _Live, servers: list[McpServer], *, known: bool = False) -> SessionOpened:
         session = live.session
         self._live[session.id] = live
         try:
-            session.connect_servers(servers)
+            session._connect_servers(servers)
             for handler in self._book.on_session:
                 await self._book.threads.call(handler, session)
             return await self._answer(live, known=known)
         except BaseException:
             self._live.pop(session.id, None)
-            await asyncio.shield(session.close())
+            await asyncio.shield(session._close())
             raise
 
     async def _answer(self, live: _Live, *, known: bool) -> SessionOpened:
@@ -315,15 +315,15 @@ class Desk:
         """
         session, (dialect, _) = live.session, self._met()
         meta = {"accord": {"readOnly": True}} if live.is_view else None
-        opened = SessionOpened(session.id, session.offered, session.commands, self._book.models, meta)
-        session.outlet.voice.say(ConfigChanged(list(session.settings.options)))  # to nobody: the answer says it
+        opened = SessionOpened(session.id, session._offered, session.commands, self._book.models, meta)
+        session._outlet.voice.say(ConfigChanged(list(session._settings.options)))  # to nobody: the answer says it
         if known:
-            await session.outlet.replay(dialect.left_over(opened), session.outlet.voice)
+            await session._outlet.replay(dialect.left_over(opened), session._outlet.voice)
         else:
             for event in dialect.left_over(opened):
-                session.outlet.tell_soon(event, keep=False)
+                session._outlet.tell_soon(event, keep=False)
         # The answer is sent in the very step in which we return it: what is released after that comes behind it.
-        asyncio.get_running_loop().call_soon(session.outlet.release)
+        asyncio.get_running_loop().call_soon(session._outlet.release)
         return opened
 
     async def _forget(self, session_id: str) -> None:
@@ -394,7 +394,7 @@ class Desk:
         live.foreground.feed(CloseAsked())
         await live.foreground.closed.wait()
         try:
-            await live.session.outlet.settle()
+            await live.session._outlet.settle()
         except Exception as error:  # noqa: BLE001 - whatever could not be kept, it is over
             log.warning("the end of a session could not be kept: %s", error)
         self._live.pop(session_id, None)
@@ -418,7 +418,7 @@ class Desk:
     async def _end(self, live: _Live) -> None:
         try:
             await live.foreground.stop()
-            await live.session.close()
+            await live.session._close()
         except Exception:
             log.exception("a session could not be ended cleanly")
         finally:

@@ -19,7 +19,7 @@ from accord.errors import (
     SessionInUse,
     StoreError,
 )
-from accord.session.ability import AuthMethod
+from accord.session.capability import AuthMethod
 from accord.session.event import WorkError
 from accord.workspace.errors import WorkspaceError
 

@@ -17,11 +17,10 @@ __all__ = ["Files"]
 
 
 class Files:
-    """Text files below the roots of a session, the first of which is its directory.
+    """Text files inside the directories of a session. Made by the session.
 
     Reading and writing go to the client each on its own, wherever it offers that: a client shows what is not saved
-    yet, and knows what was changed. `workspace` gives the same roots on this machine when they are needed, and raises
-    `NotADirectory` where they are not here.
+    yet, and knows what was changed. Otherwise they are those on this machine's disk.
 
     What is raised is the same on both ways: `NoSuchFile` and `AccessDenied` stand for the client's -32002 and -32003
     too (its own error is then the cause). Any other refusal of a client is a `RequestError`. Both kinds have a `code`.
@@ -51,7 +50,7 @@ class Files:
         if (line or 0) < 0 or (limit or 0) < 0:
             raise ValueError("line and limit cannot be negative")
         place = self._reach.file(path)
-        if not self._asker.abilities.read_files:
+        if not self._asker.capabilities.read_files:
             return await self._reach.workspace.read_text(place, line, limit)
         await self._reach.check(place)
         with _translated(place):
@@ -71,7 +70,7 @@ class Files:
             ConnectionLost: The client is gone.
         """
         place = self._reach.file(path)
-        if not self._asker.abilities.write_files:
+        if not self._asker.capabilities.write_files:
             await self._reach.workspace.write_text(place, text)
             return
         # Held until the client has answered: it may handle two requests in any order.

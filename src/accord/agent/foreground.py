@@ -131,7 +131,7 @@ class Foreground:
         self._background: list[Tool] = []
         """Tool calls that went on when their turns were over."""
         self.closed = asyncio.Event()
-        session.feed = self.feed
+        session._feed = self.feed
 
     # --- prompts
 
@@ -208,10 +208,10 @@ class Foreground:
 
     async def _insert_prompt(self, prompt: OpenPrompt) -> None:
         """Give the user's message its place: it is kept before anything follows from it."""
-        outlet = self._session.outlet
+        outlet = self._session._outlet
         message = MessageChanged("user", prompt.message_id, list(prompt.ask.content))
         try:
-            await self._session.touch()
+            await self._session._touch()
             await outlet.tell(message, show=self._echoes)
             await outlet.settle()
         except TransportError:
@@ -244,14 +244,14 @@ class Foreground:
     async def _run(self, turn: Turn) -> None:
         end: Input
         try:
-            for notice in self._session.unreported():
+            for notice in self._session._take_unreported():
                 await turn.notice(notice.title, notice.description, severity=notice.severity)
             if turn.command is None:
                 await self._book.threads.call(self._book.prompt or _nothing, turn)
             else:
                 await self._book.threads.call(self._book.commands[turn.command][1], turn, turn.argument)
             await self._tidy(turn, "completed")
-            await self._session.outlet.settle()
+            await self._session._outlet.settle()
             end = HandlerFinished(turn.stop_reason) if self._failure is None else self._failed(self._failure)
         except asyncio.CancelledError:
             end = self._cancelled()
@@ -273,7 +273,7 @@ class Foreground:
     def _failed(self, error: Exception) -> Input:
         if isinstance(error, TransportError) and not self._session.client.is_connected:
             return HandlerCancelled()  # the client is gone: nobody failed, and nobody hears of it
-        return HandlerFailed(work_error(error, self._book.auth_methods(self._session.client.abilities)))
+        return HandlerFailed(work_error(error, self._book.auth_methods(self._session.client.capabilities)))
 
     async def _tidy(self, turn: Turn, status: str) -> None:
         """Bring to an end what the handler left open."""
@@ -281,7 +281,7 @@ class Foreground:
             return  # it was left behind, and by now there may be another
         try:
             await self._end_tools(turn, status if self._timer is None else "cancelled")
-            await self._session.end_commands()
+            await self._session._end_commands()
         except asyncio.CancelledError:
             if status == "completed":
                 raise
@@ -292,15 +292,15 @@ class Foreground:
 
     @staticmethod
     async def _end_tools(turn: Turn, status: str) -> None:
-        for tool in turn.tools:
+        for tool in turn._tools:
             if tool.started and not tool.finished:
                 await {"completed": tool.complete, "failed": tool.fail, "cancelled": tool.cancel}[status]()
 
     def _end(self, end: Input) -> None:
         turn, self._turn, self._handler = self._turn, None, None
         if turn is not None:
-            turn.end()
-            self._background = [tool for tool in (*self._background, *turn.background) if not tool.finished]
+            turn._end()
+            self._background = [tool for tool in (*self._background, *turn._background_tools) if not tool.finished]
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -320,11 +320,11 @@ class Foreground:
         log.warning("a prompt handler did not end within %g s after it was cancelled", self._grace_seconds)
         if self._handler is not None:
             self._handler.cancel()
-        for tool in self._turn.tools if self._turn is not None else ():
-            event = tool.cut_short()
+        for tool in self._turn._tools if self._turn is not None else ():
+            event = tool._cut_short()
             if event is not None:
-                self._session.outlet.tell_soon(event)
-        self._start_task(self._session.end_commands())
+                self._session._outlet.tell_soon(event)
+        self._start_task(self._session._end_commands())
         self._end(self._cancelled())
 
     def store_failed(self, error: Exception) -> None:
@@ -332,7 +332,7 @@ class Foreground:
         log.error("a session could not be kept: %s", error)
         self._failure = error
         if self._turn is not None:
-            self._turn.fail(error)
+            self._turn._fail(error)
             self._cancel_handler()
 
     def _retire(self, output: Retire) -> None:
@@ -347,12 +347,12 @@ class Foreground:
     def _answer_stopped(self, output: AnswerStopped) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         # The answer is the end of the turn: all of that goes before it.
-        prompt.answer(PromptAnswered(stop_reason=output.stop_reason), self._session.outlet.settling())
+        prompt.answer(PromptAnswered(stop_reason=output.stop_reason), self._session._outlet.settling())
 
     def _answer_failed(self, output: AnswerFailed) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         error = RequestError(output.error.message, output.error.data, code=output.error.code)
-        prompt.fail(error, self._session.outlet.settling())
+        prompt.fail(error, self._session._outlet.settling())
 
     def _answer_withdrawn(self, output: AnswerWithdrawn) -> None:
         output.prompt.fail(RequestCancelled())  # type: ignore[attr-defined]
@@ -361,17 +361,17 @@ class Foreground:
         output.prompt.fail(unknown_session(self._session.id))  # type: ignore[attr-defined]
 
     def _tell(self, output: Tell) -> None:
-        self._session.outlet.tell_soon(output.state)
+        self._session._outlet.tell_soon(output.state)
 
     def _stop_background(self, _: StopBackground) -> None:
         self._start_task(self._end_background())
 
     async def _end_background(self) -> None:
-        tools = (*self._background, *(self._turn.background if self._turn is not None else ()))
+        tools = (*self._background, *(self._turn._background_tools if self._turn is not None else ()))
         try:
             for tool in tools:
                 await tool.cancel()
-            await self._session.stop_background()
+            await self._session._stop_background()
         except Exception:
             # Whoever closes the session waits for this, whatever could not be stopped.
             log.exception("the background of a session could not be stopped")

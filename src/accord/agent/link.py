@@ -22,7 +22,6 @@ from accord.agent.session import Session
 from accord.agent.settings import OptionValue, Settings
 from accord.connection import Connection, Handlers
 from accord.errors import InvalidParams, LocalProtocolError
-from accord.session.ability import AgentAbilities, ClientAbilities
 from accord.session.ask import (
     CancelTerminal,
     CancelTool,
@@ -45,6 +44,7 @@ from accord.session.ask import (
     SetModel,
     SetOption,
 )
+from accord.session.capability import AgentCapabilities, ClientCapabilities
 from accord.session.dialect import Dialect, Words
 from accord.session.dialects import DIALECTS, Spoken
 from accord.session.turn_input import CancelAsked
@@ -60,14 +60,17 @@ LISTS_AT_ONCE = 4
 
 
 class Extension:
-    """A call of an extension method, as its handler gets it. `session` is the one it names, if it is open."""
+    """A call of an extension method. Made for each call and given to its handler."""
 
     __slots__ = ("client", "params", "session")
 
     def __init__(self, params: Any, client: Client, session: Session | None) -> None:
-        self.params = params
-        self.client = client
-        self.session = session
+        self.params: Any = params
+        """The parameters, plain JSON."""
+        self.client: Client = client
+        """The client that called."""
+        self.session: Session | None = session
+        """The session that the parameters name, if it is open."""
 
 
 class Link:
@@ -88,10 +91,10 @@ class Link:
         self._book = book
         self._gate = gate
         self._drafts = drafts
-        self._served: AgentAbilities = book.abilities(stored=store is not None, drafts=drafts)
+        self._served: AgentCapabilities = book.capabilities(stored=store is not None, drafts=drafts)
         self._arrived: dict[int, tuple[Any, Foreground, OpenPrompt]] = {}
         """Prompts that were read and whose request has not begun, by the identity of their params."""
-        self.abilities = ClientAbilities()
+        self.capabilities = ClientCapabilities()
         handlers = Handlers()
         editions = [spoken.edition(drafts=drafts) for spoken in DIALECTS]
         self.connection = Connection(transport, "agent", handlers, editions=editions, strict=strict)
@@ -146,19 +149,19 @@ class Link:
                 self._dialect = dialect
             answer = await serve(self, ask)
         except Exception as error:
-            raise answerable(error, self._book.auth_methods(self.abilities)) from error
+            raise answerable(error, self._book.auth_methods(self.capabilities)) from error
         return words.say_answer(answer)
 
     async def _initialize(self, ask: Initialize) -> Initialized:
         dialect = self._dialect
         assert dialect is not None  # noqa: S101 - `_serve` has just set it
-        self.abilities = ask.abilities
-        self._client = Client(self.connection, dialect, ask.client, ask.abilities)
+        self.capabilities = ask.capabilities
+        self._client = Client(self.connection, dialect, ask.client, ask.capabilities)
         self._desk.meet(self._client, dialect)
-        abilities = self._book.abilities(stored=self._desk.has_store, drafts=self._drafts)
-        abilities.auth_methods = self._book.auth_methods(ask.abilities)
-        abilities.logout = abilities.logout and bool(abilities.auth_methods)
-        return Initialized(self._book.peer, abilities)
+        capabilities = self._book.capabilities(stored=self._desk.has_store, drafts=self._drafts)
+        capabilities.auth_methods = self._book.auth_methods(ask.capabilities)
+        capabilities.logout = capabilities.logout and bool(capabilities.auth_methods)
+        return Initialized(self._book.peer, capabilities)
 
     async def _login(self, ask: Login) -> Done:
         await self._gate.login(ask.method)
@@ -228,24 +231,24 @@ class Link:
             foreground.feed(CancelAsked())
 
     async def _cancel_tool(self, ask: CancelTool) -> Done:
-        self._desk.session(ask.session_id).cancel_tool(ask.tool_id)
+        self._desk.session(ask.session_id)._cancel_tool(ask.tool_id)
         return Done()
 
     async def _cancel_terminal(self, ask: CancelTerminal) -> Done:
-        await self._desk.session(ask.session_id).terminals.cancel(ask.terminal_id)
+        await self._desk.session(ask.session_id).terminals._cancel(ask.terminal_id)
         return Done()
 
     # --- settings
 
     async def _set_option(self, ask: SetOption) -> OptionsSet:
         session = self._desk.session(ask.session_id)
-        Settings(session.offered).check(ask.option, ask.value)
+        Settings(session._offered).check(ask.option, ask.value)
         await self._change(session, ask.option, ask.value)
-        return OptionsSet(session.offered)
+        return OptionsSet(session._offered)
 
     async def _set_mode(self, ask: SetMode) -> Done:
         session = self._desk.session(ask.session_id)
-        mode = session.settings.mode
+        mode = session._settings.mode
         if mode is None:
             raise InvalidParams("This agent has no modes", {"field": "modeId", "expected": "no mode at all"})
         if ask.mode not in mode.values():
@@ -256,7 +259,7 @@ class Link:
 
     async def _set_model(self, ask: SetModel) -> Done:
         session = self._desk.session(ask.session_id)
-        model = session.settings.model
+        model = session._settings.model
         if model is None or ask.model not in model.values():
             expected = "no model at all" if model is None else f"one of {', '.join(model.values())}"
             raise InvalidParams("There is no such model", {"field": "modelId", "expected": expected})
@@ -268,9 +271,9 @@ class Link:
         before = session.option(option)
         await session.set_option(option, value)
         try:
-            await session.outlet.settle()
+            await session._outlet.settle()
         except Exception:
-            session.settings.set(option, before)
+            session._settings.set(option, before)
             raise
 
     # --- beside the protocol
@@ -283,7 +286,7 @@ class Link:
         try:
             return await call(handler, Extension(params, self._client, session))
         except Exception as error:
-            raise answerable(error, self._book.auth_methods(self.abilities)) from error
+            raise answerable(error, self._book.auth_methods(self.capabilities)) from error
 
     # --- what we ask
 
@@ -303,7 +306,7 @@ class Link:
         if said is None:
             raise LocalProtocolError(f"{dialect.edition.name} has no words for {what}: see turn.can()", field=what)
         words, params = said
-        if words.needs and not getattr(self.abilities, words.needs):
+        if words.needs and not getattr(self.capabilities, words.needs):
             raise LocalProtocolError(
                 f"this client does not offer {words.needs} in {dialect.edition.name}: see turn.can()", field=what
             )

@@ -13,8 +13,8 @@ __all__ = ["Gate"]
 class Gate:
     """One agent's login, for all its connections: a program has one user.
 
-    Without a `logged_in` function it is closed until a login succeeds, and again after a logout. An agent without any
-    way to log in is open.
+    Without a function of `check_login` it is closed until a login succeeds, and again after a logout. An agent without
+    any way to log in is open.
     """
 
     def __init__(self, book: Book) -> None:
@@ -30,7 +30,9 @@ class Gate:
         """
         if not self._book.logins:
             return
-        is_open = self._open if self._book.logged_in is None else await self._book.threads.call(self._book.logged_in)
+        is_open = (
+            self._open if self._book.check_login is None else await self._book.threads.call(self._book.check_login)
+        )
         if not is_open:
             raise AuthRequired
 

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from accord.errors import InvalidParams
 from accord.protocol.model import Unknown
-from accord.session.ability import AgentAbilities
 from accord.session.ask import McpServer
+from accord.session.capability import AgentCapabilities
 
 __all__ = ["check_opening", "check_path", "same_directory"]
 
@@ -25,7 +25,7 @@ class Opening(Protocol):
     def servers(self) -> list[McpServer | Unknown]: ...
 
 
-def check_opening(ask: Opening, served: AgentAbilities) -> tuple[list[str], list[McpServer]]:
+def check_opening(ask: Opening, served: AgentCapabilities) -> tuple[list[str], list[McpServer]]:
     """The roots and the servers of a session.
 
     Raises:

@@ -23,13 +23,14 @@ ALLOW_OPTIONS = (
 class Permission:
     """The answer to a permission question: the option that was chosen, None if none was.
 
-    It is true if the option allows: `if await turn.ask("Delete it?"):`.
+    It is true if the option allows: `if await turn.request_permission("Delete it?"):`.
     """
 
     option: PermissionOption | None
+    """The option that the user chose; None if none was chosen."""
 
     @classmethod
-    def chosen(cls, option_id: str | None, offered: Iterable[PermissionOption]) -> Permission:
+    def _chosen(cls, option_id: str | None, offered: Iterable[PermissionOption]) -> Permission:
         """What an answer means: an id that was never offered is no answer (v2 rule A75)."""
         return cls(next((option for option in offered if option.id == option_id), None))
 
@@ -56,12 +57,15 @@ class Permission:
 class Elicitation:
     """What a user did with a form or an address; true if it was accepted. `content` are a form's values.
 
-    `id` is that of an address; `Client.end_elicitation` takes it when what was begun there is finished.
+    `id` is that of an address; `Client.complete_elicitation` takes it when what was begun there is finished.
     """
 
     action: Literal["accept", "decline", "cancel"]
+    """What the user did."""
     content: dict[str, Any]
+    """The values of the form, by field."""
     id: str | None = None
+    """The id of an elicitation by address."""
 
     def __bool__(self) -> bool:
         return self.action == "accept"

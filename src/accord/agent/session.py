@@ -18,21 +18,23 @@ from accord.agent.client import Client
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers, open_servers
 from accord.agent.outlet import Outlet
-from accord.agent.settings import OptionValue, Settings
+from accord.agent.settings import Settings
 from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.jsonrpc.plain import plain
 from accord.protocol.codec import encode_json
 from accord.protocol.model import UNSET
-from accord.session.ability import ClientAbilities
 from accord.session.ask import McpServer, ReadFile, ReleaseTerminal, StartTerminal, WriteFile
+from accord.session.capability import ClientCapabilities
 from accord.session.event import (
     Background,
     CommandsChanged,
     ConfigChanged,
     Event,
     InfoChanged,
+    Meta,
     Noticed,
+    Severity,
 )
 from accord.session.option import Command, ConfigOption, Toggle
 from accord.session.transcript import Transcript
@@ -56,10 +58,10 @@ def new_id(kind: str) -> str:
 
 
 class Session:
-    """What an author sees of a session, in a turn and outside of one.
+    """A session as the agent's author sees it, in a turn and outside of one. Made by the agent for each client.
 
-    `cwd` and `roots` bound what its files and commands may touch; `roots` begins with `cwd`. `meta` is the `_meta` of
-    the request that opened it. `state` is the author's own: any JSON value, kept with `save`.
+    It lives as long as its client has it open; what must outlast that is in the store. Its files and commands stay
+    inside `cwd` and `additional_directories`.
     """
 
     def __init__(
@@ -70,21 +72,31 @@ class Session:
         asker: Asker,
         book: Book,
         store: Store | None,
-        meta: dict[str, Any] | None,
+        meta: Meta | None,
     ) -> None:
-        self.id = session_id
-        self.cwd = roots[0]
-        self.roots = tuple(roots)
-        self.client = client
-        self.meta = meta or {}
+        self.id: str = session_id
+        """The id of the session; the agent chose it."""
+        self.cwd: str = roots[0]
+        """The session's directory, an absolute path."""
+        self.additional_directories: tuple[str, ...] = tuple(roots[1:])
+        """Further directories that the client gave to the session, absolute paths."""
+        self.client: Client = client
+        """The client that has the session open."""
+        self.meta: Meta = meta or {}
+        """The `_meta` of the request that opened the session."""
         self.state: Any = None
+        """The author's own state: any JSON value, kept with `save`."""
         self.title: str | None = None
-        self.touched_at = 0.0
+        """The title in lists of sessions; change it with `set_title`."""
+        self.is_closed: bool = False
+        """Whether the client, or the end of its connection, closed the session."""
+        self._roots = tuple(roots)
+        self._touched_at = 0.0
         """When a prompt was taken last, in seconds since 1970."""
-        self.outlet: Outlet
-        """Where events go. For the framework: authors have `Turn`."""
-        self.feed: Callable[[Input], None] = lambda _: None
-        """Where the turn automaton hears of things. For the framework."""
+        self._outlet: Outlet
+        """Where events go."""
+        self._feed: Callable[[Input], None] = lambda _: None
+        """Takes the inputs of the turn automaton."""
         self._book = book
         self._store = store
         self._asker = asker
@@ -99,9 +111,8 @@ class Session:
         self._background: dict[tuple[str, str], Background] = {}
         self._beside: set[asyncio.Task[Any]] = set()
         self._kept: set[str] = set()
-        self.tools: dict[str, Callable[[], None]] = {}
+        self._cancellable: dict[str, Callable[[], None]] = {}
         """How to stop each tool call that its client may cancel, by id."""
-        self.is_closed = False
 
     def __repr__(self) -> str:
         return f"<session {self.id} in {self.cwd}>"
@@ -110,16 +121,16 @@ class Session:
 
     @property
     def workspace(self) -> Workspace:
-        """The local disk, bounded to the roots."""
+        """The local disk, bounded to `cwd` and `additional_directories`."""
         if self._workspace is None:
-            self._workspace = Workspace(self.roots)
+            self._workspace = Workspace(self._roots)
         return self._workspace
 
     @property
     def files(self) -> Files:
         """Text files, the client's where it offers them, otherwise those on the local disk."""
         if self._files is None:
-            self._files = Files(self.id, self.roots, _Behind(self._asker, self), lambda: self.workspace)
+            self._files = Files(self.id, self._roots, _Behind(self._asker, self), lambda: self.workspace)
         return self._files
 
     @property
@@ -128,17 +139,17 @@ class Session:
         if self._terminals is None:
             self._terminals = Terminals(
                 self.id,
-                self.roots,
+                self._roots,
                 _Behind(self._asker, self),
                 lambda: self.workspace,
-                self.tell,
+                self.send,
                 client_terminal=self._client_terminal,
             )
         return self._terminals
 
     def _client_terminal(self, terminal_id: str) -> None:
         # Asked for each time: the voice is another one when the session was told again.
-        self.outlet.voice.client_terminals.add(terminal_id)
+        self._outlet.voice.client_terminals.add(terminal_id)
 
     async def mcp(self) -> McpServers:
         """The MCP servers, when each is connected or has failed.
@@ -152,7 +163,7 @@ class Session:
             self._mcp = asyncio.get_running_loop().create_task(open_servers(self._servers, cwd=self.cwd))
         return await asyncio.shield(self._mcp)
 
-    def connect_servers(self, servers: Sequence[McpServer]) -> None:
+    def _connect_servers(self, servers: Sequence[McpServer]) -> None:
         """Begin to connect; nobody has to wait for it."""
         self._servers = list(servers)
         if self._servers:
@@ -163,13 +174,13 @@ class Session:
         for failure in servers.failures:
             log.warning("MCP server %s: %s", failure.server, failure.reason)
             notice = Noticed(f"MCP server {failure.server} is not available", "warning", failure.reason)
-            if self.client.abilities.notices:
-                await self.outlet.tell(notice, keep=False)
+            if self.client.capabilities.notices:
+                await self._outlet.tell(notice, keep=False)
             else:
                 # It would become a message of the agent: that has its place in a turn.
                 self._unreported.append(notice)
 
-    def unreported(self) -> list[Noticed]:
+    def _take_unreported(self) -> list[Noticed]:
         """What is to be said when the next turn begins."""
         notices, self._unreported = self._unreported, []
         return notices
@@ -198,7 +209,7 @@ class Session:
         """
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing: it was made with store=None")
-        await self.outlet.settle()
+        await self._outlet.settle()
         transcript = Transcript(await self._store.read(self.id))
         if not refused:
             transcript.timeline = [entry for entry in transcript.timeline if not entry.refused]
@@ -207,7 +218,7 @@ class Session:
     # --- settings
 
     def option(self, option_id: str) -> str | bool:
-        """The value of a config option; of the mode, if it was declared with `Agent.modes`, under "mode".
+        """The value of a config option; the mode that `Agent.modes` declared has the id "mode".
 
         Raises:
             KeyError: There is no such option.
@@ -215,17 +226,12 @@ class Session:
         return self._settings.get(option_id)
 
     @property
-    def offered(self) -> list[ConfigOption]:
+    def _offered(self) -> list[ConfigOption]:
         """The options that this client can show."""
-        toggles = self.client.abilities.toggles
+        toggles = self.client.capabilities.toggles
         return [option for option in self._settings.options if toggles or not isinstance(option, Toggle)]
 
-    @property
-    def settings(self) -> Settings:
-        """All options."""
-        return self._settings
-
-    async def set_option(self, option_id: str, value: OptionValue) -> None:
+    async def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001 - the value of a toggle
         """Give an option another value and tell the client.
 
         Raises:
@@ -238,7 +244,7 @@ class Session:
         for handler in self._book.on_option:
             await self._book.threads.call(handler, self, option_id, value)
         self._settings.set(option_id, value)
-        await self.tell(ConfigChanged(list(self._settings.options)))
+        await self.send(ConfigChanged(list(self._settings.options)))
 
     @property
     def commands(self) -> list[Command]:
@@ -248,35 +254,39 @@ class Session:
     async def set_commands(self, commands: Sequence[Command]) -> None:
         """Offer other slash commands in this session; those that no handler was registered for come as prompts."""
         self._commands = list(commands)
-        await self.outlet.tell(CommandsChanged(self.commands), keep=False)
+        await self._outlet.tell(CommandsChanged(self.commands), keep=False)
 
     async def set_title(self, title: str | None) -> None:
-        """Name the session, in lists too."""
+        """Give the session a title; lists show it too. None takes it away."""
         self.title = title
         if self._store is not None:
             await self._store.patch(self.id, title=title)
-        await self.tell(InfoChanged(title=title))
+        await self.send(InfoChanged(title=title))
 
-    async def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
-        """Show the user something once; it is not kept."""
-        await self.outlet.tell(Noticed(title, severity, description), keep=False)
+    async def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
+        """Show the user something once; it is not kept. A client without notices gets it as a message."""
+        await self._outlet.tell(Noticed(title, severity, description), keep=False)
 
-    async def tell(self, event: Event) -> None:
-        """Let an event happen: it is kept and told."""
+    async def send(self, event: Event) -> None:
+        """Send an event beside the turns: it is kept in the store first.
+
+        Raises:
+            LocalProtocolError: The session is closed.
+        """
         if self.is_closed:
             raise LocalProtocolError("the session is closed")
-        await self.outlet.tell(event)
+        await self._outlet.tell(event)
 
-    async def touch(self) -> None:
+    async def _touch(self) -> None:
         """Note that something happened, for the order of lists."""
-        self.touched_at = time.time()
+        self._touched_at = time.time()
         if self._store is not None:
-            await self._store.patch(self.id, updated_at=self.touched_at)
+            await self._store.patch(self.id, updated_at=self._touched_at)
 
     # --- beside the turns
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Let something run beside the turns, until it is done or the session closes."""
+        """Run a coroutine beside the turns, until it is done or the session closes, which cancels it."""
         task = asyncio.get_running_loop().create_task(work)
         self._beside.add(task)
         task.add_done_callback(self._spawned)
@@ -287,26 +297,26 @@ class Session:
         if not task.cancelled() and task.exception() is not None:
             log.error("work beside the turns of a session failed", exc_info=task.exception())
 
-    def announce(self, kind: str, id_: str) -> None:
+    def _announce(self, kind: str, id_: str) -> None:
         """Something that was told of goes on in the background."""
         self._background[(kind, id_)] = Background(kind, id_)
         self._tell_background()
 
-    def withdraw(self, kind: str, id_: str) -> None:
+    def _withdraw(self, kind: str, id_: str) -> None:
         """It ended, and its end was told."""
         if self._background.pop((kind, id_), None) is not None:
             self._tell_background()
 
     def _tell_background(self) -> None:
-        self.feed(BackgroundChanged(tuple(self._background.values())))
+        self._feed(BackgroundChanged(tuple(self._background.values())))
 
-    async def stop_background(self) -> None:
+    async def _stop_background(self) -> None:
         """Stop all that goes on beside the turns; say so when it is over."""
         await self._stop_beside()
         if self._terminals is not None:
-            await self._terminals.stop()
+            await self._terminals._stop()
         self._background.clear()
-        self.feed(BackgroundChanged())
+        self._feed(BackgroundChanged())
 
     async def _stop_beside(self) -> None:
         current = asyncio.current_task()
@@ -319,7 +329,7 @@ class Session:
     def keep(self, terminal: Terminal) -> None:
         """Let a command go on when the turn that started it is over; it is released at its end, or with the session."""
         self._kept.add(terminal.id)
-        self.announce("terminal", terminal.id)
+        self._announce("terminal", terminal.id)
         self.spawn(self._watch(terminal))
 
     async def _watch(self, terminal: Terminal) -> None:
@@ -328,38 +338,38 @@ class Session:
         finally:
             await terminal.release()
             self._kept.discard(terminal.id)
-            self.withdraw("terminal", terminal.id)
+            self._withdraw("terminal", terminal.id)
 
-    async def end_commands(self) -> None:
+    async def _end_commands(self) -> None:
         """A turn is over: release what it started and did not `keep`."""
         if self._terminals is not None:
-            left = [each for each in self._terminals.unreleased if each.id not in self._kept]
+            left = [each for each in self._terminals._unreleased if each.id not in self._kept]
             await asyncio.gather(*(terminal.release() for terminal in left))
 
-    def cancel_tool(self, tool_id: str) -> None:
+    def _cancel_tool(self, tool_id: str) -> None:
         """The client stops one tool call.
 
         Raises:
             InvalidParams: It is unknown, over, or cannot be cancelled.
         """
-        stop = self.tools.get(tool_id)
+        stop = self._cancellable.get(tool_id)
         if stop is None:
             expected = {"field": "toolCallId", "expected": "a running tool call that can be cancelled"}
             raise InvalidParams("This tool call cannot be cancelled", expected)
         stop()
 
-    async def close(self) -> None:
+    async def _close(self) -> None:
         """Let go of everything; whoever closes it has ended its turns before."""
         if self.is_closed:
             return
         await self._stop_beside()
         if self._terminals is not None:
             # Before it is closed: how they ended is still told and kept.
-            await self._terminals.close()
+            await self._terminals._close()
         self.is_closed = True
         if self._mcp is not None:
             await self._close_servers(self._mcp)
-        await self.outlet.close()
+        await self._outlet.close()
 
     async def _close_servers(self, opening: asyncio.Task[McpServers]) -> None:
         if not opening.done():
@@ -380,11 +390,11 @@ class _Behind:
         self._session = session
 
     @property
-    def abilities(self) -> ClientAbilities:
-        return self._asker.abilities
+    def capabilities(self) -> ClientCapabilities:
+        return self._asker.capabilities
 
     async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
-        outlet = self._session.outlet
+        outlet = self._session._outlet
         if isinstance(ask, ReadFile | WriteFile | StartTerminal):
             await outlet.settle()
         elif isinstance(ask, ReleaseTerminal) and (settling := outlet.settling()) is not None:

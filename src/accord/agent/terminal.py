@@ -43,7 +43,7 @@ class CommandOutcome(NamedTuple):
 
 
 class Terminal(ABC):
-    """A command that was started; to be released. As an async context it releases itself."""
+    """A command that was started, to be released. Made by `Terminals.start`; as an async context it releases itself."""
 
     def __init__(self, terminal_id: str, spawn: Spawn) -> None:
         self._id = terminal_id
@@ -53,7 +53,7 @@ class Terminal(ABC):
 
     @property
     def id(self) -> str:
-        """What the client calls it; unique in the session."""
+        """The id of the terminal, unique in the session."""
         return self._id
 
     @property
@@ -72,8 +72,8 @@ class Terminal(ABC):
         """Whether the client may end it by itself."""
 
     @abstractmethod
-    async def announce(self) -> None:
-        """Return when the conversation has it."""
+    async def _announce(self) -> None:
+        """Return when the start of the command was sent."""
 
     @abstractmethod
     async def output(self) -> TerminalText:
@@ -117,11 +117,11 @@ class Terminal(ABC):
         if task.done() and not task.cancelled():
             task.result()
 
-    async def discard(self) -> None:
+    async def _discard(self) -> None:
         """Release it where something else went wrong already: raises nothing."""
         await self._settle()
 
-    def on_released(self, hear: Callable[[], None]) -> None:
+    def _when_released(self, hear: Callable[[], None]) -> None:
         """Have this called when its release, which has not begun, is done."""
         self._on_released = hear
 
@@ -131,7 +131,7 @@ class Terminal(ABC):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await (self.release() if error is None else self.discard())
+        await (self.release() if error is None else self._discard())
 
     @abstractmethod
     async def _let_go(self) -> None:

@@ -55,7 +55,7 @@ class ClientTerminal(Terminal):
         """Never: the client needs nobody to end what it runs itself."""
         return False
 
-    async def announce(self) -> None:
+    async def _announce(self) -> None:
         """Tell that it was started."""
         await self._tell(self._started)
 

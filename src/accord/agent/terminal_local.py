@@ -99,7 +99,7 @@ class LocalTerminal(Terminal):
         """Whether the client may end it."""
         return self._started.cancellable is True
 
-    async def announce(self) -> None:
+    async def _announce(self) -> None:
         """Return when its start was told.
 
         Raises:

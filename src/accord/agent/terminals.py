@@ -26,6 +26,7 @@ from accord.workspace import StartFailed, Workspace, start_command
 __all__ = ["CommandOutcome", "OnStart", "Terminal", "TerminalText", "Terminals"]
 
 OnStart: TypeAlias = Callable[[Terminal], Awaitable[None] | None]
+"""Gets a terminal as soon as its command has started."""
 
 # How long a start that is cancelled waits for the client to say what there is to release; it is released in any case.
 START_SECONDS = 1.0
@@ -48,11 +49,9 @@ class _Order(NamedTuple):
 
 
 class Terminals:
-    """All commands of a session.
+    """The commands of a session: in the client's terminals where it offers them, else processes of this program.
 
-    `tell` puts an event into the conversation; `client_terminal` hears the id of each terminal that the client runs,
-    before anything is told of it. `workspace` gives the roots on this machine when they are needed, and raises
-    `NotADirectory` where they are not here.
+    Made by the session.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class Terminals:
         return [terminal for terminal in self._terminals if terminal.is_running]
 
     @property
-    def unreleased(self) -> list[Terminal]:
+    def _unreleased(self) -> list[Terminal]:
         """Those that nobody has released yet, in the order of their start."""
         return list(self._terminals)
 
@@ -114,9 +113,9 @@ class Terminals:
         order = self._order(argv, cwd, env, output_byte_limit, cancellable=cancellable)
         terminal = await self._open(order)
         try:
-            await terminal.announce()
+            await terminal._announce()
         except BaseException:
-            await terminal.discard()
+            await terminal._discard()
             raise
         return terminal
 
@@ -155,7 +154,7 @@ class Terminals:
         code, name = (None, None) if text.exit is None else (text.exit.code, text.exit.signal)
         return CommandOutcome(code, name, text.text, text.truncated, ended is None, terminal.id)
 
-    async def cancel(self, terminal_id: str) -> None:
+    async def _cancel(self, terminal_id: str) -> None:
         """End a terminal as the client asked for it.
 
         Raises:
@@ -170,18 +169,18 @@ class Terminals:
             {"field": "terminalId", "expected": "a running terminal that can be cancelled"},
         )
 
-    async def stop(self) -> None:
+    async def _stop(self) -> None:
         """Release all of them, and what is being started; bounded, and raises nothing. Others may follow."""
-        ending = [self._spawn(terminal.discard()) for terminal in self._terminals]
+        ending = [self._spawn(terminal._discard()) for terminal in self._terminals]
         ending += [self._spawn(_discard(starting)) for starting in self._starting]
         if ending:
             await settle(ending, CLOSE_SECONDS)
 
-    async def close(self) -> None:
+    async def _close(self) -> None:
         """Stop for good: nothing can be started again, and what could not be told by now is not told."""
         self._is_closed = True
         try:
-            await self.stop()
+            await self._stop()
         finally:
             for task in self._tasks:
                 task.cancel()
@@ -209,7 +208,7 @@ class Terminals:
         return _Order(words, shlex.join(words), self._reach.directory(cwd), env or {}, output_byte_limit, cancellable)
 
     async def _open(self, order: _Order) -> Terminal:
-        by_client = self._asker.abilities.terminals
+        by_client = self._asker.capabilities.terminals
         if by_client:
             await self._reach.check(order.cwd)
         if self._is_closed:
@@ -264,7 +263,7 @@ class Terminals:
 
     def _hold(self, terminal: Terminal) -> Terminal:
         self._terminals.append(terminal)
-        terminal.on_released(lambda: self._terminals.remove(terminal))
+        terminal._when_released(lambda: self._terminals.remove(terminal))
         return terminal
 
     def _spawn(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
@@ -283,7 +282,7 @@ class Terminals:
 async def _discard(starting: asyncio.Task[Terminal]) -> None:
     await asyncio.wait([starting])
     if not starting.cancelled() and starting.exception() is None:
-        await starting.result().discard()
+        await starting.result()._discard()
 
 
 def _closed() -> LocalProtocolError:

@@ -108,7 +108,7 @@ class Scope:
         if scope.is_cancelled:
             raise asyncio.CancelledError("the turn was cancelled")
         thread = threading.get_ident()
-        if any(owner == thread and is_stopped() for owner, is_stopped in scope._blocks):  # noqa: SLF001
+        if any(owner == thread and is_stopped() for owner, is_stopped in scope._blocks):
             raise asyncio.CancelledError("the tool call was cancelled")
 
     def wait(self, verb: Callable[..., Awaitable[T]], *arguments: Any, **named: Any) -> T:
@@ -141,21 +141,21 @@ class Scope:
         """While this lasts, verbs of this thread raise as soon as `is_stopped` says so."""
         scope = self.current
         entry = (threading.get_ident(), is_stopped)
-        scope._blocks.append(entry)  # noqa: SLF001
+        scope._blocks.append(entry)
         try:
             yield
         finally:
-            scope._blocks.remove(entry)  # noqa: SLF001
+            scope._blocks.remove(entry)
 
     @contextlib.contextmanager
     def on_cancel(self, end: Callable[[], Coroutine[Any, Any, Any]]) -> Iterator[None]:
         """While this lasts, a cancel runs `end` on the loop: the thread itself can say nothing any more."""
         scope = self.current
-        scope._on_cancel.append(end)  # noqa: SLF001
+        scope._on_cancel.append(end)
         try:
             yield
         finally:
-            scope._on_cancel.remove(end)  # noqa: SLF001
+            scope._on_cancel.remove(end)
 
     # --- on the loop
 

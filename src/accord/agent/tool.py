@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 import msgspec
 
 from accord.agent.session import Session
-from accord.errors import ConnectionLost, LocalProtocolError
+from accord.errors import ConnectionLost
 from accord.jsonrpc.plain import plain, plain_text
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
@@ -29,7 +29,7 @@ from accord.session.tool import (
     ToolStatus,
 )
 
-__all__ = ["Showable", "Tool", "ToolFailed", "tool_content"]
+__all__ = ["Showable", "Tool", "ToolFailed", "Viewable", "tool_content"]
 
 log = logging.getLogger("accord.agent")
 
@@ -39,14 +39,15 @@ class ToolFailed(Exception):
 
 
 @runtime_checkable
-class _Viewed(Protocol):
-    """Something that a tool call can show, such as a terminal."""
+class Viewable(Protocol):
+    """Something that a tool call can show, such as a `Terminal`."""
 
     @property
-    def view(self) -> TerminalView: ...
+    def view(self) -> TerminalView:
+        """The terminal as content of a tool call."""
 
 
-Showable: TypeAlias = str | Block | ToolContent | FileChange | _Viewed
+Showable: TypeAlias = str | Block | ToolContent | FileChange | Viewable
 """What a tool call can show: text, any block, a change to a file, a terminal."""
 
 
@@ -70,11 +71,11 @@ def checked_json(value: Any, field: str) -> Any:
     try:
         return plain(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise LocalProtocolError(f"{field} is no JSON value: {error}", field=field, expected="a JSON value") from None
+        raise TypeError(f"{field} is no JSON value: {error}") from None
 
 
 class Tool:
-    """A tool call of a turn. As an async context it is announced at the start and ended at the end.
+    """A tool call of a turn. Made by `Turn.tool`; as an async context it is announced first and ended at its end.
 
     Leaving the context completes the call. An exception inside ends it as failed and is logged, but does not end the
     turn: `failed` tells. `ToolFailed` says to the user why. Cancelling the turn ends it as cancelled; a client that
@@ -100,19 +101,28 @@ class Tool:
         background: bool,
         meta: Meta | None,
     ) -> None:
-        self.id = id_
-        self.title = title
-        self.kind = kind
+        self.id: str = id_
+        """The id of the tool call."""
+        self.title: str = title
+        """The title that the user sees."""
+        self.kind: ToolKind = kind
+        """The kind, by which clients choose a picture."""
         self.status: ToolStatus = status
-        self.name = name
-        self.background = background
+        """The status that was sent last."""
+        self.name: str | None = name
+        """The name of the tool, where it was given."""
+        self.background: bool = background
+        """Whether the call may go on when its turn is over."""
         self.content: list[ToolContent] = []
-        self.locations = [self._located(session, place) for place in locations]
-        self.raw_input = raw_input if raw_input is UNSET else checked_json(raw_input, "input")
+        """All that the call shows."""
+        self.locations: list[Location] = [self._located(session, place) for place in locations]
+        """The places in files that the call works at."""
+        self.raw_input: Any = raw_input if raw_input is UNSET else checked_json(raw_input, "input")
+        """The input of the tool, a JSON value; UNSET where none was given."""
         self.error: BaseException | None = None
-        """What was raised inside the context, if it failed so."""
-        self.refused = False
-        """Whether the user was asked about it and did not allow it."""
+        """The exception that ended the context, if one did."""
+        self.refused: bool = False
+        """Whether the user was asked about the call and did not allow it."""
         self._session = session
         self._tell = tell
         self._on_start = on_start
@@ -150,7 +160,7 @@ class Tool:
             self._announced = True
             self._on_start()
             if self._cancellable:
-                self._session.tools[self.id] = self._stop
+                self._session._cancellable[self.id] = self._stop
             await self._tell(
                 ToolChanged(
                     self.id,
@@ -166,7 +176,7 @@ class Tool:
                 )
             )
             if self.background:
-                self._session.announce("tool_call", self.id)
+                self._session._announce("tool_call", self.id)
         return self
 
     async def __aenter__(self) -> Self:
@@ -217,20 +227,20 @@ class Tool:
         self._session.spawn(self.cancel())
 
     @property
-    def stop_asked(self) -> bool:
-        """Whether the client wants this call alone to stop."""
+    def cancel_requested(self) -> bool:
+        """Whether the client asked for this call alone to stop."""
         return self._stopped
 
     async def complete(self, *items: Showable, output: Any = UNSET) -> None:
-        """It succeeded; show some more at the end."""
+        """End the call as completed; `items` are shown at its end. On an ended call this does nothing."""
         await self._end("completed", items, output)
 
     async def fail(self, *items: Showable, output: Any = UNSET) -> None:
-        """It failed; the turn goes on."""
+        """End the call as failed; the turn goes on. On an ended call this does nothing."""
         await self._end("failed", items, output)
 
     async def cancel(self) -> None:
-        """It was stopped."""
+        """End the call as cancelled. On an ended call this does nothing."""
         await self._end("cancelled", (), UNSET)
 
     async def _end(self, status: ToolStatus, items: Sequence[Showable], output: Any) -> None:
@@ -242,16 +252,16 @@ class Tool:
             await self.show(item)
         await self._tell(self._ended(status, raw_output))
         if self.background:
-            self._session.withdraw("tool_call", self.id)
+            self._session._withdraw("tool_call", self.id)
 
     def _ended(self, status: ToolStatus, raw_output: Any) -> ToolChanged:
         self.status = status
-        self._session.tools.pop(self.id, None)
+        self._session._cancellable.pop(self.id, None)
         cancellable = False if self._cancellable else UNSET
         return ToolChanged(self.id, status=status, raw_output=raw_output, cancellable=cancellable)
 
-    def cut_short(self) -> ToolChanged | None:
-        """Its turn goes on without it: what there is to tell. For the framework."""
+    def _cut_short(self) -> ToolChanged | None:
+        """Its turn goes on without it: the event to send."""
         return self._ended("cancelled", UNSET) if self._announced and not self.finished else None
 
     # --- changes
@@ -266,9 +276,14 @@ class Tool:
         output: Any = UNSET,
         meta: Maybe[Meta] = UNSET,
     ) -> None:
-        """Change what is given. A status that ends the call has its own methods."""
+        """Change what is given. A status that ends the call has its own methods.
+
+        Raises:
+            ValueError: The status is one that ends the call.
+            TypeError: The input or output is no JSON value.
+        """
         if isinstance(status, str) and status in FINISHED:
-            raise LocalProtocolError("a tool call is ended by complete, fail or cancel", field="status")
+            raise ValueError("a tool call is ended by complete, fail or cancel")
         raw_input = input if input is UNSET else checked_json(input, "input")
         raw_output = output if output is UNSET else checked_json(output, "output")
         for name, value in (("title", title), ("kind", kind), ("status", status)):
@@ -312,7 +327,7 @@ class Tool:
         await self.start()
         await self._tell(ToolChanged(self.id, locations=list(self.locations)))
 
-    def subject(self) -> ToolChanged:
+    def _subject(self) -> ToolChanged:
         """What a permission question says about it."""
         return ToolChanged(
             self.id,

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from accord.agent.asker import Asker
-from accord.agent.client import Client
+from accord.agent.client import Client, ClientFeature
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission, Question
@@ -34,9 +34,11 @@ from accord.session.event import (
     Meta,
     PlanChanged,
     PlanEntry,
+    Severity,
     Speaker,
     StopReason,
     ToolChanged,
+    Usage,
     UsageChanged,
 )
 from accord.session.option import PermissionOption
@@ -53,30 +55,37 @@ TRACE_KEYS = ("traceparent", "tracestate", "baggage")
 
 
 class Turn:
-    """What a prompt handler is given.
+    """One prompt, from its arrival to its end. Made for each prompt and given to its handler.
 
-    `prompt` are the blocks of the user's message, `text` its text; `command` is the slash command that was recognised,
-    `argument` what stood behind it (otherwise the whole text). What is awaited here has its place in the conversation
-    when it returns; it reaches the client in that order. When the turn is over, nothing more can be said in it.
+    What is awaited here has its place in the conversation when it returns, and reaches the client in that order. When
+    the turn is over, every method that sends something raises `LocalProtocolError`.
     """
 
     def __init__(
         self, session: Session, asker: Asker, prompt: Prompt, message_id: str, command: str | None, argument: str
     ) -> None:
-        self.session = session
-        self.message_id = message_id
-        self.prompt = prompt.content
-        self.meta = prompt.meta or {}
-        self.command = command
-        self.argument = argument
+        self.session: Session = session
+        """The session that the prompt belongs to."""
+        self.message_id: str = message_id
+        """The id of the user's message."""
+        self.prompt: list[Block] = prompt.content
+        """The blocks of the user's message."""
+        self.meta: Meta = prompt.meta or {}
+        """The `_meta` of the prompt."""
+        self.command: str | None = command
+        """The slash command that was recognised, without the slash."""
+        self.argument: str = argument
+        """The text behind the command; the whole text where there is none."""
         self.stop_reason: StopReason = "end_turn"
-        self.cancelled = False
+        """Why the turn will end: see `finish`."""
+        self.cancelled: bool = False
         """Whether it is being ended before its handler is done: by its client, or because it cannot be kept."""
-        self.tools: list[Tool] = []
-        self.background: list[Tool] = []
+        self._usage: Usage | None = None
+        self._tools: list[Tool] = []
+        self._background_tools: list[Tool] = []
         """The tool calls that may go on when it is over."""
         self._asker = asker
-        self._outlet = session.outlet
+        self._outlet = session._outlet
         self._over = False
         self._failure: Exception | None = None
         self._speaker: Speaker | None = None
@@ -94,7 +103,7 @@ class Turn:
 
     @property
     def client(self) -> Client:
-        """Who is on the other end."""
+        """The client that sent the prompt."""
         return self.session.client
 
     @property
@@ -102,18 +111,18 @@ class Turn:
         """The trace context of the prompt (`traceparent`, `tracestate`, `baggage`), for an author's own calls."""
         return {key: value for key in TRACE_KEYS if isinstance(value := self.meta.get(key), str)}
 
-    def can(self, what: str) -> bool:
-        """Whether the client can do something: see `accord.agent.client.ABILITIES` for the words."""
+    def can(self, what: ClientFeature) -> bool:
+        """Whether the client can do something: see `Client.can`."""
         return self.session.client.can(what)
 
     @property
     def files(self) -> Files:
-        """Text files inside the session's roots: `read` and `write`."""
+        """Text files inside the session's directories: `read` and `write`."""
         return self.session.files
 
     @property
-    def terminal(self) -> Terminals:
-        """Commands inside the session's roots: `run` and `start`."""
+    def terminals(self) -> Terminals:
+        """Commands inside the session's directories: `run` and `start`."""
         return self.session.terminals
 
     async def mcp(self) -> McpServers:
@@ -135,7 +144,7 @@ class Turn:
     # --- saying
 
     async def say(self, content: Blocks, *, annotations: Annotations | None = None, meta: Meta | None = None) -> str:
-        """Say something to the user: text, or any blocks. Pieces that follow each other are one message.
+        """Send text, or any blocks, to the user. Pieces that follow each other are one message.
 
         Returns the id of the message.
         """
@@ -151,7 +160,7 @@ class Turn:
         return await self._speak(content, annotations, meta)
 
     async def think(self, content: Blocks, *, annotations: Annotations | None = None, meta: Meta | None = None) -> str:
-        """The same for what the agent thinks."""
+        """Send a piece of the agent's thoughts. Works like `say`."""
         if self._speaker != "thought":
             self._begin("thought")
         return await self._speak(content, annotations, meta)
@@ -165,16 +174,16 @@ class Turn:
             meta = checked_json(meta, "meta")
         for block in blocks_of(content):
             shown = block if annotations is None else _annotated(block, annotations)
-            await self.tell(MessageChunk(speaker, shown, speech, meta))
+            await self.send(MessageChunk(speaker, shown, speech, meta))
         return speech
 
     def new_message(self) -> None:
-        """Let the next piece begin another message."""
+        """Begin another message with the next piece of text."""
         self._speaker = None
 
     async def correct(self, message_id: str, content: Blocks) -> None:
-        """Replace a message that was said."""
-        await self.tell(MessageChanged("agent", message_id, blocks_of(content)))
+        """Replace the content of a message that was sent; `say` returned its id."""
+        await self.send(MessageChanged("agent", message_id, blocks_of(content)))
 
     async def plan(
         self,
@@ -190,38 +199,38 @@ class Turn:
             _check_word(step.priority, PLAN_PRIORITIES, "priority")
         if meta is not None:
             meta = checked_json(meta, "meta")
-        await self.tell(PlanChanged(steps, id, meta))
+        await self.send(PlanChanged(steps, id, meta))
 
-    async def usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
-        """Tell how many tokens of the context are used, how many fit, and what the session has cost so far."""
+    async def update_usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
+        """Report how many tokens of the context are used, how many fit, and what the session has cost so far."""
         told: Maybe[Cost] = UNSET if cost is None else Cost(cost, currency)
-        await self.tell(UsageChanged(used, size, told))
+        await self.send(UsageChanged(used, size, told))
 
-    async def title(self, title: str | None) -> None:
-        """Name the session."""
+    async def set_title(self, title: str | None) -> None:
+        """Give the session a title."""
         await self.session.set_title(title)
 
-    async def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
+    async def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
         """Show the user something once; it is not kept. A client without notices gets it as a message."""
         self._check()
         await self.session.notice(title, description, severity=severity)
 
     @contextlib.asynccontextmanager
     async def compact(self) -> AsyncIterator[Compaction]:
-        """Say that the context is being compacted while the block runs; the summary may be streamed inside."""
+        """Report that the context is being compacted while the block runs; the summary may be streamed inside."""
         compaction = Compaction(self, new_id("compaction"))
-        await self.tell(CompactionChanged(compaction.id, "in_progress"))
+        await self.send(CompactionChanged(compaction.id, "in_progress"))
         self._speaker = None
         try:
             yield compaction
         except asyncio.CancelledError:
-            await self.tell(CompactionChanged(compaction.id, "cancelled"))
+            await self.send(CompactionChanged(compaction.id, "cancelled"))
             raise
         except Exception:
-            await self.tell(CompactionChanged(compaction.id, "failed", error="The context could not be compacted"))
+            await self.send(CompactionChanged(compaction.id, "failed", error="The context could not be compacted"))
             raise
         summary: Maybe[list[Block]] = compaction.blocks or [Text("The context was compacted")]
-        await self.tell(CompactionChanged(compaction.id, "completed", summary=summary))
+        await self.send(CompactionChanged(compaction.id, "completed", summary=summary))
 
     # --- doing
 
@@ -245,7 +254,7 @@ class Turn:
         """
         tool = Tool(
             self.session,
-            self.session.tell if background else self.tell,
+            self.session.send if background else self.send,
             self.new_message,
             id or new_id("call"),
             title,
@@ -258,22 +267,27 @@ class Turn:
             background=background,
             meta=meta,
         )
-        (self.background if background else self.tools).append(tool)
+        (self._background_tools if background else self._tools).append(tool)
         return tool
 
-    def finish(self, stop_reason: StopReason = "end_turn") -> None:
-        """Say why the turn will end; it ends when the handler returns.
+    def finish(self, stop_reason: StopReason = "end_turn", *, usage: Usage | None = None) -> None:
+        """Set why the turn will end, and the tokens it took; it ends when the handler returns.
 
-        After `refusal` the prompt and all that followed it are left out of `history`.
+        After `refusal` the prompt and all that followed it are left out of `history`. `usage` goes to clients of
+        editions that have a place for it (`Agent(drafts=True)`).
+
+        Raises:
+            ValueError: There is no such stop reason.
         """
         if stop_reason not in _REASONS and not stop_reason.startswith("_"):
             known = ", ".join(sorted(_REASONS))
-            raise LocalProtocolError(f"a turn ends with one of {known}, or with a reason that starts with _")
+            raise ValueError(f"a turn ends with one of {known}, or with a reason that starts with _")
         self.stop_reason = stop_reason
+        self._usage = usage or self._usage
 
     # --- asking
 
-    async def ask(
+    async def request_permission(
         self,
         subject: str | Tool,
         *,
@@ -288,15 +302,18 @@ class Turn:
 
         `directory` is where the command runs, the session's unless given.
         Once the turn is cancelled every open question counts as not approved.
+
+        Raises:
+            ValueError: There are no options, or two of them have the same id.
         """
         self._check()
         if not options or len({option.id for option in options}) != len(options):
-            raise LocalProtocolError("a permission question needs options, with different ids", field="options")
+            raise ValueError("a permission question needs options, with different ids")
         tool: ToolChanged | None = None
         about: CommandSubject | None = None
         if isinstance(subject, Tool):
             await subject.start()
-            tool = subject.subject()
+            tool = subject._subject()
         else:
             title = title or subject
         if command is not None:
@@ -307,8 +324,8 @@ class Turn:
             self.session.id, list(options), title, description, tool, about, meta={**self.trace, **(meta or {})} or None
         )
         answer = await self._question(ask)
-        permission = Permission.chosen(answer and answer.option, options)
-        stand_in = self.client.stand_in(ask)
+        permission = Permission._chosen(answer and answer.option, options)
+        stand_in = self.client._stand_in(ask)
         if stand_in is not None:
             # The client was shown a tool call for want of other words: it must not stay open there.
             stand_in.status = "completed" if permission else "cancelled"
@@ -320,7 +337,7 @@ class Turn:
     async def _after(self, tool: Tool, title: str | None, permission: Permission) -> None:
         if title is not None and title != tool.title:
             # Some editions ask under the tool call's title: it gets its own back.
-            await self.tell(ToolChanged(tool.id, title=tool.title))
+            await self.send(ToolChanged(tool.id, title=tool.title))
         if not permission:
             tool.refused = True
         elif tool.status == "pending":
@@ -356,9 +373,9 @@ class Turn:
         ask = ElicitUrl(message, new_id("elicitation"), url, self.session.id, tool_id, meta=self.trace or None)
         return await self._elicit(ask, "elicit_url")
 
-    async def _elicit(self, ask: ElicitForm | ElicitUrl, ability: str) -> Elicitation:
+    async def _elicit(self, ask: ElicitForm | ElicitUrl, capability: ClientFeature) -> Elicitation:
         # Where it cannot be asked, to ask says why; nobody is told that the user is waited for.
-        answer = await (self._question(ask) if self.can(ability) else self._asker.ask(ask))
+        answer = await (self._question(ask) if self.can(capability) else self._asker.ask(ask))
         name = ask.elicitation_id if isinstance(ask, ElicitUrl) else None
         if answer is None:
             return Elicitation("cancel", {}, name)
@@ -373,18 +390,18 @@ class Turn:
     async def _question(self, ask: Any) -> Any:
         self._check()
         question = Question(lambda: self._asker.ask(ask))
-        self.session.feed(QuestionAsked(question))
+        self.session._feed(QuestionAsked(question))
         try:
             # What was said before must be on the screen before the question is, and that it is one.
             await self._outlet.settle()
             return await question.answer()
         finally:
-            self.session.feed(QuestionAnswered(question))
+            self.session._feed(QuestionAnswered(question))
 
     # --- underneath
 
-    async def tell(self, event: Event) -> None:
-        """Let an event happen in this turn."""
+    async def send(self, event: Event) -> None:
+        """Send an event of this turn for which there is no method here."""
         self._check()
         await self._outlet.tell(event)
 
@@ -397,34 +414,36 @@ class Turn:
             raise self._failure
         raise LocalProtocolError("the turn is over: what goes on beside turns is told through the session")
 
-    def fail(self, failure: Exception) -> None:
-        """Nothing more can be kept: whatever is told from now on raises this. For the framework."""
+    def _fail(self, failure: Exception) -> None:
+        """Nothing more can be kept: everything that is sent from now on raises this."""
         self._failure = failure
 
-    def end(self) -> None:
-        """It is over. For the framework."""
+    def _end(self) -> None:
+        """The turn is over."""
         self._over = True
 
 
 class Compaction:
-    """A compaction that goes on; what it `say`s is the summary."""
+    """A compaction of the context that goes on. Made by `Turn.compact`."""
 
     def __init__(self, turn: Turn, id_: str) -> None:
-        self.id = id_
+        self.id: str = id_
+        """The id of the compaction."""
         self.blocks: list[Block] = []
+        """The summary so far."""
         self._turn = turn
 
     async def say(self, content: Blocks) -> None:
         """Append to the summary."""
         for block in blocks_of(content):
             self.blocks.append(block)
-            await self._turn.tell(CompactionChunk(self.id, block))
+            await self._turn.send(CompactionChunk(self.id, block))
 
 
 def _check_word(word: str, known: frozenset[str], field: str) -> None:
     if word not in known and not word.startswith("_"):
         expected = ", ".join(sorted(known))
-        raise LocalProtocolError(f"{word!r} is no {field} of a plan's entry: one of {expected}", field=field)
+        raise ValueError(f"{word!r} is no {field} of a plan's entry: one of {expected}")
 
 
 def _annotated(block: Block, annotations: Annotations) -> Block:

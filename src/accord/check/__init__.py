@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from accord.check.agent import check_agent
 from accord.check.client import check_client
+from accord.check.entry import Entry, Record
 from accord.check.link import Peer, Program
 from accord.check.meeting import editions_of
 from accord.check.options import Options
-from accord.check.outcome import Finding, Judgement, Outcome, Report
-from accord.check.rule import Cause, Rule
+from accord.check.outcome import Finding, Judgement, Outcome, Report, Status
+from accord.check.rule import Cause, EditionName, Rule, Side, Tier
 from accord.check.rules import CAUSES, RULES
+from accord.check.stage import Progress
 
 __all__ = [
     "CAUSES",
     "RULES",
     "Cause",
+    "EditionName",
+    "Entry",
     "Finding",
     "Judgement",
     "Options",
     "Outcome",
     "Peer",
     "Program",
+    "Progress",
+    "Record",
     "Report",
     "Rule",
+    "Side",
+    "Status",
+    "Tier",
     "check_agent",
     "check_client",
     "editions_of",

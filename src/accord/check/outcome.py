@@ -13,6 +13,7 @@ from accord.check.rule import Rule
 __all__ = ["Finding", "Judgement", "Outcome", "Report", "Status"]
 
 Status: TypeAlias = Literal["PASS", "FAIL", "SKIPPED", "NOT_TESTED", "SUPERSEDED"]
+"""How a check of a rule ended."""
 _WORST: tuple[Status, ...] = ("FAIL", "PASS", "SKIPPED", "NOT_TESTED")
 
 

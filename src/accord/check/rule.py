@@ -8,8 +8,11 @@ from typing import Literal, TypeAlias
 __all__ = ["EDITIONS", "Cause", "EditionName", "Rule", "Side", "Tier"]
 
 EditionName: TypeAlias = Literal["v1", "v2_june", "v2"]
+"""The name of an edition."""
 Tier: TypeAlias = Literal["mandatory", "capability", "advisory", "informational"]
+"""How much a failure weighs."""
 Side: TypeAlias = Literal["agent", "client", "both"]
+"""Who a rule is about."""
 
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from accord.check.budget import Budget
 from accord.check.case import Case, Played, reached
@@ -21,7 +21,8 @@ from accord.check.wire import Silence, Wire
 
 __all__ = ["Progress", "Stage"]
 
-Progress = Callable[[str, int, int], None]
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Gets the name of what is checked, its number, and how many there are."""
 """Called with what is being done, how many steps are done, and how many there are."""
 
 AUTH_REQUIRED = -32000

@@ -23,12 +23,12 @@ from accord.cli.question import Questions
 from accord.cli.ruling import rules_of
 from accord.cli.show.line import duration
 from accord.cli.show.screen import Progress, stdout_screen
-from accord.cli.status import Failure, Status
+from accord.cli.status import Failure, Status, UsageFailure
 from accord.cli.talk import Talk, talking
 from accord.cli.target import Target, approve
 from accord.cli.terminal import Terminal, somebody_is_there
 from accord.cli.wish import Wish
-from accord.client import ClientSession, PromptTurn, Verdict
+from accord.client import Deadlines, Session, Turn, Verdict
 from accord.config import Record
 from accord.display import filled, own
 from accord.session.agent_ask import ReadFile, StartTerminal, WriteFile
@@ -202,7 +202,7 @@ class Conversation:
             self._done[_DONE[type(request)]] += 1
         self._output.judged(verdict)
 
-    async def _turn(self, talk: Talk, session: ClientSession, content: Sequence[str | Path]) -> Ending:
+    async def _turn(self, talk: Talk, session: Session, content: Sequence[str | Path]) -> Ending:
         begun, place = time.monotonic(), len(session.transcript.timeline)
         stop_listening = session.listen(self._feed.happened)
         # What the agent did while we noted the session is heard first: one that has died is started again.
@@ -210,7 +210,7 @@ class Conversation:
             await asyncio.sleep(0)
         try:
             with phase("prompt", talk.target.typed), naming_ways(talk.agent):
-                turn = session.prompt(*content, deadlines=talk.deadlines)
+                turn = self._prompt(session, content, talk.deadlines)
                 await self._see(turn)
         finally:
             stop_listening()
@@ -224,14 +224,18 @@ class Conversation:
         seconds = time.monotonic() - begun
         return Ending(str(turn.stop_reason), seconds, answer, session.transcript.usage)
 
-    async def _see(self, turn: PromptTurn) -> None:
+    @staticmethod
+    def _prompt(session: Session, content: Sequence[str | Path], deadlines: Deadlines) -> Turn:
+        try:
+            return session.prompt(*content, deadlines=deadlines)
+        except ValueError as error:
+            raise UsageFailure(str(error)) from error
+
+    async def _see(self, turn: Turn) -> None:
         """Tell of a turn until it is over. Where nobody reads any more it is stopped, and silently."""
-        loop = asyncio.get_running_loop()
-        stopping: list[asyncio.Task[None]] = []
 
         def stop() -> None:
-            if not stopping:
-                stopping.append(loop.create_task(turn.cancel()))
+            turn.cancel()
 
         def interrupted() -> None:
             self._say_stopping()
@@ -243,8 +247,6 @@ class Conversation:
                 async for _ in turn:
                     await self._feed.free()
                     self._feed.drain()
-        if stopping:
-            await asyncio.wait(stopping)
         self._feed.drain()
 
     def _say_stopping(self) -> None:

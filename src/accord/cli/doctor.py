@@ -16,13 +16,13 @@ from accord.cli.talk import Talk, talking, within
 from accord.cli.target import Target
 from accord.cli.wish import Wish
 from accord.display import SafeText, exact, filled, joined, own
-from accord.session.ability import AgentAbilities
+from accord.session.capability import AgentCapabilities
 from accord.session.option import Select, Toggle
 
 __all__ = ["examine"]
 
 EDITIONS = ("1", "2", "2-june")
-FLAGS = ("load", "resume", "listing", "close", "delete", "fork", "extra_roots", "logout")
+FLAGS = ("load", "resume", "listing", "close", "delete", "fork", "additional_directories", "logout")
 
 
 async def examine(target: Target, wish: Wish, screen: Screen) -> int:
@@ -83,17 +83,17 @@ async def _look(talk: Talk, finding: _Finding) -> None:
     who = nameless if info is None else filled("{} {}", info.title or info.name, info.version)
     finding.tell(own("agent"), who)
     finding.tell(own("edition"), exact(agent.edition or ""))
-    finding.tell(own("can"), _list(map(exact, _able(agent.abilities)), own("only what every agent can")))
+    finding.tell(own("can"), _list(map(exact, _able(agent.capabilities)), own("only what every agent can")))
     ways = [filled("{} ({}, {})", each.id, each.name, each.type) for each in agent.auth_methods]
     finding.tell(own("logins"), _list(ways, own("none")))
 
 
-def _able(abilities: AgentAbilities) -> list[str]:
-    able = [name.replace("_", " ") for name in FLAGS if getattr(abilities, name)]
+def _able(capabilities: AgentCapabilities) -> list[str]:
+    able = [name.replace("_", " ") for name in FLAGS if getattr(capabilities, name)]
     return [
         *able,
-        *(f"{kind} prompts" for kind in sorted(abilities.prompts)),
-        *(f"mcp {kind}" for kind in sorted(abilities.mcp)),
+        *(f"{kind} prompts" for kind in sorted(capabilities.prompts)),
+        *(f"mcp {kind}" for kind in sorted(capabilities.mcp)),
     ]
 
 
@@ -102,7 +102,7 @@ async def _try_session(talk: Talk, finding: _Finding) -> Failure | None:
     with tempfile.TemporaryDirectory() as folder:
         try:
             with phase("session", talk.target.typed):
-                session = await within(talk.deadlines.start, "session", talk.agent.new_session(folder))
+                session = await within(talk.deadlines.start_seconds, "session", talk.agent.new_session(folder))
                 finding.tell(own("session"), _ok(begun), good=True)
                 known = [each for each in session.options if isinstance(each, Select | Toggle)]
                 finding.tell(
@@ -110,10 +110,10 @@ async def _try_session(talk: Talk, finding: _Finding) -> Failure | None:
                 )
                 commands = [filled("/{}", each.name) for each in session.commands]
                 finding.tell(own("commands"), _list(commands, own("none")))
-                if talk.agent.abilities.delete:
-                    await within(talk.deadlines.start, "session", session.delete())
+                if talk.agent.capabilities.delete:
+                    await within(talk.deadlines.start_seconds, "session", session.delete())
                 else:
-                    await within(talk.deadlines.start, "session", session.close())
+                    await within(talk.deadlines.start_seconds, "session", session.close())
         except Failure as failure:
             finding.tell(own("session"), exact(failure.line), good=False)
             return failure

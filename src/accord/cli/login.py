@@ -8,13 +8,13 @@ from typing import TypeAlias
 
 from accord.cli.fault import phase
 from accord.cli.question import Questions
-from accord.client import RemoteAgent
+from accord.client import ConnectedAgent
 from accord.display import own
 from accord.errors import AuthRequired
 
 __all__ = ["LogIn", "naming_ways", "ways_at_terminal"]
 
-LogIn: TypeAlias = Callable[[RemoteAgent], Awaitable[bool]]
+LogIn: TypeAlias = Callable[[ConnectedAgent], Awaitable[bool]]
 """Logs the user in; False where the user does not want to, or the agent offers no way."""
 
 
@@ -24,7 +24,7 @@ def ways_at_terminal(questions: Questions, typed: str) -> LogIn:
     `typed` is how the agent is named on the line.
     """
 
-    async def log_in(agent: RemoteAgent) -> bool:
+    async def log_in(agent: ConnectedAgent) -> bool:
         ways = {way.id: way for way in agent.auth_methods}
         if not ways:
             return False
@@ -42,7 +42,7 @@ def ways_at_terminal(questions: Questions, typed: str) -> LogIn:
 
 
 @contextlib.contextmanager
-def naming_ways(agent: RemoteAgent) -> Iterator[None]:
+def naming_ways(agent: ConnectedAgent) -> Iterator[None]:
     """An agent that wants a login in here names its ways, also where its answer does not: the handshake had them."""
     try:
         yield

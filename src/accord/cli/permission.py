@@ -38,7 +38,7 @@ def policy_of(
         say(f"{count} files of answers from an earlier version were set aside in {folder}: you will be asked again")
     return Policy(
         [*rules, *rules_for(entry.permission_policy)],
-        ask=ask,
+        on_question=ask,
         remember=AnswerFiles(folder, agent_identity(entry.argv, {**entry.env, **(environment or {})})),
         prefer_lasting=entry.permission_policy == "auto-approve",
         on_verdict=on_verdict,

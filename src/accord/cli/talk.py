@@ -16,7 +16,7 @@ from accord.cli.login import LogIn
 from accord.cli.status import Failure, Status
 from accord.cli.target import Target
 from accord.cli.wish import Wish
-from accord.client import ClientSession, Deadlines, RemoteAgent
+from accord.client import ConnectedAgent, Deadlines, Offer, Session
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import Record, connect_to, load_mcp
 from accord.config.opening import deadlines_of
@@ -59,9 +59,12 @@ def capped(deadlines: Deadlines, timeout: float | None) -> Deadlines:
         return timeout if seconds is None else min(seconds, timeout)
 
     return Deadlines(
-        least(deadlines.start), least(deadlines.first), least(deadlines.idle), least(deadlines.turn),
-        least(deadlines.cancel),
-    )  # fmt: skip
+        least(deadlines.start_seconds),
+        least(deadlines.first_seconds),
+        least(deadlines.idle_seconds),
+        least(deadlines.turn_seconds),
+        least(deadlines.cancel_seconds),
+    )
 
 
 async def within(seconds: float | None, name: str, work: Awaitable[T]) -> T:
@@ -83,7 +86,7 @@ async def within(seconds: float | None, name: str, work: Awaitable[T]) -> T:
 class Opened:
     """A session, and whether it is from before; `name` is what the user calls it."""
 
-    session: ClientSession
+    session: Session
     resumed: bool
     name: str | None
 
@@ -114,7 +117,7 @@ async def talking(
                 target.entry,
                 permission=permission,
                 elicit=elicit,
-                terminal_login=True,
+                offer=Offer(terminal_login=True),
                 deadlines=deadlines,
                 env={**target.entry.env, **wish.env},
                 stderr=tail,
@@ -136,14 +139,14 @@ class Talk:
     """One agent that runs."""
 
     def __init__(
-        self, agent: RemoteAgent, target: Target, wish: Wish, deadlines: Deadlines, log_in: LogIn | None = None
+        self, agent: ConnectedAgent, target: Target, wish: Wish, deadlines: Deadlines, log_in: LogIn | None = None
     ) -> None:
         self.agent = agent
         self.target = target
         self.wish = wish
         self.deadlines = deadlines
         self._log_in = log_in
-        self._seconds = deadlines.start or SETTLE_SECONDS
+        self._seconds = deadlines.start_seconds or SETTLE_SECONDS
 
     async def open_session(self, book: Book, record: Record | None = None) -> Opened:
         """The session of a `record`, or the last one, or the one of a name, or a new one; noted, and set as wished.
@@ -155,7 +158,9 @@ class Talk:
         record = record or await self._wanted(book)
         if record is None:
             with phase("session", self.target.typed):
-                session = await self._open(lambda: self.agent.new_session(Path.cwd(), roots=roots, servers=servers))
+                session = await self._open(
+                    lambda: self.agent.new_session(Path.cwd(), additional_directories=roots, mcp_servers=servers)
+                )
             opened = Opened(session, resumed=False, name=self.wish.session)
         else:
             session = await self.reopen(record, servers=servers, roots=roots)
@@ -167,7 +172,7 @@ class Talk:
 
     async def reopen(
         self, record: Record, *, servers: Sequence[McpServer] = (), roots: Sequence[str] = (), replay: bool = False
-    ) -> ClientSession:
+    ) -> Session:
         """A session from before, with its conversation or without.
 
         Raises:
@@ -177,7 +182,13 @@ class Talk:
         with phase("session", self.target.typed):
             try:
                 return await self._open(
-                    lambda: opening(record.session_id, record.cwd, roots=roots, servers=servers, key=record.key)
+                    lambda: opening(
+                        record.session_id,
+                        record.cwd,
+                        additional_directories=roots,
+                        mcp_servers=servers,
+                        key=record.key,
+                    )
                 )
             except (AuthRequired, RequestCancelled, TransportError, DeadlineExceeded):
                 raise
@@ -188,7 +199,7 @@ class Talk:
                 advice = f"See: accord sessions ls {self.target.typed}"
                 raise Failure(Status.NO_SESSION, "session", message, advice=advice, cause=told.cause) from error
 
-    async def _open(self, opening: Callable[[], Awaitable[ClientSession]]) -> ClientSession:
+    async def _open(self, opening: Callable[[], Awaitable[Session]]) -> Session:
         """Open a session; the user logs in on the way if need be, which has no deadline but the agent's own."""
         try:
             return await within(self._seconds, "session", opening())
@@ -210,12 +221,12 @@ class Talk:
 
     async def known(self, session_id: str) -> Record | None:
         """A session that only the agent knows."""
-        if not self.agent.abilities.listing:
+        if not self.agent.capabilities.listing:
             return None
         with phase("session", self.target.typed):
             async with asyncio.timeout(self._seconds):
                 async for each in self.agent.list_sessions():
-                    if each.session_id == session_id:
+                    if each.id == session_id:
                         return Record(self.target.key, session_id, each.cwd, None, each.title, 0.0, 0.0)
         return None
 
@@ -244,13 +255,13 @@ class Talk:
         for each in roots:
             if not Path(each).is_dir():
                 raise Failure(Status.USAGE, "usage", f"--dir {each}: there is no such directory")
-        if roots and not self.agent.abilities.extra_roots:
+        if roots and not self.agent.capabilities.additional_directories:
             raise Failure(Status.USAGE, "session", "this agent takes no further directories", advice="Leave --dir out")
         return roots
 
     # --- settings
 
-    async def settle(self, session: ClientSession) -> None:
+    async def settle(self, session: Session) -> None:
         """Set what the config and the line want to be set; what only the config wants need not succeed.
 
         Raises:
@@ -269,7 +280,7 @@ class Talk:
         for name, value in wanted:
             await self._set(session, name, value)
 
-    async def _set(self, session: ClientSession, name: str, value: str) -> None:
+    async def _set(self, session: Session, name: str, value: str) -> None:
         option = _option_of(session, name)
         if option is None:
             known = ", ".join(each.id for each in session.options if isinstance(each, Select | Toggle)) or "none"
@@ -279,7 +290,7 @@ class Talk:
             await within(self._seconds, "settings", session.set_option(option.id, setting))
 
 
-def _option_of(session: ClientSession, name: str) -> Select | Toggle | None:
+def _option_of(session: Session, name: str) -> Select | Toggle | None:
     options = [each for each in session.options if isinstance(each, Select | Toggle)]
     exact = next((each for each in options if each.id == name), None)
     if exact is None and name == "mode":

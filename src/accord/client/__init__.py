@@ -1,31 +1,198 @@
-"""What a client author says and hears: any agent, in whichever edition it speaks."""
+"""What a client's author is given and writes against: any agent, in whichever edition it speaks."""
 
-from accord.client.agent import RemoteAgent
-from accord.client.blocking import BlockingSession, Reply
+from accord.client.agent import (
+    ConnectedAgent,
+    ExtensionCallback,
+)
+from accord.client.blocking import (
+    BlockingSession,
+    OpenOptions,
+    Reply,
+    SessionOptions,
+)
 from accord.client.blocking import open_session as open  # noqa: A004 - as a file is opened: to be closed again
-from accord.client.connect import connect
+from accord.client.connect import (
+    CommonOptions,
+    ConnectOptions,
+    StrPath,
+    connect,
+)
 from accord.client.deadline import Deadlines
-from accord.client.policy import AnswerStore, Policy, Verdict
-from accord.client.question import FormQuestion, PermissionQuestion, UrlQuestion, WiderAnswer
-from accord.client.rules_file import RulesFileError, load_rules
-from accord.client.session import ClientSession
-from accord.client.turn import PromptTurn
+from accord.client.door import InProcessAgent
+from accord.client.handshake import EditionChoice
+from accord.client.login import LoginCallback
+from accord.client.policy import (
+    AnswerStore,
+    DecidedBy,
+    Policy,
+    Verdict,
+)
+from accord.client.prompt import Promptable
+from accord.client.question import (
+    ElicitAnswer,
+    ElicitCallback,
+    FormQuestion,
+    MachineRequest,
+    PermissionAnswer,
+    PermissionCallback,
+    PermissionQuestion,
+    UrlQuestion,
+    WiderAnswer,
+)
+from accord.client.rules_file import (
+    RulesFileError,
+    load_rules,
+)
+from accord.client.services import (
+    Offer,
+    WorkspaceFactory,
+)
+from accord.client.session import (
+    Listener,
+    Session,
+)
+from accord.client.turn import Turn
+from accord.session.agent_ask import (
+    CommandSubject,
+    ReadFile,
+    StartTerminal,
+    WriteFile,
+)
+from accord.session.claims import (
+    CallClaims,
+    CommandClaim,
+    PathClaim,
+)
+from accord.session.event import (
+    Background,
+    CommandsChanged,
+    CompactionChanged,
+    CompactionChunk,
+    ConfigChanged,
+    Cost,
+    Event,
+    InfoChanged,
+    MessageChanged,
+    MessageChunk,
+    Meta,
+    ModeChanged,
+    Noticed,
+    PlanChanged,
+    PlanEntry,
+    SessionState,
+    Severity,
+    Speaker,
+    StateChanged,
+    StopReason,
+    TerminalChanged,
+    TerminalExit,
+    TerminalOutput,
+    ToolChanged,
+    ToolContentAdded,
+    UnknownUpdate,
+    Usage,
+    UsageChanged,
+    WorkError,
+)
+from accord.session.remembered import (
+    CommandTarget,
+    InputTarget,
+    PathTarget,
+    RememberedAnswer,
+    Scope,
+    Target,
+)
+from accord.session.rules import (
+    Access,
+    Effect,
+    Glob,
+    Rule,
+    Subject,
+)
+from accord.session.shell_line import SimpleCommand
 
 __all__ = [
+    "Access",
     "AnswerStore",
+    "Background",
     "BlockingSession",
-    "ClientSession",
+    "CallClaims",
+    "CommandClaim",
+    "CommandSubject",
+    "CommandTarget",
+    "CommandsChanged",
+    "CommonOptions",
+    "CompactionChanged",
+    "CompactionChunk",
+    "ConfigChanged",
+    "ConnectOptions",
+    "ConnectedAgent",
+    "Cost",
     "Deadlines",
+    "DecidedBy",
+    "EditionChoice",
+    "Effect",
+    "ElicitAnswer",
+    "ElicitCallback",
+    "Event",
+    "ExtensionCallback",
     "FormQuestion",
+    "Glob",
+    "InProcessAgent",
+    "InfoChanged",
+    "InputTarget",
+    "Listener",
+    "LoginCallback",
+    "MachineRequest",
+    "MessageChanged",
+    "MessageChunk",
+    "Meta",
+    "ModeChanged",
+    "Noticed",
+    "Offer",
+    "OpenOptions",
+    "PathClaim",
+    "PathTarget",
+    "PermissionAnswer",
+    "PermissionCallback",
     "PermissionQuestion",
+    "PlanChanged",
+    "PlanEntry",
     "Policy",
-    "PromptTurn",
-    "RemoteAgent",
+    "Promptable",
+    "ReadFile",
+    "RememberedAnswer",
     "Reply",
+    "Rule",
     "RulesFileError",
+    "Scope",
+    "Session",
+    "SessionOptions",
+    "SessionState",
+    "Severity",
+    "SimpleCommand",
+    "Speaker",
+    "StartTerminal",
+    "StateChanged",
+    "StopReason",
+    "StrPath",
+    "Subject",
+    "Target",
+    "TerminalChanged",
+    "TerminalExit",
+    "TerminalOutput",
+    "ToolChanged",
+    "ToolContentAdded",
+    "Turn",
+    "UnknownUpdate",
     "UrlQuestion",
+    "Usage",
+    "UsageChanged",
     "Verdict",
     "WiderAnswer",
+    "WorkError",
+    "WorkspaceFactory",
+    "WriteFile",
     "connect",
     "load_rules",
     "open",

@@ -10,18 +10,19 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from accord.client.deadline import Deadlines
-from accord.client.dial import Attempt, Observer, dial, loss_of
+from accord.client.dial import Attempt, dial, loss_of
 from accord.client.door import Door
 from accord.client.handshake import plan_for, plan_for_dialect
 from accord.client.inbox import Inbox
 from accord.client.login import LoginCallback, choose, run_in_terminal
 from accord.client.reopening import lost_session, reopen
-from accord.client.services import Offer
-from accord.client.session import ClientSession
+from accord.client.services import Serving
+from accord.client.session import Session
 from accord.connection import Connection
+from accord.connection.outbox import Observer
 from accord.dialects import DialectPlugin
 from accord.errors import (
     AuthRequired,
@@ -29,9 +30,9 @@ from accord.errors import (
     LocalProtocolError,
     TransportError,
 )
-from accord.session.ability import AgentAbilities, AuthMethod, Peer
 from accord.session.ask import (
     Cancel,
+    DeleteSession,
     ForkSession,
     ListSessions,
     Login,
@@ -43,11 +44,16 @@ from accord.session.ask import (
     SessionsListed,
     SessionSummary,
 )
+from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
 from accord.session.dialect import Dialect
 
-__all__ = ["RemoteAgent"]
+__all__ = ["ConnectedAgent", "ExtensionCallback"]
 
 log = logging.getLogger("accord.client")
+
+
+ExtensionCallback: TypeAlias = Callable[[Any], Any]
+"""Handles a call of an extension method: gets its parameters and returns the result, both plain JSON."""
 
 
 class _Link:
@@ -58,16 +64,19 @@ class _Link:
         self.dialect = dialect
 
 
-class RemoteAgent:
-    """An agent that somebody else wrote, or not. Made by `accord.connect`, which documents the options."""
+class ConnectedAgent:
+    """An agent as its client sees it: who it is, its capabilities, its sessions. Made by `accord.connect`.
+
+    As an async context it is opened and closed. If its program is lost it is started again, see `accord.connect`.
+    """
 
     def __init__(  # noqa: PLR0913 - what `connect` decides
         self,
         door: Door,
         *,
         edition: str,
-        client: Peer,
-        offer: Offer,
+        client: Implementation,
+        serving: Serving,
         deadlines: Deadlines,
         login: LoginCallback | None,
         respawn: bool,
@@ -78,7 +87,7 @@ class RemoteAgent:
         self._edition = edition
         self._plan = plan_for(edition)
         self._client = client
-        self._offer = offer
+        self._serving = serving
         self._deadlines = deadlines
         self._login_callback = login
         self._may_respawn = respawn
@@ -87,15 +96,17 @@ class RemoteAgent:
         self._link: _Link | None = None
         self._lost: ConnectionLost | None = None
         self._watcher: asyncio.Task[None] | None = None
-        self._inbox = Inbox(offer)
+        self._inbox = Inbox(serving)
         self._attempt = Attempt()
         self._attended: dict[str, _Link] = {}
         self._reviving = asyncio.Lock()
         self._is_closed = False
-        self.info: Peer | None = None
-        self.abilities = AgentAbilities()
-        self.respawns = 0
-        """How often its process had to be started again."""
+        self.info: Implementation | None = None
+        """The name and version that the agent gave."""
+        self.capabilities: AgentCapabilities = AgentCapabilities()
+        """The capabilities that the agent declared."""
+        self.respawns: int = 0
+        """How often the agent's process had to be started again."""
         self.on_respawn: Callable[[ConnectionLost], None] = lambda _: None
         """Called with the reason when the agent was lost and a new process has taken its place."""
 
@@ -115,7 +126,7 @@ class RemoteAgent:
             raise LocalProtocolError("the agent is open: choose the dialect before", field="dialect")
         self._plan = plan_for_dialect(self._edition, dialect)
         self._inbox.dialect_requests = dialect.agent_requests()
-        self._door.wrap = functools.partial(dialect.link_to_agent, start_seconds=self._deadlines.start)
+        self._door.wrap = functools.partial(dialect.link_to_agent, start_seconds=self._deadlines.start_seconds)
         return self
 
     # --- life
@@ -135,11 +146,11 @@ class RemoteAgent:
         Raises:
             ConnectFailed: It could not be started.
             ConnectionLost: It ended at once; has its exit status and the end of its stderr.
-            NegotiationFailed: No edition that both sides speak.
-            DeadlineExceeded: It did not answer in time (`start`).
+            NegotiationFailed: There is no edition that both sides speak.
+            DeadlineExceeded: It did not answer within `start_seconds`.
         """
         try:
-            self._link = await self._attempt.make(self._connect(), self._deadlines.start)
+            self._link = await self._attempt.make(self._connect(), self._deadlines.start_seconds)
         except TransportError:
             await self._door.close()
             if self._door.failure is not None:
@@ -171,12 +182,12 @@ class RemoteAgent:
             self._door,
             self._plan,
             self._client,
-            self._offer.abilities,
+            self._serving.capabilities,
             self._inbox.listen,
             functools.partial(Connection, side="client", strict=self._strict),
             self._observers,
         )
-        self.info, self.abilities = answer.agent, answer.abilities
+        self.info, self.capabilities = answer.agent, answer.capabilities
         return _Link(connection, dialect)
 
     async def _watch(self, link: _Link) -> None:
@@ -190,8 +201,8 @@ class RemoteAgent:
         return None if self._link is None else self._link.dialect.edition.name
 
     @property
-    def dialect(self) -> Dialect:
-        """Its words. For the framework."""
+    def _dialect(self) -> Dialect:
+        """The messages of the edition that is spoken."""
         return self._linked().dialect
 
     @property
@@ -210,22 +221,22 @@ class RemoteAgent:
         self,
         cwd: str | os.PathLike[str] = ".",
         *,
-        roots: Sequence[str | os.PathLike[str]] = (),
-        servers: Sequence[McpServer] = (),
+        additional_directories: Sequence[str | os.PathLike[str]] = (),
+        mcp_servers: Sequence[McpServer] = (),
         meta: dict[str, Any] | None = None,
-    ) -> ClientSession:
-        """A new session in a directory; `roots` are further ones it may use, `servers` the MCP servers it gets.
+    ) -> Session:
+        """A new session in a directory; `additional_directories` are further ones that it may use.
 
         Raises:
             AuthRequired: Log in first; `auth_methods` says how.
         """
-        place, extra = _absolute(cwd), [_absolute(root) for root in roots]
+        place, extra = _absolute(cwd), [_absolute(each) for each in additional_directories]
         await self._be_there()
-        ask = NewSession(place, extra, list(servers), meta)
+        ask = NewSession(place, extra, list(mcp_servers), meta)
         opened: SessionOpened = await self._gated(ask)
-        session = self._make(opened.session_id, place, extra, servers)
+        session = self._make(opened.session_id, place, extra, mcp_servers)
         self._inbox.deliver_early(session)
-        session.opened(opened)
+        session._opened(opened)
         return session
 
     async def load_session(
@@ -233,10 +244,10 @@ class RemoteAgent:
         session_id: str,
         cwd: str | os.PathLike[str] = ".",
         *,
-        roots: Sequence[str | os.PathLike[str]] = (),
-        servers: Sequence[McpServer] = (),
+        additional_directories: Sequence[str | os.PathLike[str]] = (),
+        mcp_servers: Sequence[McpServer] = (),
         key: str | None = None,
-    ) -> ClientSession:
+    ) -> Session:
         """A session from before; its transcript has the whole conversation.
 
         `key` is the session's `key` from when it was made here: answers that were remembered for it hold on.
@@ -244,29 +255,29 @@ class RemoteAgent:
         Raises:
             LocalProtocolError: The agent cannot.
         """
-        return await self._reopen(session_id, cwd, roots, servers, key, replay=True)
+        return await self._reopen(session_id, cwd, additional_directories, mcp_servers, key, replay=True)
 
     async def resume_session(
         self,
         session_id: str,
         cwd: str | os.PathLike[str] = ".",
         *,
-        roots: Sequence[str | os.PathLike[str]] = (),
-        servers: Sequence[McpServer] = (),
+        additional_directories: Sequence[str | os.PathLike[str]] = (),
+        mcp_servers: Sequence[McpServer] = (),
         key: str | None = None,
-    ) -> ClientSession:
-        """A session from before, without its conversation being told again."""
-        return await self._reopen(session_id, cwd, roots, servers, key, replay=False)
+    ) -> Session:
+        """A session from before, without its conversation being sent again."""
+        return await self._reopen(session_id, cwd, additional_directories, mcp_servers, key, replay=False)
 
-    async def fork_session(self, session: ClientSession) -> ClientSession:
+    async def fork_session(self, session: Session) -> Session:
         """A new session that begins as a copy of another, where the agent has that (it is unstable)."""
         await self._be_there()
         opened: SessionOpened = await self._gated(
-            ForkSession(session.id, session.cwd, list(session.roots[1:]), session.servers)
+            ForkSession(session.id, session.cwd, list(session.additional_directories), [*session.mcp_servers])
         )
-        twin = self._make(opened.session_id, session.cwd, session.roots[1:], session.servers)
+        twin = self._make(opened.session_id, session.cwd, session.additional_directories, session.mcp_servers)
         self._inbox.deliver_early(twin)
-        twin.opened(opened)
+        twin._opened(opened)
         return twin
 
     async def list_sessions(self, cwd: str | os.PathLike[str] | None = None) -> AsyncIterator[SessionSummary]:
@@ -283,6 +294,15 @@ class RemoteAgent:
                 return
             seen.add(cursor)
 
+    async def delete_session(self, session_id: str) -> None:
+        """Let the agent forget a session that is not open here; `Session.delete` is for one that is.
+
+        Raises:
+            LocalProtocolError: The agent cannot.
+        """
+        await self._be_there()
+        await self._gated(DeleteSession(session_id))
+
     async def _reopen(
         self,
         session_id: str,
@@ -292,50 +312,52 @@ class RemoteAgent:
         key: str | None,
         *,
         replay: bool,
-    ) -> ClientSession:
+    ) -> Session:
         place, extra = _absolute(cwd), [_absolute(root) for root in roots]
         await self._be_there()
         session = self._make(session_id, place, extra, servers, key)
         try:
-            session.opened(await self._reopen_as_able(session, replay=replay))
+            session._opened(await self._reopen_as_able(session, replay=replay))
         except BaseException:
-            self.forget(session)
+            self._forget(session)
             raise
         return session
 
     @property
     def _can_resume(self) -> bool:
-        return self.dialect.rule == "insertion" or self.abilities.resume
+        return self._dialect.rule == "insertion" or self.capabilities.resume
 
-    async def _reopen_as_able(self, session: ClientSession, *, replay: bool) -> SessionOpened:
-        ask = ReopenSession(session.id, session.cwd, list(session.roots[1:]), session.servers, replay)
-        can_load, session.is_reopening = self.abilities.load, True
+    async def _reopen_as_able(self, session: Session, *, replay: bool) -> SessionOpened:
+        ask = ReopenSession(
+            session.id, session.cwd, list(session.additional_directories), [*session.mcp_servers], replay
+        )
+        can_load, session._is_reopening = self.capabilities.load, True
         try:
             return await reopen(ask, self._gated, self._inbox.deaf, can_resume=self._can_resume, can_load=can_load)
         finally:
-            session.is_reopening = False
+            session._is_reopening = False
 
     def _make(
         self, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any], key: str | None = None
-    ) -> ClientSession:
-        session = ClientSession(self, session_id, cwd, roots, servers, self._deadlines)
+    ) -> Session:
+        session = Session(self, session_id, cwd, roots, servers, self._deadlines)
         session.key = key or session.key
         self._inbox.add(session)
         self._attended[session_id] = self._linked()
         return session
 
-    def session(self, session_id: str) -> ClientSession | None:
+    def session(self, session_id: str) -> Session | None:
         """The session of an id, while it is open here."""
         return self._inbox.find(session_id)
 
-    def forget(self, session: ClientSession) -> None:
+    def _forget(self, session: Session) -> None:
         """The session is closed."""
         self._attended.pop(session.id, None)
         self._inbox.remove(session)
 
     # --- lost and found
 
-    async def attend(self, session: ClientSession) -> None:
+    async def _attend(self, session: Session) -> None:
         """See that the agent has the session open; start it again if it was lost, once for each loss.
 
         Raises:
@@ -349,11 +371,11 @@ class RemoteAgent:
             link = self._linked()
             if self._attended.get(session.id) is link:
                 return
-            if not self._can_resume and not self.abilities.load:
+            if not self._can_resume and not self.capabilities.load:
                 raise lost_session(self._lost)
-            session.reopened(link.dialect)
+            session._reopened(link.dialect)
             self._inbox.add(session)
-            session.opened(await self._reopen_as_able(session, replay=False))
+            session._opened(await self._reopen_as_able(session, replay=False))
             # A login on the way may have started it once more.
             self._attended[session.id] = self._linked()
 
@@ -379,8 +401,8 @@ class RemoteAgent:
 
     # --- asking
 
-    async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
-        """Ask the agent something, in the words of its edition.
+    async def _request(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
+        """Send one of the requests of `accord.session.ask`, in the messages of the agent's edition.
 
         Raises:
             LocalProtocolError: The edition has no words for it, or the agent does not serve it.
@@ -393,60 +415,60 @@ class RemoteAgent:
         if said is None:
             raise LocalProtocolError(f"{link.dialect.edition.name} has no words for {what}", field=what)
         words, params = said
-        if words.needs and not getattr(self.abilities, words.needs):
+        if words.needs and not getattr(self.capabilities, words.needs):
             raise LocalProtocolError(f"this agent does not offer {words.needs}", field=what)
         result = await link.connection.call(words.method, params, timeout_seconds=timeout_seconds)
         return words.hear_answer(result, ask)
 
-    async def cancel(self, ask: Cancel) -> None:
+    def _cancel(self, ask: Cancel) -> None:
         """Stop a session's work."""
         link = self._linked()
         try:
-            await link.connection.notify(link.dialect.cancel, link.dialect.say_cancel(ask))
+            link.connection.post(link.dialect.cancel, link.dialect.say_cancel(ask))
         except TransportError:
-            log.debug("there is nobody left to be told to stop")
+            log.debug("a cancel was not sent: the agent is gone")
 
     async def _gated(self, ask: Any) -> Any:
         try:
-            return await self.ask(ask)
+            return await self._request(ask)
         except AuthRequired as error:
-            method = await choose(self._login_callback, self.abilities.auth_methods, error)
+            method = await choose(self._login_callback, self.capabilities.auth_methods, error)
         await self._login(method)
-        return await self.ask(ask)
+        return await self._request(ask)
 
     @property
     def auth_methods(self) -> list[AuthMethod]:
-        """The ways to log in."""
-        return self.abilities.auth_methods
+        """The ways to log in to the agent."""
+        return self.capabilities.auth_methods
 
     async def login(self, method_id: str) -> None:
         """Log in by one of `auth_methods`: by a call, or on this terminal, after which the agent is started again.
 
         Raises:
-            LocalProtocolError: There is no such method.
+            ValueError: There is no such method.
             ConnectFailed: The login program failed.
         """
         method = next((each for each in self.auth_methods if each.id == method_id), None)
         if method is None:
             known = ", ".join(each.id for each in self.auth_methods) or "none"
-            raise LocalProtocolError(f"the agent has no login {method_id!r}; it has {known}", field="login")
+            raise ValueError(f"the agent has no login {method_id!r}; it has {known}")
         async with self._reviving:
             await self._login(method)
 
     async def _login(self, method: AuthMethod) -> None:
         if method.type != "terminal":
-            await self.ask(Login(method.id))
+            await self._request(Login(method.id))
             return
         argv = self._door.argv
         if argv is None:
             raise LocalProtocolError("a login in a terminal needs an agent that is a program")
-        await run_in_terminal(argv, method, self._door.env, self._door.cwd)
+        await run_in_terminal(argv, method, self._door.env, self._door.program_cwd)
         await self._leave()
         await self.open()
 
     async def logout(self) -> None:
         """Forget the login."""
-        await self.ask(Logout())
+        await self._request(Logout())
 
     async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
         """Call an extension method (`_name`); params and result are plain JSON."""
@@ -456,11 +478,11 @@ class RemoteAgent:
         """Send an extension notification (`_name`)."""
         await self._linked().connection.notify_extension(method, params)
 
-    def on_request(self, method: str, handler: Callable[[Any], Any]) -> None:
+    def on_request(self, method: str, handler: ExtensionCallback) -> None:
         """Answer an extension request of the agent; register it before the agent is opened."""
         self._inbox.requests[method] = handler
 
-    def on_notification(self, method: str, handler: Callable[[Any], Any]) -> None:
+    def on_notification(self, method: str, handler: ExtensionCallback) -> None:
         """Take an extension notification of the agent; register it before the agent is opened."""
         self._inbox.notifications[method] = handler
 

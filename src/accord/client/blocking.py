@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 import threading
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
@@ -12,21 +11,23 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
-from accord.client.agent import RemoteAgent
-from accord.client.connect import connect
+from accord.client.agent import ConnectedAgent
+from accord.client.connect import ConnectOptions, StrPath, connect
 from accord.client.deadline import Deadlines
+from accord.client.door import InProcessAgent
 from accord.client.prompt import Promptable
-from accord.client.session import ClientSession
-from accord.client.turn import PromptTurn
-from accord.errors import AccordError, LocalProtocolError
+from accord.client.session import Session
+from accord.client.turn import Turn
+from accord.errors import AccordError
 from accord.session.ask import McpServer
-from accord.session.event import Event, StopReason
+from accord.session.event import Event, Meta, StopReason, Usage
 from accord.session.option import Command, ConfigOption
 from accord.session.transcript import Transcript
+from accord.transport.interface import Transport
 
-__all__ = ["BlockingSession", "Reply", "open_session"]
+__all__ = ["BlockingSession", "OpenOptions", "Reply", "SessionOptions", "open_session"]
 
 T = TypeVar("T")
 
@@ -37,11 +38,17 @@ PUMP_EVENTS = 256
 
 
 class Reply:
-    """What came of a prompt; its text is what `str` gives."""
+    """The result of a prompt. Made by `BlockingSession.prompt`; `str` of it is its text."""
 
-    def __init__(self, turn: PromptTurn) -> None:
-        self.text = turn.text
+    def __init__(self, turn: Turn) -> None:
+        self.text: str = turn.text
+        """The text of all messages of the agent in the turn."""
+        self.answer: str = turn.answer
+        """The last whole message of the agent."""
         self.stop_reason: StopReason | None = turn.stop_reason
+        """Why the turn ended."""
+        self.usage: Usage | None = turn.usage
+        """The tokens that the turn took, where the agent's edition says so."""
 
     def __str__(self) -> str:
         return self.text
@@ -100,7 +107,7 @@ class _Thread:
 class _Pump:
     """Brings a turn's events from the loop's thread to the caller's, not many at a time."""
 
-    def __init__(self, turn: PromptTurn, thread: _Thread) -> None:
+    def __init__(self, turn: Turn, thread: _Thread) -> None:
         self._turn = turn
         self._thread = thread
         self._events: SimpleQueue[Event | BaseException | None] = SimpleQueue()
@@ -147,28 +154,30 @@ class _Pump:
 
 
 class BlockingSession:
-    """A session and its agent, for scripts: as a context it starts the agent and ends it.
+    """A session and its agent, for scripts and notebooks. Made by `accord.open`.
+
+    As a context it starts the agent and ends it; in a notebook, call `open` in one cell and `close` in a later one.
 
     Ctrl+C while the agent works cancels the turn first, and is then raised as ever.
     """
 
     def __init__(
         self,
-        agent: RemoteAgent,
-        cwd: str | os.PathLike[str],
-        roots: Sequence[str | os.PathLike[str]],
-        servers: Sequence[McpServer],
+        agent: ConnectedAgent,
+        cwd: StrPath,
+        additional_directories: Sequence[StrPath],
+        mcp_servers: Sequence[McpServer],
         session_id: str | None,
     ) -> None:
         self._agent = agent
         self._cwd = cwd
-        self._roots = roots
-        self._servers = servers
+        self._additional_directories = additional_directories
+        self._mcp_servers = mcp_servers
         self._wanted = session_id
         self._thread: _Thread | None = None
-        self._turns: list[PromptTurn] = []
+        self._turns: list[Turn] = []
         self._is_closed = False
-        self._session: ClientSession | None = None
+        self._session: Session | None = None
 
     def __repr__(self) -> str:
         return f"<blocking {self._session!r}>" if self._session else "<blocking session, not open>"
@@ -188,11 +197,14 @@ class BlockingSession:
                 raise
         return self
 
-    async def _open(self) -> ClientSession:
+    async def _open(self) -> Session:
         await self._agent.open()
+        directories, servers = self._additional_directories, self._mcp_servers
         if self._wanted is None:
-            return await self._agent.new_session(self._cwd, roots=self._roots, servers=self._servers)
-        return await self._agent.load_session(self._wanted, self._cwd, roots=self._roots, servers=self._servers)
+            return await self._agent.new_session(self._cwd, additional_directories=directories, mcp_servers=servers)
+        return await self._agent.load_session(
+            self._wanted, self._cwd, additional_directories=directories, mcp_servers=servers
+        )
 
     def close(self) -> None:
         """End the agent, after a cancel of what it still works at; may be called again."""
@@ -216,22 +228,24 @@ class BlockingSession:
 
     # --- talking
 
-    def ask(self, *content: Promptable, deadlines: Deadlines | None = None) -> Reply:
-        """Say something and wait for the end of the turn.
+    def prompt(self, *content: Promptable, deadlines: Deadlines | None = None, meta: Meta | None = None) -> Reply:
+        """Prompt the agent and wait for the end of the turn. See `Session.prompt` for the content.
 
         Raises:
             AccordError: How it failed.
         """
         thread, session = self._there()
-        turn = thread.wait(_made(session, content, deadlines))
+        turn = thread.wait(_made(session, content, deadlines, meta))
         with self._going_on(turn):
             thread.wait(_waited(turn), on_interrupt=lambda: self._interrupt(turn))
         return Reply(turn)
 
-    def stream(self, *content: Promptable, deadlines: Deadlines | None = None) -> Generator[Event, None, None]:
-        """Say something and give every event as it comes; leaving the loop early cancels the turn."""
+    def stream(
+        self, *content: Promptable, deadlines: Deadlines | None = None, meta: Meta | None = None
+    ) -> Generator[Event, None, None]:
+        """Prompt the agent and yield every event as it comes; leaving the loop early cancels the turn."""
         thread, session = self._there()
-        turn = thread.wait(_made(session, content, deadlines))
+        turn = thread.wait(_made(session, content, deadlines, meta))
         pump = _Pump(turn, thread)
         future = thread.submit(pump.run())
         with self._going_on(turn):
@@ -244,7 +258,7 @@ class BlockingSession:
                     future.result(CANCEL_SECONDS)
 
     @contextmanager
-    def _going_on(self, turn: PromptTurn) -> Iterator[None]:
+    def _going_on(self, turn: Turn) -> Iterator[None]:
         self._turns.append(turn)
         try:
             yield
@@ -254,9 +268,9 @@ class BlockingSession:
     def cancel(self) -> None:
         """Stop the session's work; from another thread, for example."""
         thread, session = self._there()
-        thread.wait(session.cancel())
+        thread.wait(_stopped(session))
 
-    def _interrupt(self, turn: PromptTurn) -> None:
+    def _interrupt(self, turn: Turn) -> None:
         if self._thread is not None and not turn.is_over:
             with suppress(AccordError, FutureTimeout, CancelledError, KeyboardInterrupt):
                 self._thread.submit(_cancelled(turn)).result(CANCEL_SECONDS)
@@ -264,14 +278,14 @@ class BlockingSession:
     # --- state
 
     @property
-    def session(self) -> ClientSession:
+    def session(self) -> Session:
         """The session underneath, also after its end; read it, and await nothing of it here."""
         if self._session is None:
             raise RuntimeError("the session is not open: use `with accord.open(...) as session:`")
         return self._session
 
     @property
-    def agent(self) -> RemoteAgent:
+    def agent(self) -> ConnectedAgent:
         """The agent underneath: who it is, which edition it speaks."""
         return self._agent
 
@@ -282,7 +296,7 @@ class BlockingSession:
 
     @property
     def transcript(self) -> Transcript:
-        """All that was said so far."""
+        """The conversation so far."""
         return self.session.transcript
 
     @property
@@ -295,13 +309,13 @@ class BlockingSession:
         """The slash commands."""
         return self.session.commands
 
-    def set_option(self, option_id: str, value: Any) -> None:
-        """Give an option another value."""
+    def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001 - the value of a toggle
+        """Give an option another value. See `Session.set_option`."""
         thread, session = self._there()
         thread.wait(session.set_option(option_id, value))
 
     def set_mode(self, mode: str) -> None:
-        """Another mode."""
+        """Choose another mode."""
         thread, session = self._there()
         thread.wait(session.set_mode(mode))
 
@@ -314,17 +328,38 @@ class BlockingSession:
             raise
         return thread.wait(work)
 
-    def _there(self) -> tuple[_Thread, ClientSession]:
+    def _there(self) -> tuple[_Thread, Session]:
         if self._thread is None or self._session is None:
             raise RuntimeError("the session is not open: use `with accord.open(...) as session:`")
         return self._thread, self._session
 
 
+class SessionOptions(TypedDict, total=False):
+    """The options of the session that `accord.open` opens."""
+
+    cwd: StrPath
+    additional_directories: Sequence[StrPath]
+    mcp_servers: Sequence[McpServer]
+    session_id: str | None
+
+
+class OpenOptions(ConnectOptions, SessionOptions, total=False):
+    """The options of `accord.open`: those of `accord.connect`, and those of the session."""
+
+
+@overload
+def open_session(program: StrPath, /, *arguments: StrPath, **options: Unpack[OpenOptions]) -> BlockingSession: ...
+@overload
+def open_session(agent: InProcessAgent, /, **options: Unpack[OpenOptions]) -> BlockingSession: ...
+@overload
+def open_session(transport: Transport, /, **options: Unpack[OpenOptions]) -> BlockingSession: ...
+@overload
+def open_session(connected: ConnectedAgent, /, **options: Unpack[SessionOptions]) -> BlockingSession: ...
 def open_session(
     *target: Any,
-    cwd: str | os.PathLike[str] = ".",
-    roots: Sequence[str | os.PathLike[str]] = (),
-    servers: Sequence[McpServer] = (),
+    cwd: StrPath = ".",
+    additional_directories: Sequence[StrPath] = (),
+    mcp_servers: Sequence[McpServer] = (),
     session_id: str | None = None,
     **options: Any,
 ) -> BlockingSession:
@@ -332,27 +367,28 @@ def open_session(
 
     ```python
     with accord.open("gemini", "--acp", permission=lambda question: True) as session:
-        print(session.ask("Explain this repository").text)
+        print(session.prompt("Explain this repository").text)
     ```
 
-    `cwd`, `roots` and `servers` are the session's; `session_id` loads one from before. Everything else is for
-    `accord.connect`; plain functions given there may block, they run in threads. Works inside a running event loop.
+    `cwd`, `additional_directories` and `mcp_servers` are the session's; `session_id` loads one from before. Everything
+    else is for `accord.connect`; plain functions given there may block, they run in threads. Works inside a running
+    event loop.
 
     The target may also be what `accord.connect` returned, not yet opened, for an agent that speaks a dialect:
     `accord.open(accord.connect("backend").use_dialect(...))`. It has its options already.
 
     Raises:
-        LocalProtocolError: The target is none, or has its options already.
+        TypeError: The target is none, or has its options already.
     """
-    if len(target) == 1 and isinstance(target[0], RemoteAgent):
+    if len(target) == 1 and isinstance(target[0], ConnectedAgent):
         if options:
-            raise LocalProtocolError("give these options to accord.connect", field=next(iter(options)))
-        return BlockingSession(target[0], cwd, roots, servers, session_id)
+            raise TypeError(f"give these options to accord.connect: {', '.join(options)}")
+        return BlockingSession(target[0], cwd, additional_directories, mcp_servers, session_id)
     for name in ("permission", "elicit", "login"):
         callback = options.get(name)
         if callback is not None:
             options[name] = _in_thread(callback)
-    return BlockingSession(connect(*target, **options), cwd, roots, servers, session_id)
+    return BlockingSession(connect(*target, **options), cwd, additional_directories, mcp_servers, session_id)
 
 
 def _in_thread(callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -404,14 +440,20 @@ async def _ended() -> None:
         await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
 
 
-async def _made(session: ClientSession, content: Sequence[Promptable], deadlines: Deadlines | None) -> PromptTurn:
-    return session.prompt(*content, deadlines=deadlines)
+async def _made(
+    session: Session, content: Sequence[Promptable], deadlines: Deadlines | None, meta: Meta | None
+) -> Turn:
+    return session.prompt(*content, deadlines=deadlines, meta=meta)
 
 
-async def _waited(turn: PromptTurn) -> None:
+async def _waited(turn: Turn) -> None:
     await turn.wait()
 
 
-async def _cancelled(turn: PromptTurn) -> None:
-    await turn.cancel()
-    await turn.over()
+async def _stopped(session: Session) -> None:
+    session.cancel()
+
+
+async def _cancelled(turn: Turn) -> None:
+    turn.cancel()
+    await turn._wait_over()

@@ -4,74 +4,108 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
-from accord.client.agent import RemoteAgent
+from accord.client.agent import ConnectedAgent
 from accord.client.deadline import Deadlines
-from accord.client.dial import Observer
-from accord.client.door import Door
-from accord.client.handshake import EditionWish
+from accord.client.door import Door, InProcessAgent
+from accord.client.handshake import EditionChoice
 from accord.client.login import LoginCallback
 from accord.client.question import ElicitCallback, PermissionCallback
-from accord.client.services import Offer, WorkspaceFactory
-from accord.session.ability import Peer
+from accord.client.services import Offer, Serving
+from accord.connection.outbox import Observer
+from accord.session.capability import Implementation
+from accord.transport.interface import Transport
 from accord.version import VERSION
 from accord.wire import Framing
 
-__all__ = ["connect"]
+__all__ = ["CommonOptions", "ConnectOptions", "StrPath", "connect"]
+
+StrPath: TypeAlias = str | os.PathLike[str]
+"""A path, or a part of a command."""
 
 
+class CommonOptions(TypedDict, total=False):
+    """The options of `accord.connect` that `accord.testing.join` takes as they are."""
+
+    edition: EditionChoice
+    program_cwd: StrPath | None
+    env: Mapping[str, str | None] | None
+    framing: Framing
+    stderr: Callable[[bytes], None] | None
+    login: LoginCallback | None
+    offer: Offer | None
+    deadlines: Deadlines | None
+    respawn: bool
+    client_info: Implementation | None
+    strict: bool
+    observers: Sequence[Observer]
+
+
+class ConnectOptions(CommonOptions, total=False):
+    """The options of `accord.connect`, which documents them; `accord.open` takes them too."""
+
+    permission: PermissionCallback | None
+    elicit: ElicitCallback | None
+
+
+@overload
+def connect(program: StrPath, /, *arguments: StrPath, **options: Unpack[ConnectOptions]) -> ConnectedAgent: ...
+@overload
+def connect(agent: InProcessAgent, /, **options: Unpack[ConnectOptions]) -> ConnectedAgent: ...
+@overload
+def connect(transport: Transport, /, **options: Unpack[ConnectOptions]) -> ConnectedAgent: ...
 def connect(  # noqa: PLR0913 - each is one thing that a client may want to decide
     *target: Any,
-    edition: EditionWish = "auto",
-    framing: Framing = "lines",
-    cwd: str | os.PathLike[str] | None = None,
+    edition: EditionChoice = "auto",
+    program_cwd: StrPath | None = None,
     env: Mapping[str, str | None] | None = None,
+    framing: Framing = "lines",
+    stderr: Callable[[bytes], None] | None = None,
     permission: PermissionCallback | None = None,
-    files: bool | WorkspaceFactory = True,
-    missing_file: Literal["empty", "error"] = "empty",
-    terminals: bool = True,
-    pty: bool = False,
     elicit: ElicitCallback | None = None,
     login: LoginCallback | None = None,
-    terminal_login: bool = False,
+    offer: Offer | None = None,
     deadlines: Deadlines | None = None,
     respawn: bool = True,
-    name: str = "accord",
-    version: str | None = None,
-    title: str | None = None,
+    client_info: Implementation | None = None,
     strict: bool = False,
-    stderr: Callable[[bytes], None] | None = None,
     observers: Sequence[Observer] = (),
-) -> RemoteAgent:
+) -> ConnectedAgent:
     """An agent to talk to, as an async context: `async with accord.connect("gemini", "--acp") as agent:`.
 
-    `target` is a command (strings and paths, always an argv), an `Agent` in this process, or a transport. `cwd` and
-    `env` are for the command; None unsets a variable.
+    The target is a command (strings and paths, always an argv), an `Agent` in this process, or a transport. One string
+    with the scheme ws, wss, http or https is an address; addresses are refused until there is a transport for them.
 
-    `edition` is `auto` (the newest stable one, or what the agent speaks instead), `newest` (drafts first), or one to
-    insist on: `1`, `2`, `2-june`.
+    **Its program.** It starts in `program_cwd` (this process's directory unless given) with `env` on top of this
+    process's environment; None unsets a variable. `framing` is how it parts its messages, `stderr` gets what it writes
+    there. When the program is lost, the next prompt starts it again and resumes the session, unless `respawn` is off; a
+    prompt is never sent twice.
 
-    What the agent may use: `files` inside a session's roots (False for none, or a function from a session to its
-    `Workspace`), `terminals` (with `pty` they are real ones for the programs in them), and the user, through callbacks:
-    `permission` gets a `PermissionQuestion` and gives an option, its id, True, False, or None to dismiss it (which is
-    also what happens without a callback); `elicit` gets a `FormQuestion` or a `UrlQuestion`; `login` gets the ways to
-    log in when the agent wants that, and gives the id of one.
+    **The edition** is `auto` (the newest stable one, or what the agent speaks instead), `newest` (drafts first), or one
+    to insist on: `1`, `2`, `2-june`. `client_info` is how this client introduces itself.
 
-    `deadlines` say how long it may take at what. When the agent's program is lost, the next prompt starts it again and
-    resumes the session, unless `respawn` is off; a prompt is never sent twice. `observers` see every text.
+    **What the agent may use**: `offer` says so for files and terminals of this machine, see `Offer`. The user answers
+    through callbacks. `permission` gets a `PermissionQuestion` and returns an option, its id, True, False, or None to
+    dismiss it (which is also what happens without a callback); a `Policy` is such a callback. `elicit` gets a
+    `FormQuestion` or a `UrlQuestion`. `login` gets the ways to log in when the agent wants that, and returns the id of
+    one.
+
+    `deadlines` bound how long it may take. `observers` see every text on the wire, and `strict` turns what is otherwise
+    tolerated there into errors, both for debugging.
 
     An agent that speaks a dialect of ACP needs a plug-in: `connect(...).use_dialect(...)`.
 
     Raises:
-        LocalProtocolError: The target is none, or options do not go together.
+        TypeError: The target is no command, no agent and no transport.
+        ValueError: The target is an address, or there is no such edition.
+        LocalProtocolError: Options do not go together.
     """
-    offer = Offer(files, terminals, pty, missing_file, permission, elicit, terminal_login)
-    return RemoteAgent(
-        Door(target, cwd=cwd, env=env, framing=framing, stderr=stderr),
+    return ConnectedAgent(
+        Door(target, program_cwd=program_cwd, env=env, framing=framing, stderr=stderr),
         edition=edition,
-        client=Peer(name, version or VERSION, title),
-        offer=offer,
+        client=client_info or Implementation("accord", VERSION),
+        serving=Serving(offer or Offer(), permission, elicit),
         deadlines=deadlines or Deadlines(),
         login=login,
         respawn=respawn,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from accord.client.question import PermissionQuestion
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.session.claims import WRITING_KINDS, CallClaims, CommandClaim, claims_of
 from accord.session.entry import ToolCall
 from accord.session.event import Event, ToolChanged, ToolContentAdded
@@ -65,7 +65,7 @@ class _Call:
 class SessionConsent:
     """One session's claims, grants and remembered answers; `on_completed` gets each call that was completed."""
 
-    session: ClientSession
+    session: Session
     resolver: SubjectResolver
     answers: list[RememberedAnswer] = field(default_factory=list)
     on_completed: Callable[[SessionConsent, ToolCall], None] = lambda _consent, _call: None
@@ -90,7 +90,7 @@ class SessionConsent:
         if entry.finished and not call.is_ended:
             call.is_ended = True
             self._grants = [grant for grant in self._grants if grant.call_id != event.id]
-            if entry.status == "completed" and not self.session.is_reopening:
+            if entry.status == "completed" and not self.session._is_reopening:
                 self.on_completed(self, entry)
 
     def claims(self, call_id: str) -> CallClaims | None:

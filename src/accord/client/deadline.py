@@ -13,13 +13,18 @@ __all__ = ["Deadlines", "Watch"]
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """In seconds; None is for ever. See `accord.DeadlineExceeded` for the phases."""
+    """How long an agent may take; None is for ever. `accord.DeadlineExceeded.phase` names the one that passed."""
 
-    start: float | None = 60.0
-    first: float | None = None
-    idle: float | None = None
-    turn: float | None = None
-    cancel: float | None = 30.0
+    start_seconds: float | None = 60.0
+    """For the start of its program and the handshake."""
+    first_seconds: float | None = None
+    """From a prompt to the first sign of life."""
+    idle_seconds: float | None = None
+    """Between two signs of life in a turn. Time in which the agent waits for an answer of the user does not count."""
+    turn_seconds: float | None = None
+    """For a whole turn."""
+    cancel_seconds: float | None = 30.0
+    """From a cancel to the end of the turn."""
 
 
 class Watch:
@@ -36,13 +41,13 @@ class Watch:
         self._seen = self._loop.time()
         self._silence: asyncio.TimerHandle | None = None
         self._whole: asyncio.TimerHandle | None = None
-        if deadlines.turn is not None:
-            self._whole = self._loop.call_later(deadlines.turn, self._ring, "turn", deadlines.turn)
+        if deadlines.turn_seconds is not None:
+            self._whole = self._loop.call_later(deadlines.turn_seconds, self._ring, "turn", deadlines.turn_seconds)
         self._set()
 
     def sign_of_life(self) -> None:
         """The agent said something: cheap, because it happens with every update."""
-        if self._alive and self._deadlines.idle is None:
+        if self._alive and self._deadlines.idle_seconds is None:
             return
         self._seen = self._loop.time()
         if not self._alive:
@@ -66,8 +71,9 @@ class Watch:
             return
         self._told_to_stop = True
         self.stop()
-        if self._deadlines.cancel is not None:
-            self._whole = self._loop.call_later(self._deadlines.cancel, self._ring, "cancel", self._deadlines.cancel)
+        seconds = self._deadlines.cancel_seconds
+        if seconds is not None:
+            self._whole = self._loop.call_later(seconds, self._ring, "cancel", seconds)
 
     def stop(self) -> None:
         """It is over: whoever still says that the agent lives, or waits no more, starts nothing."""
@@ -79,7 +85,7 @@ class Watch:
 
     @property
     def _seconds(self) -> float | None:
-        return self._deadlines.idle if self._alive else self._deadlines.first
+        return self._deadlines.idle_seconds if self._alive else self._deadlines.first_seconds
 
     def _set(self) -> None:
         self._unset()

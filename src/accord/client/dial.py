@@ -9,17 +9,15 @@ from typing import Any, TypeAlias, TypeVar
 from accord.client.door import Door
 from accord.client.handshake import Proposal, propose
 from accord.connection import Connection, Handlers
+from accord.connection.outbox import Observer
 from accord.errors import AccordError, ConnectionLost, DeadlineExceeded, NegotiationFailed, RequestError
-from accord.session.ability import ClientAbilities, Peer
 from accord.session.ask import Initialized
+from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 
-__all__ = ["Attempt", "Observer", "dial", "loss_of"]
+__all__ = ["Attempt", "dial", "loss_of"]
 
 T = TypeVar("T")
-
-Observer: TypeAlias = Callable[[Any, bytes | bytearray], None]
-"""Sees every text, `in` or `out`."""
 
 Listen: TypeAlias = Callable[[Handlers, Proposal], None]
 Agreed: TypeAlias = tuple[Connection, Dialect, Initialized]
@@ -28,8 +26,8 @@ Agreed: TypeAlias = tuple[Connection, Dialect, Initialized]
 async def dial(
     door: Door,
     plan: Sequence[Proposal],
-    client: Peer,
-    abilities: ClientAbilities,
+    client: Implementation,
+    capabilities: ClientCapabilities,
     listen: Listen,
     make: Callable[..., Connection],
     observers: Sequence[Observer],
@@ -42,7 +40,7 @@ async def dial(
     Raises:
         AccordError: How the first proposal failed; none of the others did better.
     """
-    dialled = _Dialled(door, client, abilities, listen, make, observers)
+    dialled = _Dialled(door, client, capabilities, listen, make, observers)
     failure: AccordError | None = None
     try:
         for proposal in plan:
@@ -63,15 +61,15 @@ class _Dialled:
     def __init__(
         self,
         door: Door,
-        client: Peer,
-        abilities: ClientAbilities,
+        client: Implementation,
+        capabilities: ClientCapabilities,
         listen: Listen,
         make: Callable[..., Connection],
         observers: Sequence[Observer],
     ) -> None:
         self._door = door
         self._client = client
-        self._abilities = abilities
+        self._capabilities = capabilities
         self._listen = listen
         self._make = make
         self._observers = observers
@@ -93,7 +91,7 @@ class _Dialled:
 
     async def _propose(self, connection: Connection, proposal: Proposal) -> Agreed:
         self._listen(connection.handlers, proposal)
-        return connection, *await propose(connection, proposal, self._client, self._abilities)
+        return connection, *await propose(connection, proposal, self._client, self._capabilities)
 
     async def _start(self) -> Connection:
         await self.close()

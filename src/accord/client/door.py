@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from accord.errors import ConnectFailed, LocalProtocolError
+from accord.errors import ConnectFailed
 from accord.jsonrpc.plain import plain_text
 from accord.transport import memory_pair, spawn
 from accord.transport.interface import Transport
@@ -16,13 +16,14 @@ from accord.wire import Framing
 __all__ = ["Door", "InProcessAgent"]
 
 STOP_SECONDS = 5.0
+ADDRESS_SCHEMES = frozenset({"ws", "wss", "http", "https"})
 
 
 @runtime_checkable
 class InProcessAgent(Protocol):
-    """An agent in this process: whatever can serve a transport."""
+    """An agent in this process, such as `accord.Agent`: an object that can serve a transport."""
 
-    def serve(self, link: Transport, /) -> Coroutine[Any, Any, None]:
+    def serve(self, transport: Transport, /) -> Coroutine[Any, Any, None]:
         """Serve the other end until it is gone."""
 
 
@@ -30,21 +31,22 @@ class Door:
     """Opens the way to one agent, again if need be.
 
     Raises:
-        LocalProtocolError: The target is no command, no Agent and no transport.
+        TypeError: The target is no command, no Agent and no transport.
+        ValueError: The target is an address.
     """
 
     def __init__(
         self,
         target: tuple[Any, ...],
         *,
-        cwd: str | os.PathLike[str] | None,
+        program_cwd: str | os.PathLike[str] | None,
         env: Mapping[str, str | None] | None,
         framing: Framing,
         stderr: Callable[[bytes], None] | None,
     ) -> None:
         self.argv = _argv(target)
         """The command, where it is one."""
-        self.cwd = cwd
+        self.program_cwd = program_cwd
         self.env = env
         self.failure: BaseException | None = None
         """How an agent in this process failed, if it did."""
@@ -73,7 +75,9 @@ class Door:
 
     async def _open(self) -> Transport:
         if self.argv is not None:
-            return await spawn(*self.argv, cwd=self.cwd, env=self.env, framing=self._framing, stderr=self._stderr)
+            return await spawn(
+                *self.argv, cwd=self.program_cwd, env=self.env, framing=self._framing, stderr=self._stderr
+            )
         target = self._target
         if isinstance(target, InProcessAgent):
             await self.close()
@@ -109,16 +113,19 @@ class Door:
 def _argv(target: tuple[Any, ...]) -> tuple[str, ...] | None:
     if not target or not all(isinstance(part, str | os.PathLike) for part in target):
         return None
-    return tuple(plain_text(os.fspath(part)) for part in target)
+    argv = tuple(plain_text(os.fspath(part)) for part in target)
+    scheme, separator, _ = argv[0].partition("://")
+    if len(argv) == 1 and separator and scheme.lower() in ADDRESS_SCHEMES:
+        raise ValueError(f"{argv[0]!r} is an address: agents cannot be reached over {scheme} yet, only as programs")
+    return argv
 
 
 def _check(target: tuple[Any, ...]) -> None:
-    expected = "a command of strings, or one Agent, or one transport"
     if not target:
-        raise LocalProtocolError("name an agent: its command, an Agent, or a transport", field="target")
+        raise TypeError("name an agent: its command, an Agent, or a transport")
     if len(target) > 1:
-        raise LocalProtocolError(f"an agent is {expected}", field="target", expected=expected)
+        raise TypeError("an agent is a command of strings, or one Agent, or one transport")
     given = target[0]
     if isinstance(given, type) or not isinstance(given, InProcessAgent | Transport):
         what = given.__name__ if isinstance(given, type) else type(given).__name__
-        raise LocalProtocolError(f"{what} is no command, no Agent and no transport", field="target", expected=expected)
+        raise TypeError(f"{what} is no command, no Agent and no transport")

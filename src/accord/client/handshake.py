@@ -9,14 +9,15 @@ from accord.dialects import DialectPlugin
 from accord.errors import LocalProtocolError
 from accord.jsonrpc.plain import plain
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
-from accord.session.ability import ClientAbilities, Peer
 from accord.session.ask import Initialize, Initialized
+from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 from accord.session.dialects import dialect_of
 
-__all__ = ["PLANS", "EditionWish", "Proposal", "propose"]
+__all__ = ["PLANS", "EditionChoice", "Proposal", "propose"]
 
-EditionWish: TypeAlias = Literal["auto", "newest", "1", "2", "2-june"]
+EditionChoice: TypeAlias = Literal["auto", "newest", "1", "2", "2-june"]
+"""Which edition to speak: see `accord.connect`."""
 
 
 class Proposal(NamedTuple):
@@ -41,7 +42,7 @@ def plan_for(edition: str) -> tuple[Proposal, ...]:
     """What to propose for a wish."""
     plan = PLANS.get(edition)
     if plan is None:
-        raise LocalProtocolError(f"there is no edition {edition!r}: one of {', '.join(PLANS)}", field="edition")
+        raise ValueError(f"there is no edition {edition!r}: one of {', '.join(PLANS)}")
     return plan
 
 
@@ -54,7 +55,7 @@ def plan_for_dialect(edition: str, dialect: DialectPlugin) -> tuple[Proposal, ..
 
 
 async def propose(
-    connection: Connection, proposal: Proposal, client: Peer, abilities: ClientAbilities
+    connection: Connection, proposal: Proposal, client: Implementation, capabilities: ClientCapabilities
 ) -> tuple[Dialect, Initialized]:
     """Shake hands once.
 
@@ -63,7 +64,7 @@ async def propose(
         RequestError: The agent refused.
         ConnectionLost: It is gone.
     """
-    ask = Initialize(client, abilities)
+    ask = Initialize(client, capabilities)
     params: dict[str, Any] = {}
     for each in proposal.words:
         said = dialect_of(each).say(ask)

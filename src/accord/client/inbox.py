@@ -10,8 +10,8 @@ from typing import Any
 
 from accord.client.handshake import Proposal
 from accord.client.question import called, elicit_question, elicited
-from accord.client.services import Offer, Services, unknown_session
-from accord.client.session import ClientSession
+from accord.client.services import Services, Serving, unknown_session
+from accord.client.session import Session
 from accord.connection import Handlers
 from accord.errors import AccordError
 from accord.protocol.codec import encode
@@ -33,12 +33,12 @@ LARGE_ANSWERS_AT_ONCE = 4
 class Inbox:
     """All sessions of one agent, and what each may use."""
 
-    def __init__(self, offer: Offer) -> None:
+    def __init__(self, serving: Serving) -> None:
         self.requests: dict[str, Callable[[Any], Any]] = {}
         self.dialect_requests: Mapping[str, Callable[[Any], Any]] = {}
         self.notifications: dict[str, Callable[[Any], Any]] = {}
-        self._offer = offer
-        self._sessions: dict[str, ClientSession] = {}
+        self._serving = serving
+        self._sessions: dict[str, Session] = {}
         self._services: dict[str, Services] = {}
         self._deaf: set[str] = set()
         self._early: dict[str, list[tuple[Any, int]]] = {}
@@ -62,7 +62,7 @@ class Inbox:
 
     # --- sessions
 
-    def add(self, session: ClientSession) -> None:
+    def add(self, session: Session) -> None:
         """A session is there, perhaps again.
 
         One that gets the id of another takes its place: what is asked under that id is never judged by the directories
@@ -73,13 +73,13 @@ class Inbox:
             self.remove(earlier)
         self._sessions[session.id] = session
         if session.id not in self._services:
-            self._services[session.id] = Services(session, self._offer)
+            self._services[session.id] = Services(session, self._serving)
 
-    def find(self, session_id: str) -> ClientSession | None:
+    def find(self, session_id: str) -> Session | None:
         """The session of an id, while it is open."""
         return self._sessions.get(session_id)
 
-    def remove(self, session: ClientSession) -> None:
+    def remove(self, session: Session) -> None:
         """A session is closed."""
         if self._sessions.get(session.id) is not session:
             return
@@ -90,12 +90,12 @@ class Inbox:
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
-    def deliver_early(self, session: ClientSession) -> None:
+    def deliver_early(self, session: Session) -> None:
         """Let a session hear what was said about it before its id was known."""
         early = self._early.pop(session.id, [])
         for update, size_bytes in early:
             self._early_bytes -= size_bytes
-            session.hear(update)
+            session._hear(update)
 
     @contextlib.contextmanager
     def deaf(self, session_id: str) -> Iterator[None]:
@@ -109,7 +109,7 @@ class Inbox:
     async def lost(self, error: AccordError) -> None:
         """The agent is gone, and all that was done for it ends."""
         for session in list(self._sessions.values()):
-            session.lost(error)
+            session._lost(error)
         await self.close()
 
     async def close(self) -> None:
@@ -124,7 +124,7 @@ class Inbox:
         session_id, update = hear(params)
         session = self._sessions.get(session_id)
         if session is not None:
-            return None if self._deaf and session_id in self._deaf else session.hear(update)
+            return None if self._deaf and session_id in self._deaf else session._hear(update)
         left_bytes = MAX_EARLY_BYTES - self._early_bytes
         # Not encoded for nothing: when it is full it stays so, and the agent may say much more.
         size_bytes = EARLY_OVERHEAD_BYTES + (len(encode(params)) if left_bytes > EARLY_OVERHEAD_BYTES else 0)
@@ -138,8 +138,8 @@ class Inbox:
     async def _serve(self, words: Words, params: Any) -> Any:
         ask = words.hear(params)
         session_id = getattr(ask, "session_id", None)
-        if session_id is None and isinstance(ask, ElicitForm | ElicitUrl) and self._offer.elicit is not None:
-            return words.say_answer(elicited(await called(self._offer.elicit, elicit_question(None, ask))))
+        if session_id is None and isinstance(ask, ElicitForm | ElicitUrl) and self._serving.elicit is not None:
+            return words.say_answer(elicited(await called(self._serving.elicit, elicit_question(None, ask))))
         services = self._services.get(session_id or "")
         if services is None:
             raise unknown_session(session_id or "")
@@ -149,5 +149,5 @@ class Inbox:
         session_id = params.get("sessionId") if isinstance(params, dict) else None
         session = self._sessions.get(session_id) if isinstance(session_id, str) else None
         # The agent waits for us: that time is not the agent's.
-        with contextlib.nullcontext() if session is None else session.asked():
+        with contextlib.nullcontext() if session is None else session._asked():
             return await called(handler, params)

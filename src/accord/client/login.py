@@ -8,8 +8,8 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from accord.errors import AuthRequired, ConnectFailed, LocalProtocolError
-from accord.session.ability import AuthMethod
+from accord.errors import AuthRequired, ConnectFailed
+from accord.session.capability import AuthMethod
 
 __all__ = ["LoginCallback", "choose", "run_in_terminal"]
 
@@ -31,7 +31,7 @@ async def choose(callback: LoginCallback | None, methods: Sequence[AuthMethod], 
             method = next((each for each in methods if each.id == wanted), None)
             if method is None:
                 known = ", ".join(each.id for each in methods)
-                raise LocalProtocolError(f"the agent has no login {wanted!r}: one of {known}", field="login")
+                raise ValueError(f"the agent has no login {wanted!r}: one of {known}")
             return method
     if not error.auth_methods:
         said = error.data if isinstance(error.data, Mapping) else {}

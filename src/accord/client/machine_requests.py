@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from accord.client.policy import Policy
-from accord.client.question import MachineAsk, OpenQuestions, PermissionQuestion
-from accord.client.session import ClientSession
+from accord.client.question import MachineRequest, OpenQuestions, PermissionQuestion
+from accord.client.session import Session
 from accord.errors import PermissionDenied
 from accord.session.agent_ask import CommandSubject, ReadFile, StartTerminal, WriteFile
 from accord.session.entry import ToolCall
@@ -35,8 +35,12 @@ OPTIONS = (
     PermissionOption("reject", "Reject", "reject_once"),
     PermissionOption("reject-always", "Always reject exactly this", "reject_always"),
 )
-_SCOPES: dict[type[MachineAsk], str] = {ReadFile: "fs:read", WriteFile: "fs:write", StartTerminal: "terminal:create"}
-_KINDS: dict[type[MachineAsk], str] = {ReadFile: "read", WriteFile: "edit", StartTerminal: "execute"}
+_SCOPES: dict[type[MachineRequest], str] = {
+    ReadFile: "fs:read",
+    WriteFile: "fs:write",
+    StartTerminal: "terminal:create",
+}
+_KINDS: dict[type[MachineRequest], str] = {ReadFile: "read", WriteFile: "edit", StartTerminal: "execute"}
 
 
 class MachineRequests:
@@ -44,7 +48,7 @@ class MachineRequests:
 
     def __init__(
         self,
-        session: ClientSession,
+        session: Session,
         policy: Policy | None,
         questions: OpenQuestions,
         workspace: Callable[[], Workspace],
@@ -55,7 +59,7 @@ class MachineRequests:
         self._workspace = workspace
         self._describing = asyncio.Lock()
 
-    async def check(self, ask: MachineAsk) -> Path | None:
+    async def check(self, ask: MachineRequest) -> Path | None:
         """The real path that the request may use; None where nothing is judged.
 
         Raises:
@@ -70,20 +74,20 @@ class MachineRequests:
         real = await workspace.real_path(spelled)
         subject = self._subject(ask, real, spelled)
         question, policy = replace(self._question(ask, spelled), turn=turn), self._policy
-        with self._session.asked():
-            allowed = await self._questions.ask(lambda each: policy.permits(each, subject, self._described), question)
+        with self._session._asked():
+            allowed = await self._questions.ask(lambda each: policy._permits(each, subject, self._described), question)
         if allowed is not True:
             raise PermissionDenied(_SCOPES[type(ask)])
         return real
 
-    def _subject(self, ask: MachineAsk, real: Path, spelled: str) -> Subject:
+    def _subject(self, ask: MachineRequest, real: Path, spelled: str) -> Subject:
         assert self._policy is not None  # noqa: S101 - `check` asked for it
-        resolver = self._policy.consent(self._session).resolver
+        resolver = self._policy._consent(self._session).resolver
         if isinstance(ask, StartTerminal):
             return resolver.of_command([ask.command, *ask.args], str(real), ask.env)
         return resolver.of_file(_KINDS[type(ask)], str(real), spelled)
 
-    def _question(self, ask: MachineAsk, spelled: str) -> PermissionQuestion:
+    def _question(self, ask: MachineRequest, spelled: str) -> PermissionQuestion:
         if isinstance(ask, StartTerminal):
             command = CommandSubject(shlex.join([ask.command, *ask.args]), spelled)
             title = "The agent starts a command without having asked"

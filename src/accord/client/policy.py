@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 from weakref import WeakKeyDictionary, proxy
 
 from accord.client.consent import SessionConsent
@@ -25,7 +25,7 @@ from accord.client.question import (
     chosen_option,
 )
 from accord.client.rules_file import load_rules
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.remembered import RememberedAnswer
@@ -37,6 +37,7 @@ __all__ = ["AnswerStore", "Policy", "Verdict"]
 READING_KINDS = frozenset({"read", "search", "think"})
 Describe: TypeAlias = Callable[[PermissionQuestion], AbstractAsyncContextManager[PermissionQuestion]]
 DecidedBy: TypeAlias = Literal["rule", "remembered", "question", "default", "user", "nobody"]
+"""Who decided: see `Verdict`."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +58,15 @@ class Verdict:
 class AnswerStore(Protocol):
     """Where answers that hold on are kept beyond the process."""
 
-    def load(self, session: ClientSession) -> list[RememberedAnswer]:
+    def load(self, session: Session) -> list[RememberedAnswer]:
         """The answers that hold in a session."""
 
-    def add(self, session: ClientSession, answer: RememberedAnswer) -> None:
+    def add(self, session: Session, answer: RememberedAnswer) -> None:
         """Keep one more."""
 
 
 class Policy:
-    """Answers by rules; asks `ask` where they say so, and denies where nobody can be asked.
+    """A permission callback that answers by rules; it calls `on_question` where they say `ask`, and denies without one.
 
     `rules` are texts (`"allow read"`, `"deny execute:rm *"`) or `Rule`s; a `file` of such lines comes before them. What
     the user answers with "always" is remembered for exactly that, in this session (`remember="session"`), never, or in
@@ -81,37 +82,37 @@ class Policy:
         self,
         rules: Iterable[str | Rule] = (),
         *,
-        ask: PermissionCallback | None = None,
+        on_question: PermissionCallback | None = None,
         file: str | os.PathLike[str] | None = None,
         default: Effect = "ask",
         remember: Literal["session", "never"] | AnswerStore = "session",
         prefer_lasting: bool = False,
-        on_verdict: Callable[[Verdict], Any] | None = None,
-        on_unasked: Callable[[ToolCall, Rule], Any] | None = None,
+        on_verdict: Callable[[Verdict], object] | None = None,
+        on_unasked: Callable[[ToolCall, Rule], object] | None = None,
     ) -> None:
         own = [rule if isinstance(rule, Rule) else parse_rule(rule) for rule in rules]
         self.rules: tuple[Rule, ...] = (*([] if file is None else load_rules(file)), *own)
         """The rules, in order."""
-        self._ask = ask
+        self._on_question = on_question
         self._default: Effect = default
         self._remember = remember
         self._prefer_lasting = prefer_lasting
         self._on_verdict = on_verdict
         self._on_unasked = on_unasked
-        self._consents: WeakKeyDictionary[ClientSession, SessionConsent] = WeakKeyDictionary()
-        self.denied_unasked = 0
+        self._consents: WeakKeyDictionary[Session, SessionConsent] = WeakKeyDictionary()
+        self.denied_unasked: int = 0
         """How many questions and requests were denied because nobody could be asked."""
-        self.refused_requests = 0
+        self.refused_requests: int = 0
         """How many requests for a file or a terminal a rule refused."""
-        self.completed_unasked = 0
+        self.completed_unasked: int = 0
         """How many calls that a rule denies the agent completed without having been allowed to."""
 
-    def consent(self, session: ClientSession) -> SessionConsent:
+    def _consent(self, session: Session) -> SessionConsent:
         """What was said and allowed in a session."""
         found = self._consents.get(session)
         if found is None:
             answers = [] if isinstance(self._remember, str) else self._remember.load(session)
-            resolver = SubjectResolver(session.roots[0], session.roots[1:])
+            resolver = SubjectResolver(session.cwd, session.additional_directories)
             # Weakly: what is known of a session must not keep it.
             found = SessionConsent(proxy(session), resolver, list(answers), self._completed)
             self._consents[session] = found
@@ -121,7 +122,7 @@ class Policy:
 
     async def __call__(self, question: PermissionQuestion) -> PermissionAnswer:
         """The answer to one question of the agent."""
-        consent = self.consent(question.session)
+        consent = self._consent(question.session)
         subject, decision = await asyncio.to_thread(self._decide, consent, question)
         effect = decision.effect
         if effect == "allow" and not question.is_in_turn and set(subject.kinds) - READING_KINDS:
@@ -151,10 +152,10 @@ class Policy:
     async def _asked(
         self, consent: SessionConsent, question: PermissionQuestion, subject: Subject
     ) -> tuple[PermissionAnswer, DecidedBy]:
-        if self._ask is None:
+        if self._on_question is None:
             self.denied_unasked += 1
             return question.reject(), "nobody"
-        answer: PermissionAnswer = await called(self._ask, replace(question, subject=subject))
+        answer: PermissionAnswer = await called(self._on_question, replace(question, subject=subject))
         self._note(consent, question, subject, answer)
         return answer, "user"
 
@@ -184,14 +185,14 @@ class Policy:
 
     # --- requests that touch this machine
 
-    async def permits(
+    async def _permits(
         self, question: PermissionQuestion, subject: Subject, describe: Describe = contextlib.nullcontext
     ) -> bool:
         """Whether this client may do what the agent requests: `question` says what, with options of our own.
 
         `describe` adds what only somebody who is asked needs to see.
         """
-        consent = self.consent(question.session)
+        consent = self._consent(question.session)
         decision = await asyncio.to_thread(self._judge_request, consent, subject)
         is_reading = set(subject.kinds) <= READING_KINDS
         in_turn = question.is_in_turn

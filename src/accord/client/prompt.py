@@ -1,4 +1,4 @@
-"""What a caller wrote, as the blocks of a prompt: texts, files by path, blocks; embedded or linked by ability."""
+"""What a caller wrote, as the blocks of a prompt: texts, files by path, blocks; embedded or linked by capability."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ def prompt_blocks(content: Iterable[Promptable], cwd: str, kinds: frozenset[str]
     """The blocks; `kinds` are those that the agent takes beside text and links.
 
     Raises:
-        LocalProtocolError: There is nothing in it, or something that is no text, path or block, or a block that the
-            agent does not take.
+        ValueError: There is nothing in it.
+        TypeError: Something is no text, path or block.
+        LocalProtocolError: The agent does not take such a block.
         OSError: A file cannot be read.
     """
     blocks = [_block(item, cwd, kinds) for item in content]
     if not blocks:
-        raise LocalProtocolError("a prompt must not be empty", field="prompt")
+        raise ValueError("a prompt must not be empty")
     for block in blocks:
         kind = _needs(block)
         if kind is not None and kind not in kinds:
@@ -50,7 +51,7 @@ def _block(item: Promptable, cwd: str, kinds: frozenset[str]) -> Block:
         return file_block(Path(cwd, item), kinds)
     if not isinstance(item, Block):
         what = type(item).__name__
-        raise LocalProtocolError(f"{what} belongs in no prompt", field="prompt", expected="a text, a Path, a block")
+        raise TypeError(f"a prompt is made of texts, paths and content blocks, not of {what}")
     return item
 
 
@@ -58,7 +59,7 @@ def file_block(path: Path, kinds: frozenset[str]) -> Block:
     """A file as the richest block that the agent takes: image, audio, embedded text, or a link; a directory as a link.
 
     Raises:
-        LocalProtocolError: It is neither: a FIFO, a device, a socket.
+        ValueError: It is neither: a FIFO, a device, a socket.
         OSError: It cannot be read.
     """
     mime_type, _ = mimetypes.guess_type(path.name)
@@ -67,7 +68,7 @@ def file_block(path: Path, kinds: frozenset[str]) -> Block:
         return Link(path.absolute().as_uri(), path.name or str(path))
     if not stat.S_ISREG(found.st_mode):
         # To read it could wait for ever.
-        raise LocalProtocolError(f"{path} is no file", field="prompt", expected="a file or a directory")
+        raise ValueError(f"{path} is neither a file nor a directory")
     size = found.st_size
     media = (mime_type or "").partition("/")[0]
     if media in {"image", "audio"} and media in kinds and size <= MEDIA_BYTES and mime_type is not None:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.session.agent_ask import (
     AskPermission,
     CommandSubject,
@@ -39,7 +39,8 @@ __all__ = [
     "chosen_option",
 ]
 
-MachineAsk: TypeAlias = ReadFile | WriteFile | StartTerminal
+MachineRequest: TypeAlias = ReadFile | WriteFile | StartTerminal
+"""A request of the agent that touches this machine."""
 # A question that names no call is shown with the calls that run; nobody reads more of them than this.
 MAX_OPEN_CALLS = 20
 # The turn of a question that does not say in which it came: the one that runs when it is made.
@@ -58,7 +59,7 @@ class PermissionQuestion:
     where the question names none.
     """
 
-    session: ClientSession
+    session: Session
     title: str
     options: Sequence[PermissionOption]
     tool: ToolCall | None = None
@@ -66,7 +67,7 @@ class PermissionQuestion:
     description: str | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     claims: CallClaims | None = None
-    request: MachineAsk | None = None
+    request: MachineRequest | None = None
     open_calls: Sequence[ToolCall] = ()
     other: dict[str, Any] | None = None
     subject: Subject | None = None
@@ -116,7 +117,7 @@ class PermissionQuestion:
 class FormQuestion:
     """A form to fill in: a flat JSON schema of an object. Return its values, or None to decline."""
 
-    session: ClientSession | None
+    session: Session | None
     message: str
     schema: dict[str, Any]
     meta: dict[str, Any] = field(default_factory=dict)
@@ -126,7 +127,7 @@ class FormQuestion:
 class UrlQuestion:
     """An address to visit: show all of it, ask for consent, fetch nothing before. Return True once it is opened."""
 
-    session: ClientSession | None
+    session: Session | None
     message: str
     url: str
     elicitation_id: str
@@ -144,8 +145,11 @@ class WiderAnswer:
 PermissionAnswer: TypeAlias = PermissionOption | WiderAnswer | str | bool | None
 """An option or its id; True and False for the least that allows or rejects; None to dismiss the question."""
 PermissionCallback: TypeAlias = Callable[[PermissionQuestion], PermissionAnswer | Awaitable[PermissionAnswer]]
+"""Answers a permission request for the user."""
 ElicitAnswer: TypeAlias = dict[str, Any] | bool | Literal["cancel"] | None
+"""The values of a form; True for an address that was opened; False or None to decline; "cancel" to dismiss."""
 ElicitCallback: TypeAlias = Callable[[FormQuestion | UrlQuestion], ElicitAnswer | Awaitable[ElicitAnswer]]
+"""Answers a form, or visits an address, for the user."""
 
 
 def chosen_option(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionOption | None:
@@ -183,7 +187,7 @@ def elicited(answer: ElicitAnswer) -> Elicited:
 
 
 def permission_question(
-    session: ClientSession, ask: AskPermission, claims: Callable[[str], CallClaims | None] = lambda _: None
+    session: Session, ask: AskPermission, claims: Callable[[str], CallClaims | None] = lambda _: None
 ) -> PermissionQuestion:
     """The question; what it says about a tool call becomes part of the conversation first (v2 rule A72).
 
@@ -191,7 +195,7 @@ def permission_question(
     """
     tool: ToolCall | None = None
     if ask.tool is not None:
-        session.happen(ask.tool)
+        session._happen(ask.tool)
         tool = session.transcript.tool_calls.get(ask.tool.id)
     elif ask.command is not None and ask.command.tool_id is not None:
         tool = session.transcript.tool_calls.get(ask.command.tool_id)
@@ -216,7 +220,7 @@ def frozen(call: ToolCall) -> ToolCall:
     return replace(call, content=list(call.content), locations=list(call.locations))
 
 
-def elicit_question(session: ClientSession | None, ask: ElicitForm | ElicitUrl) -> FormQuestion | UrlQuestion:
+def elicit_question(session: Session | None, ask: ElicitForm | ElicitUrl) -> FormQuestion | UrlQuestion:
     """The question."""
     if isinstance(ask, ElicitForm):
         return FormQuestion(session, ask.message, ask.schema, ask.meta or {})

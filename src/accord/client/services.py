@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from accord.client.machine_requests import MachineRequests
 from accord.client.policy import Policy
@@ -18,10 +18,9 @@ from accord.client.question import (
     permission_given,
     permission_question,
 )
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.client.terminals import ClientTerminals
 from accord.errors import InvalidParams, MethodNotFound, RequestError, ResourceNotFound
-from accord.session.ability import ClientAbilities
 from accord.session.agent_ask import (
     AskPermission,
     AwaitTerminal,
@@ -38,62 +37,76 @@ from accord.session.agent_ask import (
     WriteFile,
 )
 from accord.session.ask import Done
+from accord.session.capability import ClientCapabilities
 from accord.workspace import Workspace, WorkspaceError
 
-__all__ = ["Offer", "Services"]
+__all__ = ["Offer", "Services", "Serving", "WorkspaceFactory"]
 
 log = logging.getLogger("accord.client")
 
-WorkspaceFactory = Callable[[ClientSession], Workspace]
+WorkspaceFactory: TypeAlias = Callable[[Session], Workspace]
+"""Makes the workspace of a session."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What a client lets its agents use.
-
-    `files` is True for the disk inside the session's roots, or a function that gives the `Workspace` of a session
-    (with hooks for unsaved buffers). `missing_file` is what reading a file that is not there answers: an empty text,
-    which some agents need to create it, or an error. A `permission` that is a `Policy` also judges the requests for
-    files and terminals; with any other callback, and with none, they are served inside the session's directories.
-    """
+    """What a client lets its agents use of this machine, for `accord.connect(offer=...)`."""
 
     files: bool | WorkspaceFactory = True
+    """True for the disk inside the session's directories, or a function from a session to its `Workspace` (with hooks
+    for unsaved buffers). False for none."""
     terminals: bool = True
+    """Commands inside the session's directories."""
     pty: bool = False
+    """Whether terminals are real ones for the programs in them."""
     missing_file: Literal["empty", "error"] = "empty"
+    """The answer for a file that is not there: an empty text, which some agents need to create it, or an error."""
+    terminal_login: bool = False
+    """Whether the agent may offer logins that run its program on the terminal of this process."""
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What one connection serves: an offer, and the callbacks of the user.
+
+    A `permission` that is a `Policy` also judges the requests for files and terminals; with any other callback, and
+    with none, they are served inside the session's directories.
+    """
+
+    offer: Offer = field(default_factory=Offer)
     permission: PermissionCallback | None = None
     elicit: ElicitCallback | None = None
-    terminal_login: bool = False
 
     @property
-    def abilities(self) -> ClientAbilities:
+    def capabilities(self) -> ClientCapabilities:
         """The same in the words of the handshake: derived, never claimed."""
-        return ClientAbilities(
-            read_files=bool(self.files),
-            write_files=bool(self.files),
-            terminals=self.terminals,
+        return ClientCapabilities(
+            read_files=bool(self.offer.files),
+            write_files=bool(self.offer.files),
+            terminals=self.offer.terminals,
             elicit_form=self.elicit is not None,
             elicit_url=self.elicit is not None,
             notices=True,
             compaction=True,
             toggles=True,
-            terminal_login=self.terminal_login,
+            terminal_login=self.offer.terminal_login,
         )
 
 
 class Services:
     """What one session may use."""
 
-    def __init__(self, session: ClientSession, offer: Offer) -> None:
+    def __init__(self, session: Session, serving: Serving) -> None:
         self._session = session
-        self._offer = offer
+        self._serving = serving
+        self._offer = offer = serving.offer
         self._workspace: Workspace | None = None
-        self._terminals = ClientTerminals(self._place, session.happen, pty=offer.pty)
+        self._terminals = ClientTerminals(self._place, session._happen, pty=offer.pty)
         self._questions = OpenQuestions()
-        session.on_cancel = self._questions.cancel
-        policy = offer.permission if isinstance(offer.permission, Policy) else None
+        session._on_cancel = self._questions.cancel
+        policy = serving.permission if isinstance(serving.permission, Policy) else None
         self._requests = MachineRequests(session, policy, self._questions, self._place)
-        self._consent = None if policy is None else policy.consent(session)
+        self._consent = None if policy is None else policy._consent(session)
         if self._consent is not None:
             session.listen(self._consent.hear)
 
@@ -118,7 +131,7 @@ class Services:
             if callable(self._offer.files):
                 self._workspace = self._offer.files(self._session)
             else:
-                self._workspace = Workspace(self._session.roots, missing=self._offer.missing_file)
+                self._workspace = Workspace(self._session._roots, missing=self._offer.missing_file)
         return self._workspace
 
     async def _read_file(self, ask: ReadFile) -> FileRead:
@@ -139,19 +152,19 @@ class Services:
     async def _permission(self, ask: AskPermission) -> PermissionGiven:
         claims = (lambda _: None) if self._consent is None else self._consent.claims
         question = permission_question(self._session, ask, claims)
-        if self._offer.permission is None or not question.options or self._session.is_cancelling:
+        if self._serving.permission is None or not question.options or self._session._is_cancelling:
             return PermissionGiven(None)
-        with self._session.asked():
-            answer = await self._questions.ask(self._offer.permission, question)
+        with self._session._asked():
+            answer = await self._questions.ask(self._serving.permission, question)
         return permission_given(question, answer)
 
     async def _elicit(self, ask: ElicitForm | ElicitUrl) -> Elicited:
-        if self._offer.elicit is None:
+        if self._serving.elicit is None:
             raise InvalidParams("This client declared no elicitation", {"field": "mode", "expected": "no elicitation"})
-        if self._session.is_cancelling:
+        if self._session._is_cancelling:
             return Elicited("cancel")
-        with self._session.asked():
-            answer = await self._questions.ask(self._offer.elicit, elicit_question(self._session, ask))
+        with self._session._asked():
+            answer = await self._questions.ask(self._serving.elicit, elicit_question(self._session, ask))
         return elicited(answer)
 
     def _need(self, offered: object, method: str) -> None:

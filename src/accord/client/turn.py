@@ -12,10 +12,10 @@ from accord.client.deadline import Deadlines, Watch
 from accord.errors import AccordError, DeadlineExceeded
 from accord.session.content import Block, Text
 from accord.session.entry import Message
-from accord.session.event import Event, MessageChunk, StopReason, TerminalChanged, TerminalOutput
+from accord.session.event import Event, MessageChunk, Meta, StopReason, TerminalChanged, TerminalOutput, Usage
 from accord.session.transcript import Transcript
 
-__all__ = ["PromptTurn"]
+__all__ = ["Turn"]
 
 # How much may wait for a consumer before the agent is not read any more, and what an event weighs beside its text.
 MAX_WAITING_BYTES = 1024 * 1024
@@ -29,31 +29,38 @@ class Owner(Protocol):
 
     transcript: Transcript
 
-    async def submit(self, turn: PromptTurn) -> None:
+    async def _submit(self, turn: Turn) -> None:
         """Send the prompt when its time has come; returns when the turn is over."""
 
-    async def cancel(self) -> None:
+    def cancel(self) -> None:
         """Stop the session's work."""
 
 
-class PromptTurn:
-    """A prompt and what follows it, to be used in one of three ways.
+class Turn:
+    """A prompt and what follows it. Made by `Session.prompt`, to be used in one of three ways.
 
     - `turn = await session.prompt("...")` waits for the end;
     - `async with session.prompt("...") as turn:` sends it, and waits for its end when the block is left; an exception
       inside cancels it first;
     - inside such a block `async for event in turn:` gives every event as it comes.
 
-    However it is used, `session.transcript` has all that was said. An agent that fails ends it with an exception: in
-    the block's end, in the loop, or in the `await`, once.
+    In each of them `session.transcript` has the whole conversation. An agent that fails ends the turn with an
+    exception: at the end of the block, in the loop, or in the `await`, once.
     """
 
-    def __init__(self, owner: Owner, content: list[Block], deadlines: Deadlines) -> None:
-        self.prompt = content
+    def __init__(self, owner: Owner, content: list[Block], deadlines: Deadlines, meta: Meta | None = None) -> None:
+        self.prompt: list[Block] = content
+        """The blocks of the prompt."""
+        self.meta: Meta | None = meta
+        """The `_meta` of the prompt."""
         self.message_id: str | None = None
         """The id of the user's message, where the edition names it."""
         self.stop_reason: StopReason | None = None
+        """Why the turn ended; None while it goes on, and where it failed."""
+        self.usage: Usage | None = None
+        """The tokens that the turn took, where the agent's edition says so."""
         self.error: AccordError | None = None
+        """How the turn failed, if it did."""
         self._owner = owner
         self._first: int | None = None
         self._end: int | None = None
@@ -79,26 +86,40 @@ class PromptTurn:
 
     @property
     def text(self) -> str:
-        """What the agent has said in this turn so far."""
+        """The text of all messages of the agent in this turn so far."""
         if self._first is None:
             return ""
         entries = self._owner.transcript.timeline[self._first : self._end]
         return "".join(entry.text for entry in entries if isinstance(entry, Message) and entry.speaker == "agent")
 
     @property
+    def answer(self) -> str:
+        """The last whole message of the agent in this turn: `text` without what was said between the tool calls."""
+        if self._first is None:
+            return ""
+        for entry in reversed(self._owner.transcript.timeline[self._first : self._end]):
+            if isinstance(entry, Message) and entry.speaker == "agent":
+                return entry.text
+        return ""
+
+    @property
     def is_over(self) -> bool:
-        """Whether it came to its end."""
+        """Whether the turn came to its end."""
         return self._over.is_set()
 
-    async def cancel(self) -> None:
-        """Stop the session's work; the turn then ends with `cancelled`, or with whatever the agent makes of it."""
+    def cancel(self) -> None:
+        """Ask the agent to stop this session's work; returns at once.
+
+        Events keep arriving until the agent ends the turn, so keep iterating. The stop reason is then `cancelled`,
+        unless the agent had just finished. On an ended turn this does nothing.
+        """
         if not self.is_over:
             if self._watch is not None:
                 self._watch.cancelled()
-            await self._owner.cancel()
+            self._owner.cancel()
 
     async def wait(self) -> Self:
-        """Wait for the end. Events that nobody takes meanwhile are passed over.
+        """Wait for the end of the turn. Events that no loop takes meanwhile are dropped.
 
         Raises:
             AccordError: How it failed.
@@ -127,7 +148,7 @@ class PromptTurn:
             return
         if not self.is_over:
             try:
-                await self.cancel()
+                self.cancel()
                 async with asyncio.timeout(LEAVE_SECONDS):
                     await self._over.wait()
             except (TimeoutError, AccordError):
@@ -148,7 +169,7 @@ class PromptTurn:
         self._raise()
 
     async def text_stream(self) -> AsyncIterator[str]:
-        """The pieces of what the agent says, as they come."""
+        """The pieces of the agent's messages, as they come."""
         async for event in self:
             if isinstance(event, MessageChunk) and event.speaker == "agent" and isinstance(event.block, Text):
                 yield event.block.text
@@ -157,9 +178,9 @@ class PromptTurn:
 
     def _start(self) -> None:
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._owner.submit(self))
+            self._task = asyncio.get_running_loop().create_task(self._owner._submit(self))
 
-    def sent(self) -> None:
+    def _sent(self) -> None:
         """The prompt left: the clock runs."""
         self._first = len(self._owner.transcript.timeline)
         self._watch = Watch(self._deadlines, self._late)
@@ -172,35 +193,30 @@ class PromptTurn:
             if self._task is not None:
                 # Nobody waits for the answer any more, and the next prompt does not either.
                 self._task.cancel()
-            self.end(None, error)
+            self._finish(None, error)
         else:
-            asyncio.get_running_loop().create_task(self._cancel_late()).add_done_callback(_look)
+            self.cancel()
 
-    async def _cancel_late(self) -> None:
-        if self._watch is not None:
-            self._watch.cancelled()
-        await self._owner.cancel()
-
-    def alive(self) -> None:
+    def _alive(self) -> None:
         """The agent showed a sign of life."""
         if self._watch is not None:
             self._watch.sign_of_life()
 
-    def rest(self) -> None:
+    def _rest(self) -> None:
         """The agent waits for us."""
         if self._watch is not None:
             self._watch.rest()
 
-    def go_on(self) -> None:
+    def _go_on(self) -> None:
         """It does not any more."""
         if self._watch is not None:
             self._watch.go_on()
 
-    def offer(self, event: Event) -> Awaitable[None] | None:
+    def _offer(self, event: Event) -> Awaitable[None] | None:
         """An event of this turn; what is returned is to be awaited before there is another."""
         if self._unseen:
-            self.alive()
-            self._unseen = self._deadlines.idle is not None
+            self._alive()
+            self._unseen = self._deadlines.idle_seconds is not None
         if not self._listening:
             return None
         self._waiting.append(event)
@@ -217,11 +233,11 @@ class PromptTurn:
         if news is not None and not news.done():
             news.set_result(None)
 
-    async def wait_for_room(self) -> None:
+    async def _wait_for_room(self) -> None:
         """Return when somebody takes events again, or nobody will."""
         if self._listening and self._waiting_bytes >= MAX_WAITING_BYTES:
             if self._room is None:
-                self.rest()
+                self._rest()
                 self._room = asyncio.Event()
             await self._room.wait()
 
@@ -230,9 +246,9 @@ class PromptTurn:
         if self._room is not None:
             self._room.set()
             self._room = None
-            self.go_on()
+            self._go_on()
 
-    def end(self, stop_reason: StopReason | None, error: AccordError | None = None) -> None:
+    def _finish(self, stop_reason: StopReason | None, error: AccordError | None = None) -> None:
         """It is over."""
         if self.is_over:
             return
@@ -245,7 +261,7 @@ class PromptTurn:
         self._over.set()
         self._wake()
 
-    async def over(self) -> None:
+    async def _wait_over(self) -> None:
         """Return when it is over, however that came."""
         await self._over.wait()
 
@@ -270,13 +286,8 @@ def _output_bytes(event: Event) -> int:
 class _Pause:
     """To be awaited, by whoever can; not a coroutine, because not everybody can."""
 
-    def __init__(self, turn: PromptTurn) -> None:
+    def __init__(self, turn: Turn) -> None:
         self._turn = turn
 
     def __await__(self) -> Generator[Any, None, None]:
-        return self._turn.wait_for_room().__await__()
-
-
-def _look(task: asyncio.Task[Any]) -> None:
-    if not task.cancelled():
-        task.exception()
+        return self._turn._wait_for_room().__await__()

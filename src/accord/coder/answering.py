@@ -62,7 +62,7 @@ class Coder:
     async def _answer(self, turn: Turn, model: str) -> None:
         message = message_of(turn.prompt, turn.session.cwd)
         if turn.session.title is None and message.text.strip():
-            await turn.title(_headline(message.text))
+            await turn.set_title(_headline(message.text))
         await self._loop(turn, model).run(message)
 
     async def compact(self, turn: Turn) -> None:

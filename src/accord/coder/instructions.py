@@ -27,10 +27,10 @@ SUMMARISE = (
 MAX_RESULT = 1_000
 
 
-def system_text(cwd: str, roots: Sequence[str], mode: str) -> str:
+def system_text(cwd: str, additional_directories: Sequence[str], mode: str) -> str:
     """The instructions for a turn."""
-    others = [root for root in roots if root != cwd]
-    more = f" Also usable: {', '.join(others)}." if others else ""
+    others = ", ".join(additional_directories)
+    more = f" Also usable: {others}." if others else ""
     return (
         f"You are a coding agent. You work in the folder {cwd}; paths are relative to it.{more}\n"
         "Use the tools to look before you answer, and read a file before you change it. Keep changes small and do only "

@@ -168,7 +168,7 @@ class Loop:
 
     async def _ask(self, toolbox: Toolbox) -> _Answer:
         session = self._turn.session
-        system = system_text(session.cwd, session.roots, str(self._turn.option("mode")))
+        system = system_text(session.cwd, session.additional_directories, str(self._turn.option("mode")))
         for last in (False, True):
             try:
                 return await self._stream(ModelRequest(system, list(self._memory.messages), toolbox.definitions))
@@ -250,7 +250,7 @@ class Loop:
             outcome = await _run(call, work)
         if outcome is not None:
             return outcome
-        if shown.stop_asked:
+        if shown.cancel_requested:
             return Outcome("The user stopped it.", failed=True)
         known = isinstance(shown.error, ToolFailed)
         return Outcome(str(shown.error) if known else "It failed inside the agent; its log says why.", failed=True)
@@ -291,7 +291,7 @@ class Loop:
 
     async def _report_usage(self) -> None:
         cost = self._memory.cost if self._memory.priced else None
-        await self._turn.usage(self._memory.tokens, self._model.context_tokens, cost=cost)
+        await self._turn.update_usage(self._memory.tokens, self._model.context_tokens, cost=cost)
 
     async def _save(self) -> None:
         if self._keeps:

@@ -44,7 +44,7 @@ class Gate:
         self._turn = turn
         self._rules = rules
         self._memory = memory
-        self._resolver = SubjectResolver(turn.session.roots[0], turn.session.roots[1:])
+        self._resolver = SubjectResolver(turn.session.cwd, turn.session.additional_directories)
 
     async def permit(
         self,
@@ -69,7 +69,9 @@ class Gate:
         if decision.effect == "allow":
             await call.update(status="in_progress")
             return
-        permission = await self._turn.ask(call, options=_options(tool), command=command, directory=directory)
+        permission = await self._turn.request_permission(
+            call, options=_options(tool), command=command, directory=directory
+        )
         if not permission:
             raise NotAllowed("The user did not allow it")
         if permission.option_id == ALWAYS_THIS_TOOL and tool is not None:

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from accord.client import ClientSession
+from accord.client import Session
 from accord.session.remembered import DocumentError, RememberedAnswer, decode_answers, encode_answers
 from accord.stores.folder import make_private
 
@@ -42,7 +42,7 @@ class AnswerFiles:
         self._folder = folder
         self._agent = tuple(agent)
 
-    def load(self, session: ClientSession) -> list[RememberedAnswer]:
+    def load(self, session: Session) -> list[RememberedAnswer]:
         """The answers that hold in a session; none where its document cannot be used."""
         path = self._path(session)
         try:
@@ -56,7 +56,7 @@ class AnswerFiles:
         bound = (document.session, document.directory, document.agent)
         return list(document.answers) if bound == self._binding(session) else []
 
-    def add(self, session: ClientSession, answer: RememberedAnswer) -> None:
+    def add(self, session: Session, answer: RememberedAnswer) -> None:
         """Keep one more answer, before those that are there."""
         path = self._path(session)
         answers = (answer, *(each for each in self.load(session) if each != answer))[:MAX_ANSWERS]
@@ -71,10 +71,10 @@ class AnswerFiles:
             with contextlib.suppress(OSError):
                 temporary.unlink()
 
-    def _binding(self, session: ClientSession) -> tuple[str, str, tuple[str, ...]]:
+    def _binding(self, session: Session) -> tuple[str, str, tuple[str, ...]]:
         return session.key, os.path.realpath(session.cwd), self._agent
 
-    def _path(self, session: ClientSession) -> Path:
+    def _path(self, session: Session) -> Path:
         name = json.dumps(self._binding(session))
         return self._folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 

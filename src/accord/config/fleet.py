@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from accord.client import RemoteAgent
+from accord.client import ConnectedAgent
 from accord.client.question import PermissionCallback
 from accord.config.entry import AgentEntry
 from accord.config.errors import FleetFailed, UnknownAgent
@@ -30,7 +30,7 @@ class Member:
 
     def __init__(self, entry: AgentEntry, breaker: CircuitBreaker) -> None:
         self.entry = entry
-        self.agent: RemoteAgent | None = None
+        self.agent: ConnectedAgent | None = None
         self.error: Exception | None = None
         """Why it is not up."""
         self.health = Health()
@@ -41,8 +41,8 @@ class Member:
 class Fleet:
     """Agents from a config: `async with Fleet(entries) as fleet: await fleet.agent().new_session()`.
 
-    Opening starts all of them at once and fails only if none comes up; the others are in `failures`. `ask` is asked for
-    permission where an entry's policy is `prompt`, and `connect` makes an agent from an entry. Prompts are sent by a
+    Opening starts all of them at once and fails only if none comes up; the others are in `failures`. `on_question`
+    answers where an entry's policy is `prompt`, and `connect` makes an agent from an entry. Prompts are sent by a
     session, once, and never through a fleet; what may be asked twice without harm goes through `call`.
     """
 
@@ -51,15 +51,15 @@ class Fleet:
         entries: Iterable[AgentEntry],
         *,
         default: str | None = None,
-        ask: PermissionCallback | None = None,
-        connect: Callable[..., RemoteAgent] = connect_to,
+        on_question: PermissionCallback | None = None,
+        connect: Callable[..., ConnectedAgent] = connect_to,
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], Awaitable[Any]] = asyncio.sleep,
     ) -> None:
         self._connect = connect
-        self._ask = ask
-        self._former: list[RemoteAgent] = []
+        self._on_question = on_question
+        self._former: list[ConnectedAgent] = []
         self._backoff = backoff or Backoff()
         self._pause = pause
         self.members = {entry.name: Member(entry, CircuitBreaker(clock)) for entry in entries}
@@ -105,7 +105,7 @@ class Fleet:
             return self._default
         return up[0] if up else next(iter(self.members), "")
 
-    def agent(self, name: str | None = None) -> RemoteAgent:
+    def agent(self, name: str | None = None) -> ConnectedAgent:
         """An agent that is up: one by its name, or the default one.
 
         Raises:
@@ -117,7 +117,7 @@ class Fleet:
             raise member.error or ConnectionLost("the agent is closed")
         return member.agent
 
-    async def restart(self, name: str | None = None) -> RemoteAgent:
+    async def restart(self, name: str | None = None) -> ConnectedAgent:
         """End an agent and start it anew. Sessions of the old one are gone with it: load them again.
 
         Raises:
@@ -132,7 +132,7 @@ class Fleet:
         return self.agent(member.entry.name)
 
     async def call(
-        self, action: Callable[[RemoteAgent], Awaitable[_Result]], name: str | None = None, *, safe: bool = False
+        self, action: Callable[[ConnectedAgent], Awaitable[_Result]], name: str | None = None, *, safe: bool = False
     ) -> _Result:
         """Have an agent do something, within the time that its entry gives it for an answer.
 
@@ -159,7 +159,7 @@ class Fleet:
             with contextlib.suppress(AccordError, OSError):
                 await self._revive(member)
 
-    async def _try(self, member: Member, action: Callable[[RemoteAgent], Awaitable[_Result]]) -> _Result:
+    async def _try(self, member: Member, action: Callable[[ConnectedAgent], Awaitable[_Result]]) -> _Result:
         breaker, name = member.breaker, member.entry.name
         if not breaker.allow():
             raise ConnectionLost(f"{name} failed too often and is left alone for {breaker.rest:.0f} s")
@@ -206,7 +206,7 @@ class Fleet:
 
     async def _open(self, member: Member) -> Exception | None:
         try:
-            agent = self._connect(member.entry, ask=self._ask)
+            agent = self._connect(member.entry, on_question=self._on_question)
             await agent.open()
         except (AccordError, OSError) as error:
             member.health.failed(error)

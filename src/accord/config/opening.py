@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from accord.client import Deadlines, RemoteAgent, connect
+from accord.client import ConnectedAgent, Deadlines, connect
 from accord.client.question import PermissionCallback
 from accord.config.entry import AgentEntry
 from accord.config.errors import DownloadError, RegistryError, UntrustedFile
@@ -17,19 +17,21 @@ __all__ = ["connect_to", "deadlines_of"]
 
 def deadlines_of(entry: AgentEntry) -> Deadlines:
     """How long the agent may take. `timeoutMs` is for silence: it begins anew with every sign of life."""
-    return Deadlines(start=entry.start_seconds, first=entry.idle_seconds, idle=entry.idle_seconds)
+    return Deadlines(
+        start_seconds=entry.start_seconds, first_seconds=entry.idle_seconds, idle_seconds=entry.idle_seconds
+    )
 
 
 def connect_to(
     entry: AgentEntry,
     *,
-    ask: PermissionCallback | None = None,
-    connect: Callable[..., RemoteAgent] = connect,
+    on_question: PermissionCallback | None = None,
+    connect: Callable[..., ConnectedAgent] = connect,
     **options: Any,
-) -> RemoteAgent:
+) -> ConnectedAgent:
     """The agent of an entry, not yet opened. `options` are those of `connect` and come before what the config says.
 
-    `ask` is asked for permission where the entry's policy is `prompt`, or where it has none.
+    `on_question` answers permission requests where the entry's policy is `prompt`, or where it has none.
 
     Raises:
         RegistryError: It has no command, because nobody asked the registry for it.
@@ -43,10 +45,10 @@ def connect_to(
     if entry.download is not None:
         raise DownloadError(entry.download.address, "the program is not installed yet", reason="failed")
     chosen: dict[str, Any] = {
-        "cwd": entry.cwd,
+        "program_cwd": entry.cwd,
         "env": dict(entry.env),
         "deadlines": deadlines_of(entry),
-        "permission": permission_for(entry.permission_policy, ask),
+        "permission": permission_for(entry.permission_policy, on_question),
     }
     for name in ("edition", "framing"):
         if getattr(entry, name) is not None:

@@ -29,7 +29,7 @@ def permission_for(policy: PermissionPolicy | None, ask: PermissionCallback | No
     `prompt`, which is meant where no policy is named, asks `ask`; where that is None the answer is no.
     """
     asking = None if ask is None else _Asking(ask)
-    return Policy(rules_for(policy), ask=asking, prefer_lasting=policy == "auto-approve", **options)
+    return Policy(rules_for(policy), on_question=asking, prefer_lasting=policy == "auto-approve", **options)
 
 
 class _Asking:

@@ -79,9 +79,13 @@ class Connection:
         grace_seconds: float = 2.0,
     ) -> None:
         self.side: Literal["agent", "client"] = side
-        self.handlers = handlers if handlers is not None else Handlers()
+        """Which side this end is."""
+        self.handlers: Handlers = handlers if handlers is not None else Handlers()
+        """The handlers of what the peer sends."""
         self.transport = transport
+        """The transport underneath."""
         self.strict = strict
+        """Whether tolerated faults of the peer are errors."""
         self._editions = tuple(editions)
         self._grace_seconds = grace_seconds
         peer: Peer[Call, Inbound] = Peer()
@@ -165,11 +169,6 @@ class Connection:
     def counts(self) -> Counts:
         """What was tolerated so far."""
         return self._reception.counts
-
-    @property
-    def codec(self) -> Codec:
-        """Counts of what leniency dropped and of what was kept unread."""
-        return self._codec
 
     @property
     def backlog_bytes(self) -> int:
@@ -276,6 +275,19 @@ class Connection:
                 burst.favour_bytes -= len(lines) - before_bytes
                 return
         await self._outbox.send(encode_between(method.head, params, TAIL))
+
+    def post(self, method: NotificationMethod[P], params: P) -> None:
+        """Send a notification before all that is sent from now on, without waiting; for few and small ones.
+
+        Raises:
+            LocalProtocolError: This edition or side has no such notification; nothing was sent.
+            ConnectionLost: The link is gone.
+        """
+        self._check_open()
+        self._check_method(method)
+        if self.strict:
+            self._check_params(method, params)
+        self._outbox.post(bytes(encode_between(method.head, params, TAIL)))
 
     def notify_at_once(self, method: NotificationMethod[P], many: Sequence[P]) -> bool:
         """Send some of a stream of notifications if nobody has to wait or to look at them.

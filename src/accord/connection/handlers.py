@@ -18,14 +18,17 @@ R = TypeVar("R")
 RequestHandler: TypeAlias = Callable[[P], Awaitable[R | None] | R | None]
 """None answers an empty result where the method allows one."""
 NotificationHandler: TypeAlias = Callable[[P], Awaitable[None] | None]
+"""Handles a notification."""
 Arrival: TypeAlias = Callable[[P], None]
-AnyHandler: TypeAlias = Callable[[Any], Any]
+"""Gets a request when it is read, before its handler."""
+JsonHandler: TypeAlias = Callable[[Any], Any]
+"""Handles a message whose types are not known here: parameters and result are JSON."""
 
 
 class Handler(NamedTuple):
     """A callable, and whether calling it may suspend."""
 
-    call: AnyHandler
+    call: JsonHandler
     suspends: bool
     share: int = 0
     """While it runs, one `share`th of the connection's budget is kept for its answer; 0 for nothing."""
@@ -35,7 +38,7 @@ EXTENSION_SHARE = 16
 """Of an extension request nothing is known before its first answer."""
 
 
-def _handler(call: AnyHandler, share: int = 0) -> Handler:
+def _handler(call: JsonHandler, share: int = 0) -> Handler:
     return Handler(call, inspect.iscoroutinefunction(call), share)
 
 
@@ -49,16 +52,20 @@ class Handlers:
 
     def __init__(self) -> None:
         self.by_method: dict[Method, Handler] = {}
+        """The handlers of methods of an edition."""
         self.arrivals: dict[Method, Arrival[Any]] = {}
+        """Functions that get a request when it is read, before its handler."""
         self._offers: dict[Edition, Callable[[], None]] = {}
         self.extension_requests: dict[str, Handler] = {}
+        """The handlers of extension requests, by name."""
         self.extension_notifications: dict[str, Handler] = {}
+        """The handlers of extension notifications, by name."""
 
     @overload
     def on(self, method: RequestMethod[P, R], handler: RequestHandler[P, R], *, share: int = 0) -> None: ...
     @overload
     def on(self, method: NotificationMethod[P], handler: NotificationHandler[P]) -> None: ...
-    def on(self, method: Method, handler: AnyHandler, *, share: int = 0) -> None:
+    def on(self, method: Method, handler: JsonHandler, *, share: int = 0) -> None:
         """Handle a method from now on; the last registration counts.
 
         `share` is for requests with large answers that are made quickly, such as reading a file: no more than that
@@ -91,11 +98,11 @@ class Handlers:
         if register is not None:
             register()
 
-    def on_extension_request(self, name: str, handler: AnyHandler) -> None:
+    def on_extension_request(self, name: str, handler: JsonHandler) -> None:
         """Answer an extension request: params as plain JSON in, result as plain JSON out."""
         self.extension_requests[extension_name(name)] = _handler(handler, EXTENSION_SHARE)
 
-    def on_extension_notification(self, name: str, handler: AnyHandler) -> None:
+    def on_extension_notification(self, name: str, handler: JsonHandler) -> None:
         """Take an extension notification: params as plain JSON."""
         self.extension_notifications[extension_name(name)] = _handler(handler)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -13,7 +13,7 @@ from accord.connection.handlers import Handler
 from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import RequestId
 
-__all__ = ["CURRENT", "Inbound", "current_request"]
+__all__ = ["CURRENT", "Inbound", "IncomingRequest", "current_request"]
 
 
 class Inbound(msgspec.Struct, eq=False):
@@ -46,6 +46,18 @@ class Inbound(msgspec.Struct, eq=False):
 CURRENT: ContextVar[Inbound | None] = ContextVar("CURRENT", default=None)
 
 
-def current_request() -> Inbound | None:
-    """The request whose handler this code runs in: its `id` and `method`."""
+class IncomingRequest(Protocol):
+    """A request of the peer whose handler runs. Made by the connection."""
+
+    @property
+    def id(self) -> str | int | None:
+        """The id that the peer gave the request."""
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+
+
+def current_request() -> IncomingRequest | None:
+    """The request whose handler this code runs in."""
     return CURRENT.get()

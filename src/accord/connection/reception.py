@@ -33,10 +33,10 @@ from accord.jsonrpc.message import (
     Json,
     Malformed,
     Message,
+    MessageRules,
     Notification,
     Request,
     Result,
-    Rules,
 )
 from accord.jsonrpc.parse import parse
 from accord.protocol.codec import Codec, parse_json
@@ -49,22 +49,22 @@ __all__ = ["Counts", "Reception"]
 
 log = logging.getLogger("accord.connection")
 
-_BEFORE = Rules(null_ids=True, batches=False)
+_BEFORE = MessageRules(null_ids=True, batches=False)
 
 
 class Counts:
     """What was tolerated so far: nothing of it was answered with more than an error, and none of it ended the link."""
 
     def __init__(self) -> None:
-        self.malformed = 0
+        self.malformed: int = 0
         """Texts that are no message."""
-        self.unknown_notifications = 0
+        self.unknown_notifications: int = 0
         """Notifications that nobody handles."""
-        self.bad_notifications = 0
+        self.bad_notifications: int = 0
         """Notifications whose params do not fit."""
-        self.internal_errors = 0
+        self.internal_errors: int = 0
         """Texts that this library could not handle: a bug of ours; the log has it."""
-        self.failed_handlers = 0
+        self.failed_handlers: int = 0
         """Notification handlers that raised; the log has the exceptions."""
 
 

@@ -14,11 +14,11 @@ __all__ = [
     "Failure",
     "Malformed",
     "Message",
+    "MessageRules",
     "Notification",
     "Request",
     "RequestId",
     "Result",
-    "Rules",
 ]
 
 RequestId: TypeAlias = int | str | None
@@ -27,7 +27,7 @@ RequestId: TypeAlias = int | str | None
 Json: TypeAlias = bytes | msgspec.Raw
 
 
-class Rules(NamedTuple):
+class MessageRules(NamedTuple):
     """What an edition allows beyond the common core."""
 
     null_ids: bool = True

@@ -18,11 +18,11 @@ from accord.jsonrpc.message import (
     Failure,
     Malformed,
     Message,
+    MessageRules,
     Notification,
     Request,
     RequestId,
     Result,
-    Rules,
 )
 
 __all__ = ["parse"]
@@ -46,7 +46,7 @@ _envelope = msgspec.json.Decoder(_Envelope)
 _entries = msgspec.json.Decoder(list[Raw])
 
 
-def parse(text: bytes, rules: Rules) -> Message | list[Message]:
+def parse(text: bytes, rules: MessageRules) -> Message | list[Message]:
     """What a text says; a list for a batch where the rules allow one."""
     if not text.isascii() and not _is_utf8(text):
         return Malformed("not UTF-8", _NOT_JSON)
@@ -108,7 +108,7 @@ def _integer(digits: str) -> int | float:
         return math.inf  # longer than Python reads; it is JSON all the same
 
 
-def _judge(text: bytes, rules: Rules) -> Message | list[Message]:
+def _judge(text: bytes, rules: MessageRules) -> Message | list[Message]:
     value = _read(text)
     if not rules.batches or not isinstance(value, list) or not value:
         return _judge_value(value, rules)
@@ -119,7 +119,7 @@ def _judge(text: bytes, rules: Rules) -> Message | list[Message]:
     return [_parse_quickly(raw) or _judge_value(entry, rules) for raw, entry in zip(entries, value, strict=True)]
 
 
-def _judge_value(value: Any, rules: Rules) -> Message:
+def _judge_value(value: Any, rules: MessageRules) -> Message:
     if value is _Unreadable:
         return Malformed("not JSON", _NOT_JSON)
     if isinstance(value, list):
@@ -133,7 +133,7 @@ def _judge_value(value: Any, rules: Rules) -> Message:
     return Malformed("neither a method nor an answer", _NO_MESSAGE)
 
 
-def _judge_request(value: dict[str, Any], rules: Rules) -> Message:
+def _judge_request(value: dict[str, Any], rules: MessageRules) -> Message:
     id_ = value.get("id", UNSET)
     if id_ is not UNSET and not _is_id(id_) and not (id_ is None and rules.null_ids):
         return Malformed("an id that is none", _NO_MESSAGE)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from accord.jsonrpc.message import Rules
+from accord.jsonrpc.message import MessageRules
 from accord.protocol.method import Method, NotificationMethod, RequestMethod, Side
 
 __all__ = ["EDITIONS", "V1", "V2", "V2_JUNE", "Edition"]
@@ -30,15 +30,20 @@ class Edition:
         methods: Callable[[], tuple[Method, ...]],
         home: str,
         *,
-        rules: Rules,
+        rules: MessageRules,
         cancels_requests: bool,
         draft: Edition | None = None,
     ) -> None:
         self.name = name
+        """The name: v1, v2 or v2_june."""
         self.version = version
+        """The `protocolVersion` that it announces."""
         self.rules = rules
+        """How its prompts and states work."""
         self.cancels_requests = cancels_requests
-        self.draft = draft or self
+        """Whether it has `$/cancel_request`."""
+        self.draft: Edition = draft or self
+        """The edition with its unstable text."""
         self._methods = methods
         self._home = home
 
@@ -139,9 +144,9 @@ def _v2_june() -> tuple[Method, ...]:
     return METHODS
 
 
-_V1_RULES = Rules(null_ids=True, batches=False)
-_V2_RULES = Rules(null_ids=False, batches=False)
-_JUNE_RULES = Rules(null_ids=True, batches=True)
+_V1_RULES = MessageRules(null_ids=True, batches=False)
+_V2_RULES = MessageRules(null_ids=False, batches=False)
+_JUNE_RULES = MessageRules(null_ids=True, batches=True)
 
 V1 = Edition(
     "v1",
@@ -152,6 +157,7 @@ V1 = Edition(
     cancels_requests=True,
     draft=Edition("v1", 1, _v1_draft, "accord.protocol.v1.draft.methods", rules=_V1_RULES, cancels_requests=True),
 )
+"""The stable protocol of today."""
 V2 = Edition(
     "v2",
     2,
@@ -161,6 +167,8 @@ V2 = Edition(
     cancels_requests=True,
     draft=Edition("v2", 2, _v2_draft, "accord.protocol.v2.draft.methods", rules=_V2_RULES, cancels_requests=True),
 )
+"""The v2 draft of today."""
 V2_JUNE = Edition("v2_june", 2, _v2_june, "accord.protocol.v2_june.methods", rules=_JUNE_RULES, cancels_requests=False)
+"""The v2 draft of June 2026."""
 
 EDITIONS: tuple[Edition, ...] = (V1, V2, V2_JUNE)

@@ -30,10 +30,15 @@ class RequestMethod(Generic[P, R_co]):
 
     def __init__(self, name: str, side: Side, params: type[P], result: type[R_co], *, gate: str = "") -> None:
         self.name = name
+        """The name on the wire."""
         self.side = side
+        """Who serves it."""
         self.params: Any = params
+        """The type of the parameters."""
         self.result: Any = result
+        """The type of the result."""
         self.gate = gate
+        """The capability that it needs."""
 
     def __repr__(self) -> str:
         return f"<request {self.name}>"
@@ -46,13 +51,19 @@ class NotificationMethod(Generic[P]):
 
     def __init__(self, name: str, side: Side, params: type[P], *, gate: str = "") -> None:
         self.name = name
+        """The name on the wire."""
         self.side = side
+        """Who takes it."""
         self.params: Any = params
+        """The type of the parameters."""
         self.gate = gate
-        self.head = notification_head(name)
+        """The capability that it needs."""
+        self.head: bytes = notification_head(name)
+        """The text of a message up to its parameters."""
 
     def __repr__(self) -> str:
         return f"<notification {self.name}>"
 
 
 Method: TypeAlias = RequestMethod[Any, Any] | NotificationMethod[Any]
+"""A row of an edition's table of methods."""

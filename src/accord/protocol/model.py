@@ -73,7 +73,9 @@ class Unknown:
 
     def __init__(self, tag: str, payload: dict[str, Any]) -> None:
         self.tag = tag
+        """The value of the tag field."""
         self.payload = payload
+        """The whole object."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Unknown) and (self.tag, self.payload) == (other.tag, other.payload)
@@ -85,6 +87,7 @@ class Unknown:
 
 
 Maybe: TypeAlias = T | UnsetType | None
+"""A value; UNSET where it is absent, None where it is null."""
 Omittable: TypeAlias = T | UnsetType
 Lenient: TypeAlias = Annotated[T, Mark.LENIENT]
 Sieved: TypeAlias = Annotated[T, Mark.SIEVED]

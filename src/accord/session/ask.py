@@ -8,7 +8,6 @@ terminals (`accord.session.agent_ask`). `meta` is the `_meta` of the message, ke
 from typing import Literal, TypeAlias
 
 from accord.protocol.model import Unknown
-from accord.session.ability import AgentAbilities, ClientAbilities, Peer
 from accord.session.agent_ask import (
     AskPermission,
     AwaitTerminal,
@@ -29,8 +28,9 @@ from accord.session.agent_ask import (
     TerminalStarted,
     WriteFile,
 )
+from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
 from accord.session.content import Block, Part
-from accord.session.event import Meta, StopReason
+from accord.session.event import Meta, StopReason, Usage
 from accord.session.option import Command, ConfigOption
 
 __all__ = [
@@ -93,16 +93,16 @@ class Done(Part):
 class Initialize(Part):
     """Who the client is and what it lets its agent use."""
 
-    client: Peer | None
-    abilities: ClientAbilities
+    client: Implementation | None
+    capabilities: ClientCapabilities
     meta: Meta | None = None
 
 
 class Initialized(Part):
     """Who the agent is and what it serves."""
 
-    agent: Peer | None
-    abilities: AgentAbilities
+    agent: Implementation | None
+    capabilities: AgentCapabilities
     meta: Meta | None = None
 
 
@@ -189,9 +189,9 @@ class ListSessions(Part):
 class SessionSummary(Part):
     """A session in a list; `updated_at` is in RFC 3339."""
 
-    session_id: str
+    id: str
     cwd: str
-    roots: list[str] = []
+    additional_directories: list[str] = []
     title: str | None = None
     updated_at: str | None = None
     meta: Meta | None = None
@@ -238,6 +238,7 @@ class PromptAnswered(Part):
 
     stop_reason: StopReason | None = None
     message_id: str | None = None
+    usage: Usage | None = None
     meta: Meta | None = None
 
 

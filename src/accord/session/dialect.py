@@ -14,8 +14,8 @@ import msgspec
 
 from accord.protocol.edition import Edition
 from accord.protocol.method import NotificationMethod, RequestMethod
-from accord.session.ability import ClientAbilities
 from accord.session.ask import AskPermission, Cancel, ElicitationDone, SessionOpened
+from accord.session.capability import ClientCapabilities
 from accord.session.event import Event, ToolChanged
 from accord.session.turn import AnswerRule
 
@@ -59,7 +59,8 @@ class Words(msgspec.Struct, frozen=True):
     `ask` is the kind of ask; an edition may have several rows for one (load and resume). `hear` and `say_answer` are
     the side's that is asked, `say` and `hear_answer` the asker's. `say` gives None where this row has no words for
     that very ask, and another row may. `hear` raises `InvalidParams` for what the edition wants refused. `needs` names
-    the ability (of `AgentAbilities` or `ClientAbilities`, whichever serves it) without which it must not be asked.
+    the capability (of `AgentCapabilities` or `ClientCapabilities`, by the side that serves it) without which it must
+    not be asked.
     """
 
     ask: type[Any]
@@ -84,7 +85,7 @@ class Dialect:
     """What an agent can be asked."""
     client_words: tuple[Words, ...]
     """What a client can be asked."""
-    voice: Callable[[ClientAbilities], Voice]
+    voice: Callable[[ClientCapabilities], Voice]
     ear: Callable[[], Ear]
     update: NotificationMethod[Any]
     say_update: Callable[[str, Any], Any]

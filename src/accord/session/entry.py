@@ -29,7 +29,17 @@ from accord.session.event import (
 )
 from accord.session.tool import FINISHED, Location, ToolContent, ToolKind, ToolStatus
 
-__all__ = ["Compaction", "Entry", "Message", "Passage", "Plan", "Terminal", "ToolCall", "TurnSpan", "Unnamed"]
+__all__ = [
+    "CompactionEntry",
+    "Entry",
+    "Message",
+    "Passage",
+    "Plan",
+    "TerminalEntry",
+    "ToolCall",
+    "TurnSpan",
+    "UnknownEntry",
+]
 
 T = TypeVar("T")
 
@@ -208,7 +218,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Compaction:
+class CompactionEntry:
     """The context was compacted here, or is being compacted."""
 
     id: str
@@ -233,14 +243,14 @@ class Compaction:
 
 
 @dataclass(slots=True)
-class Unnamed:
+class UnknownEntry:
     """An update that no edition names yet, at the place where it came."""
 
     update: UnknownUpdate
     refused: bool = False
 
 
-Entry: TypeAlias = Message | ToolCall | Plan | Compaction | Unnamed
+Entry: TypeAlias = Message | ToolCall | Plan | CompactionEntry | UnknownEntry
 """What has a place in the conversation. `refused` marks what a refusal took out of the agent's context (v1 rule 25)."""
 
 
@@ -249,7 +259,7 @@ def _decoder() -> codecs.IncrementalDecoder:
 
 
 @dataclass(slots=True)
-class Terminal:
+class TerminalEntry:
     """A command's terminal on the agent's side. It has no place of its own: tool calls show it.
 
     Its bytes are foreign: whoever shows them must expect escape sequences (v2 rule A69).

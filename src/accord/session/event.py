@@ -22,10 +22,13 @@ __all__ = [
     "InfoChanged",
     "MessageChanged",
     "MessageChunk",
+    "Meta",
     "ModeChanged",
     "Noticed",
     "PlanChanged",
     "PlanEntry",
+    "SessionState",
+    "Severity",
     "Speaker",
     "StateChanged",
     "StopReason",
@@ -35,14 +38,21 @@ __all__ = [
     "ToolChanged",
     "ToolContentAdded",
     "UnknownUpdate",
+    "Usage",
     "UsageChanged",
     "WorkError",
 ]
 
 Speaker: TypeAlias = Literal["user", "agent", "thought"]
+"""Whose message it is; `thought` are the agent's thoughts."""
 StopReason: TypeAlias = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"] | str
+"""Why a turn ended; `error` where it failed."""
 SessionState: TypeAlias = Literal["running", "requires_action", "idle"] | str
+"""What a session does now."""
+Severity: TypeAlias = Literal["info", "warning", "error"] | str
+"""How serious a notice is."""
 Meta: TypeAlias = dict[str, Any]
+"""The `_meta` of a message: any JSON, by key."""
 
 
 class MessageChunk(Part, tag_field="event", tag="message_chunk"):
@@ -175,6 +185,18 @@ class Cost(Part):
     meta: Meta | None = None
 
 
+class Usage(Part):
+    """The tokens that one turn took; an edition's drafts have a place for it in the answer to the prompt."""
+
+    total_tokens: int
+    input_tokens: int
+    output_tokens: int
+    thought_tokens: int | None = None
+    cached_read_tokens: int | None = None
+    cached_write_tokens: int | None = None
+    meta: Meta | None = None
+
+
 class UsageChanged(Part, tag_field="event", tag="usage"):
     """Tokens in the context, and how many fit."""
 
@@ -188,7 +210,7 @@ class Noticed(Part, tag_field="event", tag="notice"):
     """Something the user should see once; never kept, never replayed."""
 
     title: str
-    severity: Literal["info", "warning", "error"] | str = "info"
+    severity: Severity = "info"
     description: str | None = None
     meta: Meta | None = None
 
@@ -270,3 +292,4 @@ Event: TypeAlias = (
     | StateChanged
     | UnknownUpdate
 )
+"""Everything that can happen in a session."""

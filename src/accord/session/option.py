@@ -57,6 +57,7 @@ class Toggle(Part, tag_field="type", tag="boolean"):
 
 
 ConfigOption: TypeAlias = Select | Toggle | Unknown
+"""An option of a session; `Unknown` is a kind that no edition names yet."""
 
 
 class Command(Part):
@@ -73,6 +74,7 @@ class Command(Part):
 
 
 Consent: TypeAlias = Literal["allow", "reject", "unknown"]
+"""What an option of a permission request means."""
 
 
 class PermissionOption(Part):

@@ -52,7 +52,9 @@ class InputTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
 
 Target: TypeAlias = PathTarget | CommandTarget | InputTarget
+"""What a remembered answer is about."""
 Scope: TypeAlias = Literal["exact", "folder", "kind", "program"]
+"""How far a remembered answer reaches."""
 
 
 class RememberedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from accord.protocol.model import UNSET
-from accord.session.entry import Compaction, Entry, Message, Plan, ToolCall
+from accord.session.entry import CompactionEntry, Entry, Message, Plan, ToolCall
 from accord.session.event import (
     CommandsChanged,
     CompactionChanged,
@@ -222,7 +222,7 @@ class Replay(Transcript):
             case ToolCall():
                 shown = (item.terminal_id for item in entry.content if isinstance(item, TerminalView))
                 return self._goes_on("tool", entry.id) or any(self._goes_on("terminal", each) for each in shown)
-            case Compaction():
+            case CompactionEntry():
                 return self._goes_on("compaction", entry.id)
             case _:
                 return False
@@ -236,7 +236,7 @@ class Replay(Transcript):
                 del self.tool_calls[entry.id]
             case Plan():
                 del self.plans[entry.id]
-            case Compaction():
+            case CompactionEntry():
                 del self.compactions[entry.id]
             case _:
                 pass

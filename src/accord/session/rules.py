@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
+"""What a rule says: allow, deny, or let the user decide."""
 EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
 KINDS = frozenset(
     {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other", "all"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from accord.protocol.model import UNSET
-from accord.session.entry import Compaction, Entry, Message, Plan, Terminal, ToolCall, Unnamed
+from accord.session.entry import CompactionEntry, Entry, Message, Plan, TerminalEntry, ToolCall, UnknownEntry
 from accord.session.event import (
     CompactionChanged,
     Event,
@@ -32,14 +32,14 @@ def entry_events(entry: Entry) -> list[Event]:
             return [_tool_event(entry)]
         case Plan():
             return [PlanChanged(entry.entries, entry.id, entry.meta)]
-        case Compaction():
+        case CompactionEntry():
             return [_compaction_event(entry)]
-        case Unnamed():
+        case UnknownEntry():
             return [entry.update]
     assert_never(entry)
 
 
-def terminal_event(terminal: Terminal) -> TerminalChanged:
+def terminal_event(terminal: TerminalEntry) -> TerminalChanged:
     """A terminal as one report."""
     return TerminalChanged(
         terminal.id,
@@ -78,7 +78,7 @@ def _tool_event(call: ToolCall) -> ToolChanged:
     )
 
 
-def _compaction_event(compaction: Compaction) -> CompactionChanged:
+def _compaction_event(compaction: CompactionEntry) -> CompactionChanged:
     return CompactionChanged(
         compaction.id,
         compaction.status,

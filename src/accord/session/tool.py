@@ -10,6 +10,7 @@ __all__ = ["Diff", "FileChange", "Location", "Shown", "TerminalView", "ToolConte
 ToolKind: TypeAlias = (
     Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"] | str
 )
+"""What kind of work a tool does."""
 ToolStatus: TypeAlias = Literal["pending", "in_progress", "paused", "completed", "failed", "cancelled"] | str
 """An edition without `paused` or `cancelled` says the nearest it has."""
 
@@ -65,3 +66,4 @@ class TerminalView(Part, tag_field="type", tag="terminal"):
 
 
 ToolContent: TypeAlias = Shown | Diff | TerminalView | Unknown
+"""An item that a tool call shows."""

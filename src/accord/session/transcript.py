@@ -23,14 +23,14 @@ import msgspec
 
 from accord.protocol.model import UNSET
 from accord.session.entry import (
-    Compaction,
+    CompactionEntry,
     Entry,
     Message,
     Plan,
-    Terminal,
+    TerminalEntry,
     ToolCall,
     TurnSpan,
-    Unnamed,
+    UnknownEntry,
     patched,
     patched_meta,
 )
@@ -67,7 +67,7 @@ from accord.session.snapshot import entry_events, terminal_event
 
 __all__ = ["Transcript"]
 
-E = TypeVar("E", ToolCall, Plan, Compaction)
+E = TypeVar("E", ToolCall, Plan, CompactionEntry)
 Fold: TypeAlias = Callable[[Any, Any], None]
 
 
@@ -80,17 +80,29 @@ class Transcript:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.timeline: list[Entry] = []
+        """Messages, tool calls, plans and compactions, by their first appearance."""
         self.turns: list[TurnSpan] = []
+        """Where each turn begins and ends in the timeline."""
         self.tool_calls: dict[str, ToolCall] = {}
+        """The tool calls by id."""
         self.plans: dict[str, Plan] = {}
-        self.compactions: dict[str, Compaction] = {}
-        self.terminals: dict[str, Terminal] = {}
+        """The plans by id."""
+        self.compactions: dict[str, CompactionEntry] = {}
+        """The compactions by id."""
+        self.terminals: dict[str, TerminalEntry] = {}
+        """The terminals by id."""
         self.notices: list[Noticed] = []
+        """The notices, which are shown once."""
         self.mode: str | None = None
+        """The mode, where the edition reports it alone."""
         self.title: str | None = None
+        """The title of the session."""
         self.updated_at: str | None = None
+        """When the session was changed last, in RFC 3339."""
         self.meta: Meta = {}
+        """The `_meta` of the session."""
         self.usage: UsageChanged | None = None
+        """The use of the context, as it was last reported."""
         self._commands = CommandsChanged([])
         self._config = ConfigChanged([])
         self._messages: dict[tuple[Speaker, str], Message] = {}
@@ -134,7 +146,7 @@ class Transcript:
     @property
     def unknown(self) -> list[UnknownUpdate]:
         """The updates that no edition names yet."""
-        return [entry.update for entry in self.timeline if isinstance(entry, Unnamed)]
+        return [entry.update for entry in self.timeline if isinstance(entry, UnknownEntry)]
 
     @property
     def commands(self) -> list[Command]:
@@ -267,10 +279,10 @@ class Transcript:
     def _compaction_chunk(self, event: CompactionChunk) -> None:
         self._compaction(event.id).passage.append(event.block)
 
-    def _compaction(self, id_: str) -> Compaction:
+    def _compaction(self, id_: str) -> CompactionEntry:
         if id_ not in self.compactions:
             self._last = None
-        return self._entry(self.compactions, id_, Compaction)
+        return self._entry(self.compactions, id_, CompactionEntry)
 
     def _entry(self, entries: dict[str, E], id_: str, kind: Callable[[str], E]) -> E:
         entry = entries.get(id_)
@@ -280,7 +292,7 @@ class Transcript:
         return entry
 
     def _unknown(self, event: UnknownUpdate) -> None:
-        self.timeline.append(Unnamed(event))
+        self.timeline.append(UnknownEntry(event))
 
     def _terminal_changed(self, event: TerminalChanged) -> None:
         self._terminal(event.id).change(event)
@@ -288,11 +300,11 @@ class Transcript:
     def _terminal_output(self, event: TerminalOutput) -> None:
         self._terminal(event.id).append(event.data)
 
-    def _terminal(self, id_: str) -> Terminal:
+    def _terminal(self, id_: str) -> TerminalEntry:
         # Not `setdefault`: a terminal is dear to make, and most output is for one that exists.
         terminal = self.terminals.get(id_)
         if terminal is None:
-            terminal = self.terminals[id_] = Terminal(id_)
+            terminal = self.terminals[id_] = TerminalEntry(id_)
         return terminal
 
     def _noticed(self, event: Noticed) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from accord.stores.interface import Page, SessionRecord, Store
+from accord.stores.interface import SessionPage, SessionRecord, Store
 
 if TYPE_CHECKING:
     from accord.stores.check import StoreCheckFailed, check_store
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MemoryStore",
-    "Page",
+    "SessionPage",
     "SessionRecord",
     "SqliteStore",
     "Store",

@@ -18,6 +18,7 @@ from accord.stores.interface import PAGE_EVENTS, SessionRecord, Store
 __all__ = ["StoreCheckFailed", "check_store"]
 
 MakeStore: TypeAlias = Callable[[str], Awaitable[Store]]
+"""Opens the store of a name; the same name gives the same store again."""
 Check: TypeAlias = Callable[[Store], Coroutine[None, None, None]]
 
 # Far more than anything here takes: it turns a hang into a sentence.

@@ -21,7 +21,7 @@ from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.session.event import Event
 from accord.stores.cursor import decode_cursor, encode_cursor
 from accord.stores.folder import make_private
-from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, Page, SessionRecord
+from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
 from accord.stores.owner import Owner, is_live, owners_folder
 from accord.stores.refusal import (
     damaged,
@@ -304,7 +304,7 @@ class Database:
             sentence = f"{self._path}: {error}"
             raise StoreError(sentence, reason=error.reason, path=self._path, session_id=session_id) from error
 
-    def list_sessions(self, cwd: str | None, cursor: str | None, limit: int) -> Page:
+    def list_sessions(self, cwd: str | None, cursor: str | None, limit: int) -> SessionPage:
         """One page, the last updated first."""
         limit = max(limit, 1)
         conditions: list[str] = []
@@ -322,7 +322,7 @@ class Database:
             rows = self._connection.execute(sql, (*values, limit + 1)).fetchall()
         records = [as_record(row) for row in rows[:limit]]
         more = len(rows) > limit
-        return Page(records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None)
+        return SessionPage(records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None)
 
     def fork(self, session_id: str, record: SessionRecord, owner: Owner | None = None) -> None:
         """Copy a session's log and state under a new record, which belongs to `owner`; the source may be another's."""

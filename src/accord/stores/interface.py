@@ -5,10 +5,10 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from accord.protocol.model import UNSET, Maybe, Omittable
+from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 
-__all__ = ["PAGE_BYTES", "PAGE_EVENTS", "Page", "SessionRecord", "Store"]
+__all__ = ["PAGE_BYTES", "PAGE_EVENTS", "SessionPage", "SessionRecord", "Store"]
 
 PAGE_EVENTS = 512
 PAGE_BYTES = 256 * 1024
@@ -30,7 +30,7 @@ class SessionRecord(msgspec.Struct, frozen=True):
     events: int = 0
 
 
-class Page(msgspec.Struct, frozen=True):
+class SessionPage(msgspec.Struct, frozen=True):
     """Some sessions, newest first; `next_cursor` is None at the end."""
 
     records: list[SessionRecord]
@@ -88,7 +88,7 @@ class Store(Protocol):
         session_id: str,
         *,
         title: Maybe[str] = UNSET,
-        updated_at: Omittable[float] = UNSET,
+        updated_at: float | UnsetType = UNSET,
         state: Maybe[bytes] = UNSET,
     ) -> None:
         """Change what is given, all of it or nothing; `UNSET` keeps, None clears."""
@@ -138,7 +138,7 @@ class Store(Protocol):
         """
         ...
 
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
         """One page of the sessions, the last updated first, of exactly that `cwd` where one is given.
 
         `cursor` is the `next_cursor` of the page before, never anything else (`bad_cursor`). Sessions that are created

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from accord.protocol.model import UNSET, Maybe, Omittable
+from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 from accord.stores.cursor import decode_cursor, encode_cursor
-from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, Page, SessionRecord
+from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
 from accord.stores.ledger import Ledger
 from accord.stores.refusal import closed, session_exists, unknown_session
 from accord.stores.text import decode_event, encode_event
@@ -68,7 +68,7 @@ class MemoryStore:
         session_id: str,
         *,
         title: Maybe[str] = UNSET,
-        updated_at: Omittable[float] = UNSET,
+        updated_at: float | UnsetType = UNSET,
         state: Maybe[bytes] = UNSET,
     ) -> None:
         """Change what is given; `UNSET` keeps, None clears."""
@@ -142,7 +142,7 @@ class MemoryStore:
         await asyncio.sleep(0)
         return events
 
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
         """One page of the sessions, the last updated first."""
         records = [session.record for session in self._open_sessions().values()]
         places = sorted(((one.updated_at, one.id) for one in records if cwd in (None, one.cwd)), reverse=True)
@@ -151,7 +151,7 @@ class MemoryStore:
             places = [place for place in places if place < last]
         found = [_counted(self._sessions[session_id]) for _, session_id in places[: max(limit, 1)]]
         more = len(places) > len(found)
-        return Page(found, encode_cursor(found[-1].updated_at, found[-1].id) if more else None)
+        return SessionPage(found, encode_cursor(found[-1].updated_at, found[-1].id) if more else None)
 
     async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
         """Keep a new session with a copy of the log and the state as they are now."""

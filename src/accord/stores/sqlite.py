@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from accord.errors import StoreError
-from accord.protocol.model import UNSET, Maybe, Omittable
+from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 from accord.stores.database import Database
-from accord.stores.interface import Page, SessionRecord
+from accord.stores.interface import SessionPage, SessionRecord
 from accord.stores.ledger import Ledger
 from accord.stores.owner import Owner, open_owner
 from accord.stores.refusal import closed
@@ -75,7 +75,8 @@ class SqliteStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 5.0) -> None:
-        self.path = Path(path).absolute()
+        self.path: Path = Path(path).absolute()
+        """The path of the database."""
         self._busy_seconds = busy_seconds
         # Guards what callers and the writing thread share: everything down to `_closed`.
         self._lock = threading.Lock()
@@ -124,7 +125,7 @@ class SqliteStore:
         session_id: str,
         *,
         title: Maybe[str] = UNSET,
-        updated_at: Omittable[float] = UNSET,
+        updated_at: float | UnsetType = UNSET,
         state: Maybe[bytes] = UNSET,
     ) -> None:
         """Change what is given, all of it or nothing; `UNSET` keeps, None clears."""
@@ -164,7 +165,7 @@ class SqliteStore:
         """The next events behind position `after`, as many as fit into a page; decoded on the reading thread."""
         return await self._read(lambda database: database.read_page(session_id, after))
 
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> Page:
+    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
         """One page of the sessions, the last updated first, of exactly that `cwd` where one is given."""
         return await self._read(lambda database: database.list_sessions(cwd, cursor, limit))
 

@@ -9,23 +9,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from accord.testing.answers import Answers, UnexpectedQuestion
+    from accord.testing.answers import Answers, Question, UnexpectedQuestion
     from accord.testing.checkers import StoreCheckFailed, TransportCheckFailed, check_store, check_transport
     from accord.testing.files import read_files, write_files
-    from accord.testing.joint import TEST_DEADLINES, join
+    from accord.testing.greeting import Greeting
+    from accord.testing.joint import TEST_DEADLINES, JoinOptions, join
     from accord.testing.message import Message
     from accord.testing.peer import ScriptFailed
     from accord.testing.program import command_of
-    from accord.testing.recorder import Record, Recorder
+    from accord.testing.recorder import Direction, Record, Recorder
     from accord.testing.roles import AgentPeer, ClientPeer
-    from accord.testing.scripted import ScriptedAgent, ScriptedClient
+    from accord.testing.scripted import AgentScript, ClientScript, ScriptedAgent, ScriptedClient
 
 __all__ = [
     "TEST_DEADLINES",
     "AgentPeer",
+    "AgentScript",
     "Answers",
     "ClientPeer",
+    "ClientScript",
+    "Direction",
+    "Greeting",
+    "JoinOptions",
     "Message",
+    "Question",
     "Record",
     "Recorder",
     "ScriptFailed",
@@ -44,6 +51,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Question": "answers",
+    "JoinOptions": "joint",
+    "Greeting": "greeting",
+    "Direction": "recorder",
+    "ClientScript": "scripted",
+    "AgentScript": "scripted",
     "TEST_DEADLINES": "joint",
     "AgentPeer": "roles",
     "Answers": "answers",

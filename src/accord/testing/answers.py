@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 from accord.client import FormQuestion, PermissionQuestion, UrlQuestion
 from accord.errors import AccordError
 
-__all__ = ["Answers", "UnexpectedQuestion"]
+__all__ = ["Answers", "Question", "UnexpectedQuestion"]
+
+Question: TypeAlias = PermissionQuestion | FormQuestion | UrlQuestion
+"""What an agent asks its user."""
 
 
 class UnexpectedQuestion(AccordError):
     """The agent asked something that the test has no answer for; `questions` has it, and all others like it."""
 
-    def __init__(self, questions: list[Any]) -> None:
+    def __init__(self, questions: Sequence[Question]) -> None:
         titles = ", ".join(repr(_title(question)) for question in questions)
         super().__init__(f"the agent asked what no answer was prepared for: {titles}")
-        self.questions = questions
+        self.questions: Sequence[Question] = questions
+        """The questions."""
 
 
 class Answers:
@@ -27,17 +31,17 @@ class Answers:
     question beyond the last one is dismissed, and `check` says so.
     """
 
-    def __init__(self, *answers: Any) -> None:
+    def __init__(self, *answers: object) -> None:
         self._left = list(answers)
-        self.questions: list[Any] = []
+        self.questions: list[Question] = []
         """All that was asked, in order."""
-        self.unexpected: list[Any] = []
+        self.unexpected: list[Question] = []
         """What was asked when no answer was left."""
 
     def __repr__(self) -> str:
         return f"<answers: {len(self.questions)} given, {len(self._left)} left>"
 
-    def __call__(self, question: PermissionQuestion | FormQuestion | UrlQuestion) -> Any:
+    def __call__(self, question: Question) -> Any:
         """The next answer."""
         self.questions.append(question)
         if not self._left:
@@ -73,5 +77,5 @@ def answers_of(given: Any) -> Any:
     return Answers(*given) if isinstance(given, Iterable) and not callable(given) else given
 
 
-def _title(question: Any) -> str:
-    return question.title if isinstance(question, PermissionQuestion) else str(getattr(question, "message", question))
+def _title(question: Question) -> str:
+    return question.title if isinstance(question, PermissionQuestion) else question.message

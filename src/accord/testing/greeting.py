@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 __all__ = ["Greeting", "agent_greeting", "client_greeting"]
 
 Greeting: TypeAlias = Literal["v1", "v2", "v2_june", "false v2"]
+"""Which edition a scripted peer introduces itself in; a false v2 says v2 in the shape of v1."""
 """An edition, or one that says 2 and means v1, as several agents do."""
 
 WHO = {"name": "scripted", "version": "1"}

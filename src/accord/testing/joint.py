@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, Unpack
 
-from accord.client import Deadlines, RemoteAgent, connect
+from accord.client import ConnectedAgent, Deadlines, connect
+from accord.client.connect import CommonOptions, StrPath
+from accord.client.door import InProcessAgent
+from accord.client.question import ElicitCallback, PermissionCallback
 from accord.errors import AccordError
 from accord.testing.answers import Answers, answers_of
 from accord.testing.recorder import Recorder
 from accord.testing.scripted import ScriptedAgent, release
+from accord.transport.interface import Transport
 
-__all__ = ["TEST_DEADLINES", "check_end", "in_a_test", "join"]
+__all__ = ["TEST_DEADLINES", "JoinOptions", "check_end", "in_a_test", "join"]
 
-TEST_DEADLINES = Deadlines(start=10.0, first=10.0, idle=10.0, turn=30.0, cancel=5.0)
+TEST_DEADLINES = Deadlines(
+    start_seconds=10.0, first_seconds=10.0, idle_seconds=10.0, turn_seconds=30.0, cancel_seconds=5.0
+)
+"""The deadlines of `join`: seconds, so that a test with a silent agent ends."""
+
+
+class JoinOptions(CommonOptions, total=False):
+    """The options of `join`: those of `accord.connect`, answers in a series, and a recorder."""
+
+    permission: PermissionCallback | Iterable[object] | None
+    elicit: ElicitCallback | Iterable[object] | None
+    recorder: Recorder | None
 
 
 @contextlib.asynccontextmanager
-async def join(*target: Any, recorder: Recorder | None = None, **options: Any) -> AsyncIterator[RemoteAgent]:
+async def join(
+    *target: StrPath | InProcessAgent | Transport, **options: Unpack[JoinOptions]
+) -> AsyncIterator[ConnectedAgent]:
     """An agent to talk to in a test, as an async context.
 
     ```python
@@ -35,17 +52,19 @@ async def join(*target: Any, recorder: Recorder | None = None, **options: Any) -
         UnexpectedQuestion: At the end: the agent asked more than there are answers for.
         Exception: At the end: what the script of a `ScriptedAgent` raised.
     """
-    options = in_a_test(options, recorder)
+    given: dict[str, Any] = {**options}
+    chosen = in_a_test(given, given.pop("recorder", None))
+    party: Any = target
     try:
-        async with connect(*target, **options) as agent:
+        async with connect(*party, **chosen) as agent:
             yield agent
     except AccordError:
         # Where the script failed, the connection that was lost is no news.
-        check_end(target, options)
+        check_end(target, chosen)
         raise
     finally:
         await release(*target)
-    check_end(target, options)
+    check_end(target, chosen)
 
 
 def in_a_test(options: dict[str, Any], recorder: Recorder | None) -> dict[str, Any]:

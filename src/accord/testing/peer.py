@@ -58,7 +58,9 @@ class ScriptedPeer:
 
     def __init__(self, transport: Transport, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self.transport = transport
+        """The transport underneath."""
         self.patience_seconds = patience_seconds
+        """How long each wait may take."""
         self.ids: Iterator[Any] = itertools.count()
         """Where the ids of our requests come from: integers from 0, unless a script puts something else here."""
         self.heard: list[Message] = []
@@ -193,7 +195,7 @@ class ScriptedPeer:
         await self.say({"jsonrpc": "2.0", "id": used, "method": method, "params": {} if params is None else params})
         return used
 
-    async def ask(self, method: str, params: Any = None, *, id: Any = ...) -> Message:  # noqa: A002
+    async def call(self, method: str, params: Any = None, *, id: Any = ...) -> Message:  # noqa: A002
         """Send a request and wait for its answer, which may be an error.
 
         Raises:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from accord.client import BlockingSession, RemoteAgent
+    from accord.client import BlockingSession, ConnectedAgent
     from accord.testing.recorder import Recorder
 
 __all__ = ["accord_join", "accord_open", "accord_recorder", "accord_state", "accord_workspace"]
@@ -60,13 +60,13 @@ def accord_workspace(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., 
 def accord_join(
     accord_state: Path,  # noqa: ARG001
     accord_recorder: Recorder,
-) -> Callable[..., AbstractAsyncContextManager[RemoteAgent]]:
+) -> Callable[..., AbstractAsyncContextManager[ConnectedAgent]]:
     """What `accord.testing.join` is, seen by the test's recorder.
 
     `async with accord_join(agent, permission=[True]) as remote:` is a client and an agent in one process.
     """
 
-    def joined(*target: Any, **options: Any) -> AbstractAsyncContextManager[RemoteAgent]:
+    def joined(*target: Any, **options: Any) -> AbstractAsyncContextManager[ConnectedAgent]:
         from accord.testing.joint import join  # noqa: PLC0415
 
         return join(*target, **{"recorder": accord_recorder, **options})

@@ -12,6 +12,7 @@ from accord.transport.interface import Transport
 __all__ = ["Direction", "Record", "Recorder"]
 
 Direction: TypeAlias = Literal["in", "out"]
+"""Whether a text came in or went out."""
 
 
 class Record(NamedTuple):

@@ -73,7 +73,7 @@ class AgentPeer(ScriptedPeer):
         id: Any = ...,  # noqa: A002
     ) -> Message:
         """Ask for permission for a tool call, as the edition has it; gives the client's answer."""
-        return await self.ask("session/request_permission", self.permission(session, tool, options), id=id)
+        return await self.call("session/request_permission", self.permission(session, tool, options), id=id)
 
     def permission(
         self, session: str, tool: dict[str, Any], options: list[dict[str, Any]] | None = None
@@ -111,11 +111,11 @@ class ClientPeer(ScriptedPeer):
     async def greet(self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: Any) -> Message:
         """Shake hands; gives the agent's answer. `more` stands in the params beside the capabilities."""
         self.edition = edition
-        return await self.ask("initialize", {**client_greeting(edition, capabilities or {}), **more})
+        return await self.call("initialize", {**client_greeting(edition, capabilities or {}), **more})
 
     async def open_session(self, cwd: str = "/", **more: Any) -> str:
         """Ask for a new session; gives its id."""
-        answer = await self.ask("session/new", {"cwd": cwd, "mcpServers": [], **more})
+        answer = await self.call("session/new", {"cwd": cwd, "mcpServers": [], **more})
         return str(answer.result["sessionId"])
 
     async def prompt(self, session: str, *content: str | dict[str, Any]) -> Any:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 from accord.agent import Agent
-from accord.client.door import Door
+from accord.client.connect import StrPath
+from accord.client.door import Door, InProcessAgent
 from accord.errors import TransportError
 from accord.testing.peer import PATIENCE_SECONDS, ScriptExit
 from accord.testing.roles import AgentPeer, ClientPeer
 from accord.transport.interface import Transport
+from accord.wire import Framing
 
 __all__ = ["AgentScript", "ClientScript", "ScriptedAgent", "ScriptedClient"]
 
 T = TypeVar("T")
 
-AgentScript: TypeAlias = Callable[[AgentPeer], Awaitable[Any]]
+AgentScript: TypeAlias = Callable[[AgentPeer], Awaitable[object]]
+"""The script of an agent."""
 ClientScript: TypeAlias = Callable[[ClientPeer], Awaitable[T]]
+"""The script of a client; what it returns is the result of `ScriptedClient.run`."""
 
 
 class ScriptedAgent:
@@ -74,12 +78,18 @@ class ScriptedClient:
     def __repr__(self) -> str:
         return f"<scripted client {getattr(self._script, '__name__', self._script)}>"
 
-    async def run(self, *target: Any, cwd: Any = None, env: Any = None, framing: Any = "lines") -> Any:
+    async def run(
+        self,
+        *target: StrPath | InProcessAgent | Transport,
+        program_cwd: StrPath | None = None,
+        env: Mapping[str, str | None] | None = None,
+        framing: Framing = "lines",
+    ) -> Any:
         """Run the script against an agent: an `Agent`, a command, or a transport. Gives what the script returns.
 
         Then the link is closed, and a program that was started is gone.
         """
-        door = Door(target, cwd=cwd, env=env, framing=framing, stderr=None)
+        door = Door(target, program_cwd=program_cwd, env=env, framing=framing, stderr=None)
         link = await door.open()
         try:
             return await self._script(ClientPeer(link, patience_seconds=self._patience_seconds))

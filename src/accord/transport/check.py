@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TypeAlias
 
 from accord.errors import ConnectionLost, TransportError
 from accord.transport.interface import QueueingTransport, Transport
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
-
-    MakePair = Callable[[], Awaitable[tuple[Transport, Transport]]]
-    Check = Callable[[Transport, Transport], Coroutine[None, None, None]]
-
 __all__ = ["TransportCheckFailed", "check_transport"]
+
+MakePair: TypeAlias = Callable[[], Awaitable[tuple[Transport, Transport]]]
+"""Makes a connected pair of transports."""
+Check: TypeAlias = Callable[[Transport, Transport], Coroutine[None, None, None]]
 
 # Far more than anything here takes: it turns a hang into a sentence.
 PATIENCE_SECONDS = 20.0

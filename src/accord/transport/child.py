@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
+    from accord.transport.interface import ProcessTransport
     from accord.transport.process import ChildProcess, Pipes
     from accord.wire import Framing
 
@@ -40,7 +41,7 @@ async def spawn(
     stderr: Callable[[bytes], None] | None = None,
     stderr_tail_bytes: int = 64 * 1024,
     grace_seconds: float = GRACE_SECONDS,
-) -> ChildTransport:
+) -> ProcessTransport:
     """Start a program and talk to it over its stdin and stdout; no shell is involved.
 
     `env` changes our own environment for it; None unsets a variable. Its stderr is always read; `stderr` gets

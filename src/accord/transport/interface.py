@@ -65,6 +65,23 @@ class Transport(Protocol):
 
 
 @runtime_checkable
+class ProcessTransport(Transport, Protocol):
+    """A transport to a program that was started for it. Made by `spawn`."""
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+
+    @property
+    def exit_status(self) -> int | None:
+        """The exit status of the process, negative for a signal; None while it runs."""
+
+    @property
+    def stderr_tail(self) -> str:
+        """The end of what the program wrote to stderr."""
+
+
+@runtime_checkable
 class DeliveringTransport(Transport, Protocol):
     """A transport that can also hand texts over in the instant they are read, without a turn of the loop in between."""
 

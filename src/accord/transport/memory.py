@@ -7,12 +7,13 @@ from collections import deque
 
 from accord.errors import ConnectionLost
 from accord.transport.burst import SLICE_BYTES
+from accord.transport.interface import Transport
 from accord.transport.turnstile import Turnstile
 
 __all__ = ["MemoryTransport", "memory_pair"]
 
 
-def memory_pair(max_bytes: int = 1024 * 1024) -> tuple[MemoryTransport, MemoryTransport]:
+def memory_pair(max_bytes: int = 1024 * 1024) -> tuple[Transport, Transport]:
     """Two ends of one link.
 
     Each way holds up to `max_bytes` that nobody received; a larger text fits where there is no other.

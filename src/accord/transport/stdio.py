@@ -11,12 +11,13 @@ from accord.transport.streams import StreamTransport
 from accord.wire import DEFAULT_MAX_BYTES
 
 if TYPE_CHECKING:
+    from accord.transport.interface import Transport
     from accord.wire import Framing
 
 __all__ = ["StdioTransport", "open_stdio"]
 
 
-def open_stdio(framing: Framing = "auto", max_bytes: int = DEFAULT_MAX_BYTES, *, guard: bool = True) -> StdioTransport:
+def open_stdio(framing: Framing = "auto", max_bytes: int = DEFAULT_MAX_BYTES, *, guard: bool = True) -> Transport:
     """The program's own stdin and stdout as a transport; to be called in a running loop.
 
     The framing is the peer's, recognised by its first bytes, unless it is given.

@@ -9,6 +9,7 @@ from accord.errors import FrameError
 __all__ = ["DEFAULT_MAX_BYTES", "Framing", "Reader", "is_blank", "over_limit"]
 
 Framing = Literal["lines", "headers", "auto"]
+"""How messages are parted: by newlines, or by `Content-Length` headers."""
 
 DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 

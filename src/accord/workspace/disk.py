@@ -13,7 +13,7 @@ import sys
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from accord.display import whole
 from accord.workspace.errors import (
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_MAX_BYTES", "Disk", "Missing"]
 
-Missing = Literal["error", "empty"]
+Missing: TypeAlias = Literal["error", "empty"]
+"""The answer for a file that is not there: an error, or an empty text."""
 
 _T = TypeVar("_T")
 

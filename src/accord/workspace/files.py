@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import TYPE_CHECKING, TypeAlias
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TypeAlias
 
-from accord.workspace.disk import DEFAULT_MAX_BYTES, Disk
+from accord.workspace.disk import DEFAULT_MAX_BYTES, Disk, Missing
 from accord.workspace.errors import NoSuchFile, PathChanged
 from accord.workspace.lines import select_lines
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Awaitable, Callable, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
+__all__ = ["Missing", "ReadHook", "Workspace", "WriteHook"]
 
-    from accord.workspace.disk import Missing
-
-    ReadHook: TypeAlias = Callable[[Path], str | Awaitable[str | None] | None]
-    WriteHook: TypeAlias = Callable[[Path, str], bool | Awaitable[bool]]
-
-__all__ = ["Workspace"]
+ReadHook: TypeAlias = Callable[[Path], str | Awaitable[str | None] | None]
+"""Returns the text of an unsaved buffer; None where the file on disk is meant."""
+WriteHook: TypeAlias = Callable[[Path, str], bool | Awaitable[bool]]
+"""Takes a text for a buffer; False where it is to be written to the disk."""
 
 
 class Workspace:

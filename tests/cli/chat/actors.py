@@ -32,15 +32,15 @@ def make_actor(store: Any = None) -> Actor:
     agent.models(["small", "large"])
 
     @agent.command("greet", "Greets somebody", hint="who")
-    async def greet(turn: accord.Turn, name: str) -> None:
+    async def greet(turn: accord.agent.Turn, name: str) -> None:
         await turn.say(f"Good day, {name}")
 
     @agent.command("review", "Looks at a change")
-    async def review(turn: accord.Turn, what: str) -> None:
+    async def review(turn: accord.agent.Turn, what: str) -> None:
         await turn.say(f"Reviewed {what}")
 
     @agent.prompt(accepts={"resource", "image"})
-    async def act(turn: accord.Turn) -> None:
+    async def act(turn: accord.agent.Turn) -> None:
         actor.prompts.append(turn.prompt)
         word = turn.text.split()[0]
         await globals().get(f"_{word}", _echo)(turn, actor)
@@ -48,12 +48,12 @@ def make_actor(store: Any = None) -> Actor:
     return actor
 
 
-async def _echo(turn: accord.Turn, actor: Actor) -> None:
+async def _echo(turn: accord.agent.Turn, actor: Actor) -> None:
     del actor
     await turn.say(f"You said: {turn.text}")
 
 
-async def _stream(turn: accord.Turn, actor: Actor) -> None:
+async def _stream(turn: accord.agent.Turn, actor: Actor) -> None:
     await turn.think("First I count.\nThen I answer.")
     for piece in ("Here is **bo", "ld** and\n\n- one\n- t", "wo\n"):
         await turn.say(piece)
@@ -61,15 +61,15 @@ async def _stream(turn: accord.Turn, actor: Actor) -> None:
     await turn.say("\nThe end.")
 
 
-async def _edit(turn: accord.Turn, actor: Actor) -> None:
+async def _edit(turn: accord.agent.Turn, actor: Actor) -> None:
     async with turn.tool("Edit a.py", kind="edit", status="pending") as tool:
         await tool.diff("a.py", BEFORE, AFTER)
-        permission = await turn.ask(tool)
+        permission = await turn.request_permission(tool)
         actor.answers.append(permission.option_id)
     await turn.say("Changed." if permission else "Left as it is.")
 
 
-async def _wait(turn: accord.Turn, actor: Actor) -> None:
+async def _wait(turn: accord.agent.Turn, actor: Actor) -> None:
     await turn.say("Waiting.")
     try:
         await actor.gate.wait()
@@ -79,22 +79,22 @@ async def _wait(turn: accord.Turn, actor: Actor) -> None:
     await turn.say("Waited.")
 
 
-async def _run(turn: accord.Turn, actor: Actor) -> None:
+async def _run(turn: accord.agent.Turn, actor: Actor) -> None:
     del actor
     async with turn.tool("Run it", kind="execute") as tool:
-        await turn.terminal.run(["sh", "noise.sh"], on_start=tool.show)
+        await turn.terminals.run(["sh", "noise.sh"], on_start=tool.show)
     await turn.say("Ran.")
 
 
-async def _plan(turn: accord.Turn, actor: Actor) -> None:
+async def _plan(turn: accord.agent.Turn, actor: Actor) -> None:
     del actor
     await turn.plan([accord.PlanEntry("Read", "completed"), accord.PlanEntry("Change", "in_progress", "high"), "Test"])
-    await turn.usage(12_345, 200_000, cost=0.25)
-    await turn.title("A plan of three")
+    await turn.update_usage(12_345, 200_000, cost=0.25)
+    await turn.set_title("A plan of three")
     await turn.say("Planned.")
 
 
-async def _form(turn: accord.Turn, actor: Actor) -> None:
+async def _form(turn: accord.agent.Turn, actor: Actor) -> None:
     fields = {
         "city": {"type": "string", "title": "City"},
         "days": {"type": "integer", "minimum": 1},
@@ -105,26 +105,26 @@ async def _form(turn: accord.Turn, actor: Actor) -> None:
     await turn.say("Thank you.")
 
 
-async def _refuse(turn: accord.Turn, actor: Actor) -> None:
+async def _refuse(turn: accord.agent.Turn, actor: Actor) -> None:
     del actor
     await turn.say("No.")
     turn.finish("refusal")
 
 
-async def _fail(turn: accord.Turn, actor: Actor) -> None:
+async def _fail(turn: accord.agent.Turn, actor: Actor) -> None:
     del turn, actor
     raise accord.InvalidParams("The model is out of order")
 
 
-async def _notice(turn: accord.Turn, actor: Actor) -> None:
+async def _notice(turn: accord.agent.Turn, actor: Actor) -> None:
     del actor
     await turn.notice("A [bold]new[/] version", "Restart to use it", severity="warning")
     await turn.say("Noticed.")
 
 
-async def _two(turn: accord.Turn, actor: Actor) -> None:
+async def _two(turn: accord.agent.Turn, actor: Actor) -> None:
     async def one(name: str) -> None:
-        permission = await turn.ask(f"May I do {name}?")
+        permission = await turn.request_permission(f"May I do {name}?")
         actor.answers.append((name, bool(permission)))
 
     async with asyncio.TaskGroup() as tasks:

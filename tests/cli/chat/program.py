@@ -14,7 +14,7 @@ def serve(note: str) -> None:
     agent = accord.Agent("noted", version="1", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say(f"You said: {turn.text}")
 
     Path(note).write_text(str(os.getpid()))

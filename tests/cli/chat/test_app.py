@@ -517,7 +517,7 @@ async def test_a_long_stream_stays_usable_and_bounded(tmp_path: Path, edition: s
     agent = accord.Agent("long", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         if turn.text != "go":
             await turn.say("Still here.")
             return
@@ -539,7 +539,7 @@ async def test_many_parts_are_laid_out_by_and_by_and_the_old_ones_on_demand(tmp_
     agent = accord.Agent("many", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         for index in range(400):
             async with turn.tool(f"Call number {index}", kind="read"):
                 pass
@@ -561,7 +561,7 @@ async def test_many_parts_are_laid_out_by_and_by_and_the_old_ones_on_demand(tmp_
 async def test_an_agent_that_does_not_start_is_said_and_tried_again_with_the_next_message(tmp_path: Path) -> None:
     actor, tries = make_actor(), []
 
-    def connect(**callbacks: Any) -> accord.RemoteAgent:
+    def connect(**callbacks: Any) -> accord.client.ConnectedAgent:
         tries.append(1)
         target = (str(tmp_path / "no-such-program"),) if len(tries) == 1 else (actor.agent,)
         return accord.connect(*target, **callbacks)
@@ -599,7 +599,7 @@ async def test_a_login_is_chosen_and_the_session_opened_after_it(tmp_path: Path,
         done.append("key")
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         await turn.say("Inside.")
 
     async with open_chat(agent, tmp_path, edition=edition, ready=False) as chat:
@@ -620,7 +620,7 @@ async def test_who_does_not_log_in_is_told_what_to_do(tmp_path: Path) -> None:
         """Lets everybody in."""
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         del turn
 
     async with open_chat(agent, tmp_path, ready=False) as chat:
@@ -639,9 +639,9 @@ async def test_updates_and_blocks_that_no_edition_names_are_shown_raw(tmp_path: 
     async with open_chat(actor.agent, tmp_path) as chat:
         session = chat.app.talk.session
         assert session is not None
-        session.happen(UnknownUpdate("hologram", {"sessionUpdate": "hologram", "depth": 3}))
-        session.happen(MessageChunk("agent", accord.Unknown("scent", {"type": "scent", "of": "roses"})))
-        session.happen(ToolChanged("t", title="Bake", kind="_bake", status="_rising", created=True))
+        session._happen(UnknownUpdate("hologram", {"sessionUpdate": "hologram", "depth": 3}))
+        session._happen(MessageChunk("agent", accord.Unknown("scent", {"type": "scent", "of": "roses"})))
+        session._happen(ToolChanged("t", title="Bake", kind="_bake", status="_rising", created=True))
         await chat.sees("hologram", '"depth": 3', "scent", '"of": "roses"', "_bake", "Bake", "_rising")
 
 
@@ -651,12 +651,12 @@ async def test_what_an_agent_says_never_steers_the_terminal(tmp_path: Path) -> N
     async with open_chat(actor.agent, tmp_path) as chat:
         session = chat.app.talk.session
         assert session is not None
-        session.happen(MessageChunk("agent", Text(evil)))
-        session.happen(MessageChunk("thought", Text(evil)))
-        session.happen(ToolChanged("t", title=evil, raw_input=evil, status="failed"))
-        session.happen(PlanChanged([accord.PlanEntry(evil)]))
-        session.happen(InfoChanged(title=evil))
-        session.happen(Noticed(evil, description=evil))
+        session._happen(MessageChunk("agent", Text(evil)))
+        session._happen(MessageChunk("thought", Text(evil)))
+        session._happen(ToolChanged("t", title=evil, raw_input=evil, status="failed"))
+        session._happen(PlanChanged([accord.PlanEntry(evil)]))
+        session._happen(InfoChanged(title=evil))
+        session._happen(Noticed(evil, description=evil))
         await chat.sees("ab c", "plan 0/1")
         assert not any(each in chat.text for each in "\x1b\x9b\x07\u202e")
         # A title shows what was in it.
@@ -678,9 +678,9 @@ async def test_a_message_that_is_corrected_is_shown_anew(tmp_path: Path) -> None
     async with open_chat(make_actor().agent, tmp_path) as chat:
         session = chat.app.talk.session
         assert session is not None
-        session.happen(MessageChunk("agent", Text("It is Tuesday."), "m"))
+        session._happen(MessageChunk("agent", Text("It is Tuesday."), "m"))
         await chat.sees("It is Tuesday.")
-        session.happen(MessageChanged("agent", "m", [Text("It is Wednesday.")]))
+        session._happen(MessageChanged("agent", "m", [Text("It is Wednesday.")]))
         await chat.sees("It is Wednesday.")
         assert "Tuesday" not in chat.text
 
@@ -691,7 +691,7 @@ async def test_a_long_diff_is_shown_in_part_and_whole_by_a_key(tmp_path: Path) -
         session = chat.app.talk.session
         assert session is not None
         change = accord.FileChange(str(tmp_path / "a"), None, new)
-        session.happen(ToolChanged("t", title="Write a", kind="edit", content=[accord.Diff([change])]))
+        session._happen(ToolChanged("t", title="Write a", kind="edit", content=[accord.Diff([change])]))
         await chat.sees("461 more lines")
         chat.part(ToolPart).query_one(More).action_turn_over()
         dialog = await asked(chat, ReadingDialog)
@@ -705,10 +705,10 @@ async def test_a_permission_shows_all_of_a_long_diff(tmp_path: Path) -> None:
     agent = accord.Agent("writer", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         async with turn.tool("Write a", kind="edit", status="pending") as tool:
             await tool.diff("a", None, new)
-            await turn.ask(tool)
+            await turn.request_permission(tool)
 
     async with open_chat(agent, tmp_path, size=(80, 24)) as chat:
         await chat.say("go")
@@ -729,7 +729,7 @@ async def test_a_message_that_grows_page_by_page_keeps_its_last_pages_laid_out(t
         session = chat.app.talk.session
         assert session is not None
         for number in range(25):
-            session.happen(MessageChunk("agent", Text(f"page {number} " + "word " * 700 + "\n\n"), "m"))
+            session._happen(MessageChunk("agent", Text(f"page {number} " + "word " * 700 + "\n\n"), "m"))
             await ends_with(chat, f"page {number} ")
         await chat.until(lambda: len(pages_of(chat)) == 10, "ten pages")
         before = pages_of(chat)[0].source
@@ -765,7 +765,7 @@ async def test_a_session_that_cannot_be_told_again_is_gone_on_with_all_the_same(
         assert agent is not None
         await chat.press("ctrl+n")
         await chat.until(lambda: chat.app.talk.session is not first and not chat.app.talk.is_busy)
-        agent.abilities.load = False
+        agent.capabilities.load = False
         await chat.app.talk.switch(first.id)
         assert chat.app.talk.session is not None
         assert chat.app.talk.session.id == first.id
@@ -782,7 +782,7 @@ async def test_the_agent_is_closed_with_the_screen(tmp_path: Path) -> None:
 
 
 async def test_what_does_not_work_of_the_wishes_is_said_and_the_session_is_there(tmp_path: Path) -> None:
-    async def prepare(agent: accord.RemoteAgent, session: accord.ClientSession) -> None:
+    async def prepare(agent: accord.client.ConnectedAgent, session: accord.client.Session) -> None:
         del agent
         await session.set_option("model", "enormous")
 
@@ -798,7 +798,7 @@ async def test_who_leaves_in_the_middle_of_a_stream_sees_no_failure(tmp_path: Pa
     agent = accord.Agent("endless", store=None)
 
     @agent.prompt
-    async def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.agent.Turn) -> None:
         while True:
             async with turn.tool("Try", kind="execute") as tool:
                 await tool.show("again")

@@ -4,7 +4,7 @@ from accord.cli.chat.feed import Feed
 from accord.cli.chat.note import Note
 from accord.display import own
 from accord.session.content import Text
-from accord.session.entry import Message, Terminal, ToolCall
+from accord.session.entry import Message, TerminalEntry, ToolCall
 from accord.session.event import (
     Event,
     MessageChanged,
@@ -76,7 +76,9 @@ def test_a_terminal_that_nobody_shows_gets_a_place_once() -> None:
     told.tell(TerminalChanged("x", command="ls"), TerminalOutput("x", b"out"))
     told.feed.add_terminals()
     told.feed.add_terminals()
-    assert [item for item in told.feed.take().new if isinstance(item, Terminal)] == [told.transcript.terminals["x"]]
+    assert [item for item in told.feed.take().new if isinstance(item, TerminalEntry)] == [
+        told.transcript.terminals["x"]
+    ]
 
 
 def test_a_note_stands_behind_what_happened_before_it() -> None:

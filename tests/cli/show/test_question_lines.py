@@ -14,7 +14,7 @@ from accord.cli.show.question import (
     whole_lines,
     wide_choices,
 )
-from accord.client.question import MachineAsk, PermissionQuestion
+from accord.client.question import MachineRequest, PermissionQuestion
 from accord.session.agent_ask import CommandSubject, StartTerminal
 from accord.session.claims import claims_of
 from accord.session.content import Text
@@ -104,7 +104,7 @@ def test_where_a_link_leads_is_shown(tmp_path: Path) -> None:
 
 
 def test_a_request_for_a_terminal_is_shown_with_its_environment() -> None:
-    request: MachineAsk = StartTerminal("s", "make", ["all"], env=[("PATH", "/evil")], cwd="/w/sub")
+    request: MachineRequest = StartTerminal("s", "make", ["all"], env=[("PATH", "/evil")], cwd="/w/sub")
     question = asked(None, "Own words", command=CommandSubject("make all", "/w/sub"), request=request)
     text = shown(question)
     assert "run   make all" in text

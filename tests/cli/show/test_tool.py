@@ -7,7 +7,7 @@ from accord.cli.show.tool import about, headline, tool_lines
 from accord.cli.show.usage import usage_words
 from accord.protocol.model import Unknown
 from accord.session.content import Text
-from accord.session.entry import Terminal, ToolCall
+from accord.session.entry import TerminalEntry, ToolCall
 from accord.session.event import Cost, PlanEntry, TerminalChanged, TerminalExit, UsageChanged
 from accord.session.tool import Location, Shown, TerminalView
 
@@ -42,7 +42,7 @@ def test_the_headline_says_how_it_ended() -> None:
 
 
 def test_a_command_s_output_is_shown_from_its_end_with_its_status() -> None:
-    terminal = Terminal("1")
+    terminal = TerminalEntry("1")
     terminal.append("".join(f"line {number}\n" for number in range(30)).encode())
     terminal.change(TerminalChanged("1", exit=TerminalExit(2)))
     call = ToolCall("t", "make", "execute", "failed", content=[TerminalView("1")])

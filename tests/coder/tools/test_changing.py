@@ -68,12 +68,12 @@ async def test_line_ends_of_windows_are_kept(tmp_path: Path) -> None:
 async def test_a_file_that_changed_while_the_user_thought_is_left_alone(tmp_path: Path, files: bool) -> None:  # noqa: FBT001
     project(tmp_path, a="one\n")
 
-    def answer(_: accord.PermissionQuestion) -> bool:
+    def answer(_: accord.client.PermissionQuestion) -> bool:
         (tmp_path / "a").write_text("ONE\n")
         return True
 
     agent, model = agent_with(call("edit", path="a", old="one", new="1"), say("Sorry."))
-    async with talk(agent, tmp_path, answer=answer, files=files) as talked:
+    async with talk(agent, tmp_path, answer=answer, offer=accord.client.Offer(files=files)) as talked:
         await talked.ask("go")
 
     assert model.results()[0].text == "a was changed meanwhile: read it again"
@@ -83,7 +83,7 @@ async def test_a_file_that_changed_while_the_user_thought_is_left_alone(tmp_path
 @pytest.mark.parametrize("edition", ["1", "2"])
 async def test_a_new_file_is_written_with_the_folders_it_needs(tmp_path: Path, edition: str) -> None:
     agent, model = agent_with(call("write", path="new/a", text="one\ntwo\n"), say("Done."))
-    async with talk(agent, tmp_path, edition, missing_file="error") as talked:
+    async with talk(agent, tmp_path, edition, offer=accord.client.Offer(missing_file="error")) as talked:
         await talked.ask("go")
 
         (diff,) = talked.tool.content

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from accord.client import Offer
 from accord.coder.tools.reading import fenced
 from accord.session.content import Text
 from accord.session.tool import Shown
@@ -49,7 +50,7 @@ async def test_what_cannot_be_read_fails(tmp_path: Path, path: str, words: str) 
     (tmp_path / "inside/folder").mkdir(parents=True)
     (tmp_path / "secret").write_text("x")
     agent, model = agent_with(call("read", path=path), say("No."))
-    async with talk(agent, tmp_path / "inside", files=False) as talked:
+    async with talk(agent, tmp_path / "inside", offer=Offer(files=False)) as talked:
         await talked.ask("go")
 
         assert talked.tool.status == "failed"
@@ -67,7 +68,7 @@ async def test_it_goes_through_the_client_where_that_offers_files(tmp_path: Path
     def observe(_: str, text: bytes) -> None:
         heard.append(text.decode())
 
-    async with talk(agent, tmp_path, files=files, observers=[observe]) as talked:
+    async with talk(agent, tmp_path, offer=Offer(files=files), observers=[observe]) as talked:
         await talked.ask("go")
 
     assert model.results()[0].text == "x"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from accord.client import Offer
 from accord.coder.tools.call import BadArguments
 from accord.coder.tools.running import split_command
 from tests.coder.rig import agent_with, call, project, say, talk, use_tool
@@ -16,7 +17,7 @@ from tests.coder.rig import agent_with, call, project, say, talk, use_tool
 async def test_output_and_exit_code_are_told(tmp_path: Path, terminals: bool) -> None:  # noqa: FBT001
     project(tmp_path, **{"a.py": "import sys\nprint('hello')\nsys.exit(3)\n"})
     agent, model = agent_with(call("run", command=f"{sys.executable} a.py"), say("Hm."))
-    async with talk(agent, tmp_path, terminals=terminals) as talked:
+    async with talk(agent, tmp_path, offer=Offer(terminals=terminals)) as talked:
         await talked.ask("go")
 
         assert (talked.tool.kind, talked.tool.status) == ("execute", "failed")

@@ -41,12 +41,12 @@ async def test_a_tool_of_a_server_is_offered_asked_for_and_called(tmp_path: Path
     server = accord.McpServer("friend", command=sys.executable, args=[str(FRIENDLY), "stdio"])
     asked: list[str] = []
 
-    def permission(question: accord.PermissionQuestion) -> bool:
+    def permission(question: accord.client.PermissionQuestion) -> bool:
         asked.append(question.title)
         return True
 
-    async with accord.connect(agent, edition=edition, permission=permission) as remote:  # type: ignore[arg-type]
-        session = await remote.new_session(tmp_path, servers=[server])
+    async with accord.connect(agent, edition=edition, permission=permission) as remote:  # type: ignore[call-overload]
+        session = await remote.new_session(tmp_path, mcp_servers=[server])
         turn = await session.prompt("add")
 
         assert turn.text == "Three."
@@ -65,7 +65,7 @@ async def test_what_a_server_gives_is_shown_and_told(tmp_path: Path, name: str, 
     agent, model = agent_with(call(f"mcp_friend_{name}"), say("Done."))
     server = accord.McpServer("friend", command=sys.executable, args=[str(FRIENDLY), "stdio"])
     async with accord.connect(agent, permission=lambda _: True) as remote:
-        session = await remote.new_session(tmp_path, servers=[server])
+        session = await remote.new_session(tmp_path, mcp_servers=[server])
         await session.prompt("go")
         (shown,) = session.transcript.tool_calls.values()
         assert shown.status == ("failed" if failed else "completed")

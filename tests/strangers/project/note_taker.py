@@ -6,9 +6,9 @@ agent = accord.Agent("note-taker", version="1.0")
 
 
 @agent.prompt
-async def take_note(turn: accord.Turn) -> None:
+async def take_note(turn: accord.agent.Turn) -> None:
     """Append what was said to notes.md."""
-    permission = await turn.ask("Write to notes.md?")
+    permission = await turn.request_permission("Write to notes.md?")
     if not permission:
         await turn.say("Then not.")
         return

@@ -20,7 +20,7 @@ def test_a_note_is_written_when_that_is_allowed(accord_open, accord_workspace, e
     workspace = accord_workspace({"notes.md": "# Notes\n", "other.txt": "x"})
     session = accord_open(agent, cwd=workspace, edition=edition, permission=[True])
 
-    assert session.ask("buy milk").text == "Noted."
+    assert session.prompt("buy milk").text == "Noted."
     assert read_files(workspace) == {"notes.md": "# Notes\n- buy milk\n", "other.txt": "x"}
 
 
@@ -29,7 +29,7 @@ def test_nothing_is_written_when_it_is_not(accord_open, accord_workspace, editio
     answers = Answers(False)
     session = accord_open(agent, cwd=workspace, edition=edition, permission=answers)
 
-    assert session.ask("buy milk").text == "Then not."
+    assert session.prompt("buy milk").text == "Then not."
     assert read_files(workspace) == {"notes.md": ""}
     assert answers.titles == ["Write to notes.md?"]
 
@@ -39,7 +39,7 @@ def test_the_program_does_the_same(accord_open, accord_workspace):
     program = Path(__file__).with_name("note_taker.py")
     session = accord_open(sys.executable, str(program), cwd=workspace, permission=[True])
 
-    assert str(session.ask("buy milk")) == "Noted."
+    assert str(session.prompt("buy milk")) == "Noted."
     assert read_files(workspace) == {"notes.md": "- buy milk\n"}
 
 

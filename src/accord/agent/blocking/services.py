@@ -84,7 +84,7 @@ class BlockingTerminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._scope.wait(self._terminal.release if error is None else self._terminal.discard)
+        self._scope.wait(self._terminal.release if error is None else self._terminal._discard)
 
 
 class BlockingTerminals:

@@ -8,14 +8,15 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from accord.agent.blocking.services import BlockingFiles, BlockingMcpServers, BlockingTerminal, BlockingTerminals
-from accord.agent.client import Client
+from accord.agent.client import Client, ClientFeature
 from accord.agent.link import Extension
 from accord.agent.session import Session
 from accord.agent.settings import OptionValue
 from accord.agent.threads import Scope, blocking_view
 from accord.protocol.model import UNSET
-from accord.session.ability import ClientAbilities
-from accord.session.option import Command, ConfigOption
+from accord.session.capability import ClientCapabilities
+from accord.session.event import Severity
+from accord.session.option import Command
 from accord.session.transcript import Transcript
 
 __all__ = ["BlockingClient", "BlockingExtension", "BlockingSession"]
@@ -37,22 +38,22 @@ class BlockingClient:
         return f"<blocking {self._client!r}>"
 
     @property
-    def abilities(self) -> ClientAbilities:
+    def capabilities(self) -> ClientCapabilities:
         """What it declared, nothing more."""
-        return self._client.abilities
+        return self._client.capabilities
 
     @property
     def is_connected(self) -> bool:
         """Whether it is still there, as far as anybody knows."""
         return self._client.is_connected
 
-    def can(self, what: str) -> bool:
+    def can(self, what: ClientFeature) -> bool:
         """See `Client.can`."""
         return self._client.can(what)
 
-    def end_elicitation(self, elicitation_id: str) -> None:
+    def complete_elicitation(self, elicitation_id: str) -> None:
         """See `Client.end_elicitation`."""
-        self._scope.wait(self._client.end_elicitation, elicitation_id)
+        self._scope.wait(self._client.complete_elicitation, elicitation_id)
 
     def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
         """See `Client.request`."""
@@ -72,7 +73,7 @@ class BlockingSession:
     def __init__(self, session: Session, scope: Scope) -> None:
         self.id = session.id
         self.cwd = session.cwd
-        self.roots = session.roots
+        self.additional_directories = session.additional_directories
         self.meta = session.meta
         self.client = BlockingClient(session.client, scope)
         self._session = session
@@ -114,11 +115,6 @@ class BlockingSession:
         return self._session.title
 
     @property
-    def touched_at(self) -> float:
-        """When a prompt was taken last, in seconds since 1970."""
-        return self._session.touched_at
-
-    @property
     def is_closed(self) -> bool:
         """Whether nothing more can happen in it."""
         return self._session.is_closed
@@ -137,11 +133,6 @@ class BlockingSession:
         """See `Session.option`."""
         return self._session.option(option_id)
 
-    @property
-    def offered(self) -> list[ConfigOption]:
-        """The options that this client can show."""
-        return self._session.offered
-
     def set_option(self, option_id: str, value: OptionValue) -> None:
         """See `Session.set_option`."""
         self._scope.wait(self._session.set_option, option_id, value)
@@ -159,7 +150,7 @@ class BlockingSession:
         """See `Session.set_title`."""
         self._scope.wait(self._session.set_title, title)
 
-    def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
+    def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
         """See `Session.notice`."""
         self._scope.wait(self._session.notice, title, description, severity=severity)
 
@@ -191,7 +182,7 @@ class BlockingSession:
         self._scope.wait(self._keep, terminal)
 
     async def _keep(self, terminal: BlockingTerminal) -> None:
-        self._session.keep(terminal._terminal)  # noqa: SLF001
+        self._session.keep(terminal._terminal)
 
 
 class BlockingExtension:

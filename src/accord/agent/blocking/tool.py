@@ -106,9 +106,9 @@ class BlockingTool:
         return self._tool.failed
 
     @property
-    def stop_asked(self) -> bool:
+    def cancel_requested(self) -> bool:
         """Whether the client wants this call alone to stop."""
-        return self._tool.stop_asked
+        return self._tool.cancel_requested
 
     # --- life
 
@@ -121,8 +121,8 @@ class BlockingTool:
         thread = threading.get_ident()
         scope = self._scope.current
         with contextlib.ExitStack() as block:
-            block.enter_context(scope.block(lambda: self._tool.stop_asked))
-            self._tool._on_stop = lambda: scope.interrupt(thread)  # noqa: SLF001
+            block.enter_context(scope.block(lambda: self._tool.cancel_requested))
+            self._tool._on_stop = lambda: scope.interrupt(thread)
             self.start()
             self._block = block.pop_all()
         return self
@@ -130,14 +130,14 @@ class BlockingTool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
-        self._tool._on_stop = None  # noqa: SLF001
+        self._tool._on_stop = None
         if self._block is not None:
             self._block.close()
         # Also in the block of another call that was cancelled: this one must come to its end.
         wait = self._scope.current.wait_unchecked
         if isinstance(error, asyncio.CancelledError):
             wait(self._tool.cancel)
-            return self._tool.stop_asked
+            return self._tool.cancel_requested
         return wait(self._tool.__aexit__, kind, error, traceback)
 
     def complete(self, *items: Showable, output: Any = UNSET) -> None:

@@ -11,13 +11,14 @@ from typing import Any, overload
 from accord.agent.blocking.services import BlockingFiles, BlockingMcpServers, BlockingTerminals
 from accord.agent.blocking.session import BlockingClient, BlockingSession
 from accord.agent.blocking.tool import BlockingTool
+from accord.agent.client import ClientFeature
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission
 from accord.agent.threads import Scope, blocking_view
 from accord.agent.tool import Tool
 from accord.agent.turn import Compaction, Turn
 from accord.protocol.model import UNSET
 from accord.session.content import Annotations, Block, Blocks
-from accord.session.event import Meta, PlanEntry, StopReason
+from accord.session.event import Meta, PlanEntry, Severity, StopReason
 from accord.session.option import PermissionOption
 from accord.session.tool import Location, ToolKind, ToolStatus
 from accord.session.transcript import Transcript
@@ -72,7 +73,7 @@ class BlockingTurn:
         """The trace context of the prompt (`traceparent`, `tracestate`, `baggage`), for an author's own calls."""
         return self._turn.trace
 
-    def can(self, what: str) -> bool:
+    def can(self, what: ClientFeature) -> bool:
         """See `Turn.can`."""
         return self._turn.can(what)
 
@@ -82,7 +83,7 @@ class BlockingTurn:
         return self.session.files
 
     @property
-    def terminal(self) -> BlockingTerminals:
+    def terminals(self) -> BlockingTerminals:
         """Commands inside the session's roots: `run` and `start`."""
         return self.session.terminals
 
@@ -132,15 +133,15 @@ class BlockingTurn:
         # Taken here: an iterator of the author's may block.
         self._scope.wait(self._turn.plan, list(entries), id=id, meta=meta)
 
-    def usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
-        """See `Turn.usage`."""
-        self._scope.wait(self._turn.usage, used, size, cost=cost, currency=currency)
+    def update_usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
+        """See `Turn.update_usage`."""
+        self._scope.wait(self._turn.update_usage, used, size, cost=cost, currency=currency)
 
-    def title(self, title: str | None) -> None:
-        """Name the session."""
-        self._scope.wait(self._turn.title, title)
+    def set_title(self, title: str | None) -> None:
+        """Give the session a title."""
+        self._scope.wait(self._turn.set_title, title)
 
-    def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
+    def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
         """See `Turn.notice`."""
         self._scope.wait(self._turn.notice, title, description, severity=severity)
 
@@ -198,7 +199,7 @@ class BlockingTurn:
 
     # --- asking
 
-    def ask(
+    def request_permission(
         self,
         subject: str | BlockingTool,
         *,
@@ -209,9 +210,9 @@ class BlockingTurn:
         directory: str | None = None,
         meta: Meta | None = None,
     ) -> Permission:
-        """See `Turn.ask`."""
+        """See `Turn.request_permission`."""
         return self._scope.wait(
-            self._turn.ask,
+            self._turn.request_permission,
             subject if isinstance(subject, str) else _under(subject),
             options=options,
             title=title,
@@ -281,7 +282,7 @@ def _under(tool: BlockingTool) -> Tool: ...
 @overload
 def _under(tool: BlockingTool | None) -> Tool | None: ...
 def _under(tool: BlockingTool | None) -> Tool | None:
-    return None if tool is None else tool._tool  # noqa: SLF001
+    return None if tool is None else tool._tool
 
 
 blocking_view.register(Turn, BlockingTurn)

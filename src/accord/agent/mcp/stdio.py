@@ -19,7 +19,8 @@ from mcp_types import jsonrpc_message_adapter
 from accord.agent.mcp.clues import Clues
 from accord.errors import ConnectFailed, TransportError
 from accord.session.ask import McpServer
-from accord.transport import ChildTransport, spawn
+from accord.transport import spawn
+from accord.transport.interface import ProcessTransport
 
 __all__ = ["over_stdio"]
 
@@ -47,7 +48,7 @@ async def over_stdio(server: McpServer, cwd: str, clues: Clues) -> AsyncIterator
 class _Stream:
     """One direction of the talk with a child. It owns nothing: whoever started the child closes it."""
 
-    def __init__(self, child: ChildTransport, clues: Clues) -> None:
+    def __init__(self, child: ProcessTransport, clues: Clues) -> None:
         self._child = child
         self._clues = clues
 

@@ -15,7 +15,7 @@ from accord.agent.mcp.content import block_of
 from accord.agent.mcp.errors import McpCallRefused, McpNonsense
 from accord.agent.mcp.hearing import heard
 from accord.agent.mcp.reason import misshapen
-from accord.agent.mcp.tool import Caller, McpResult, McpTool
+from accord.agent.mcp.tool import McpCaller, McpResult, McpTool
 
 __all__ = ["call_tool", "follow_changes", "greet", "is_loss", "list_tools"]
 
@@ -50,7 +50,7 @@ async def follow_changes(session: ClientSession, stack: AsyncExitStack) -> None:
             await stack.enter_async_context(listen(session, tools_list_changed=True))
 
 
-async def list_tools(session: ClientSession, server: str, caller: Caller) -> list[McpTool]:
+async def list_tools(session: ClientSession, server: str, caller: McpCaller) -> list[McpTool]:
     """All tools, page by page.
 
     Raises:
@@ -74,7 +74,7 @@ async def list_tools(session: ClientSession, server: str, caller: Caller) -> lis
     raise McpNonsense(f"the list of tools of {server} does not end", server=server)
 
 
-def _tool(raw: dict[str, Any], server: str, caller: Caller) -> McpTool:
+def _tool(raw: dict[str, Any], server: str, caller: McpCaller) -> McpTool:
     return McpTool(
         name=raw["name"],
         server=server,

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from accord.session.content import Block
 
-__all__ = ["Caller", "McpFailure", "McpResult", "McpTool"]
+__all__ = ["McpCaller", "McpFailure", "McpResult", "McpTool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class McpResult:
     meta: dict[str, Any] | None = None
 
 
-Caller: TypeAlias = Callable[[str, Mapping[str, Any], float | None], Awaitable[McpResult]]
+McpCaller: TypeAlias = Callable[[str, Mapping[str, Any], float | None], Awaitable[McpResult]]
+"""Calls a tool by its name, with arguments and a timeout in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class McpTool:
     output_schema: dict[str, Any] | None
     annotations: dict[str, Any]
     meta: dict[str, Any] | None
-    caller: Caller = field(repr=False, compare=False)
+    caller: McpCaller = field(repr=False, compare=False)
 
     async def __call__(self, /, **arguments: Any) -> McpResult:
         """Call it with the arguments of its schema.

@@ -10,7 +10,9 @@ __all__ = ["CAUSES", "RULES", "find", "rules_for"]
 _ROOMS = (v1, v1_more, june, june_more, v2, v2_more, client)
 
 RULES: tuple[Rule, ...] = tuple(rule for room in _ROOMS for rule in room.RULES)
+"""Every rule that is checked."""
 CAUSES: tuple[Cause, ...] = tuple(cause for room in _ROOMS for cause in room.CAUSES)
+"""Which failures follow from which other ones."""
 
 
 def rules_for(edition: EditionName, side: str) -> list[Rule]:

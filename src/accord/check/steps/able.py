@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accord.check.step import Notes, step
-from accord.check.steps.ability import SESSIONS
+from accord.check.steps.capability import SESSIONS
 from accord.check.talk import StepFailed, Talk
 
 __all__ = ["meet_able"]

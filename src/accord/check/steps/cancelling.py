@@ -7,8 +7,8 @@ from typing import Any
 from accord.check.entry import is_state
 from accord.check.rule import EditionName
 from accord.check.step import Notes, step
-from accord.check.steps.ability import SESSIONS
 from accord.check.steps.asking import heard
+from accord.check.steps.capability import SESSIONS
 from accord.check.steps.turns import TRACE
 from accord.check.talk import PROMPT_RULE, Talk
 

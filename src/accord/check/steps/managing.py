@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from accord.check.step import Notes, step
-from accord.check.steps.ability import can, gate
 from accord.check.steps.asking import asked, folders, heard
+from accord.check.steps.capability import can, gate
 from accord.check.talk import Talk
 
 __all__ = ["closing", "deleting", "listing"]

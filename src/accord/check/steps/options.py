@@ -9,8 +9,8 @@ from typing import Any
 
 from accord.check.settings import Key, Setting, Value, request_for
 from accord.check.step import Notes, step
-from accord.check.steps.ability import SESSIONS, can
 from accord.check.steps.asking import asked, heard
+from accord.check.steps.capability import SESSIONS, can
 from accord.check.steps.sessions import closed
 from accord.check.talk import StepFailed, Talk
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from accord.check.entry import Entry, is_answer, is_request, is_state, is_update
 from accord.check.step import Notes, step
-from accord.check.steps.ability import SESSIONS
 from accord.check.steps.cancelling import end_of_cancelled
+from accord.check.steps.capability import SESSIONS
 from accord.check.talk import Talk
 from accord.check.wire import Silence
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accord.check.step import Notes, step
-from accord.check.steps.ability import gate
+from accord.check.steps.capability import gate
 from accord.check.steps.sessions import loaded, resumed
 from accord.check.talk import StepFailed, Talk
 

@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 from accord.check.step import Notes, step
-from accord.check.steps.ability import SESSIONS, can, gate
 from accord.check.steps.asking import asked, folders, heard
+from accord.check.steps.capability import SESSIONS, can, gate
 from accord.check.talk import Talk
 
 __all__ = ["additional_directories", "closed", "keep", "load", "loaded", "mcp_servers", "resume", "resumed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accord.check.step import Notes, step
-from accord.check.steps.ability import SESSIONS, can
+from accord.check.steps.capability import SESSIONS, can
 from accord.check.talk import Talk
 
 __all__ = ["prompt_blocks", "turns"]
@@ -22,7 +22,7 @@ BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {
         {"type": "resource", "resource": {"uri": "file:///notes.txt", "mimeType": "text/plain", "text": "milk"}},
     ),
 }
-"""By note: the ability that has to be advertised, and the block."""
+"""By note: the capability that has to be advertised, and the block."""
 
 
 @step(gate=SESSIONS, order=10)
@@ -40,7 +40,7 @@ async def prompt_blocks(talk: Talk) -> Notes:
     """A turn for each kind of block that the agent says it accepts; the others have no note."""
     session = await talk.new()
     notes: Notes = {"session": session}
-    for note, (ability, block) in BLOCKS.items():
-        if can(talk, ability):
+    for note, (capability, block) in BLOCKS.items():
+        if can(talk, capability):
             notes[note] = await talk.turn(session, talk.options.prompt, block)
     return notes

@@ -33,10 +33,10 @@ from accord.cli.chat.tool_part import WantsWhole
 from accord.cli.chat.widgets import Words, announce
 from accord.cli.show.usage import usage_words
 from accord.client.question import FormQuestion, PermissionAnswer, PermissionQuestion, UrlQuestion
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.display import EMPTY, clip, exact, filled, joined, own, prose, prose_line
 from accord.errors import AccordError
-from accord.session.ability import AuthMethod
+from accord.session.capability import AuthMethod
 from accord.session.event import Event, Noticed, StateChanged
 from accord.session.option import Command
 from accord.session.transcript import Transcript
@@ -154,7 +154,7 @@ class ChatApp(App[int]):
 
     # --- what the talk tells
 
-    async def session_opened(self, session: ClientSession) -> None:
+    async def session_opened(self, session: Session) -> None:
         """Show this one from now on."""
         self._unlisten()
         self._transcript = session.transcript
@@ -404,7 +404,7 @@ class ChatApp(App[int]):
         """Settings of the session."""
         self.run_worker(change_option(self, self.talk.session, self._set_option), group="menu", exclusive=True)
 
-    async def _set_option(self, session: ClientSession, option_id: str, value: str | bool) -> None:  # noqa: FBT001
+    async def _set_option(self, session: Session, option_id: str, value: str | bool) -> None:  # noqa: FBT001
         try:
             await session.set_option(option_id, value)
         except AccordError as error:

@@ -13,7 +13,7 @@ from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.menus import choice_items, option_items, session_items
 from accord.cli.chat.talk import Talk
 from accord.cli.chat.widgets import announce
-from accord.client.session import ClientSession
+from accord.client.session import Session
 from accord.display import exact, own, prose
 from accord.errors import AccordError
 from accord.session.option import Toggle
@@ -40,7 +40,7 @@ async def answered(app: App[Any], dialog: Dialog[Answer]) -> Answer | None:
 
 
 async def change_option(
-    app: App[Any], session: ClientSession | None, set_option: Callable[[ClientSession, str, Any], Awaitable[None]]
+    app: App[Any], session: Session | None, set_option: Callable[[Session, str, Any], Awaitable[None]]
 ) -> None:
     """One option, and then its value."""
     if session is None:

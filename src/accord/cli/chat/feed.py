@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from accord.cli.chat.note import Note
-from accord.session.entry import Entry, Message, Terminal, ToolCall
+from accord.session.entry import Entry, Message, TerminalEntry, ToolCall
 from accord.session.event import (
     CompactionChanged,
     CompactionChunk,
@@ -31,7 +31,7 @@ __all__ = ["Changes", "Feed"]
 class Changes:
     """What is new, and what is old and changed; `rewritten` messages do not continue what was shown of them."""
 
-    new: list[Entry | Note | Terminal] = field(default_factory=list)
+    new: list[Entry | Note | TerminalEntry] = field(default_factory=list)
     changed: list[Entry] = field(default_factory=list)
     rewritten: list[Message] = field(default_factory=list)
 
@@ -45,7 +45,7 @@ class Feed:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._seen = 0
-        self._new: list[Entry | Note | Terminal] = []
+        self._new: list[Entry | Note | TerminalEntry] = []
         self._changed: dict[int, Entry] = {}
         self._rewritten: dict[int, Message] = {}
         self._messages: dict[tuple[Speaker, str], Message] = {}

@@ -8,8 +8,8 @@ from accord.cli.chat.bars import value_name
 from accord.cli.chat.dialogs.picker import Item
 from accord.display import exact, filled
 from accord.protocol.model import Unknown
-from accord.session.ability import AuthMethod
 from accord.session.ask import SessionSummary
+from accord.session.capability import AuthMethod
 from accord.session.mode import mode_option
 from accord.session.option import ConfigOption, Select
 
@@ -50,7 +50,7 @@ def next_mode(options: list[ConfigOption]) -> tuple[str, str] | None:
 def session_items(sessions: Sequence[SessionSummary]) -> list[Item]:
     """The sessions by title and time."""
     return [
-        Item(each.session_id, exact(each.title or each.session_id), _when(each.updated_at) if each.updated_at else "")
+        Item(each.id, exact(each.title or each.id), _when(each.updated_at) if each.updated_at else "")
         for each in sessions
     ]
 

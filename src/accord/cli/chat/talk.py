@@ -13,25 +13,27 @@ from typing import Protocol
 from accord.cli.chat.mention import prompt_of
 from accord.cli.chat.note import Note, ending_note, failure_note, status_of
 from accord.cli.status import Status
-from accord.client.agent import RemoteAgent
+from accord.client.agent import ConnectedAgent
 from accord.client.question import ElicitCallback, PermissionCallback
-from accord.client.session import ClientSession
-from accord.client.turn import PromptTurn
+from accord.client.session import Session
+from accord.client.turn import Turn
 from accord.display import own, prose
 from accord.errors import AccordError, AuthRequired, ConnectionLost, LocalProtocolError
-from accord.session.ability import AuthMethod
 from accord.session.ask import McpServer, SessionSummary
+from accord.session.capability import AuthMethod
 
 __all__ = ["Connect", "Prepare", "Stage", "Talk", "Wishes"]
 
-Prepare = Callable[[RemoteAgent, ClientSession], Awaitable[None]]
+Prepare = Callable[[ConnectedAgent, Session], Awaitable[None]]
 """Called with every session that was opened: to set options, or to note it."""
 
 
 class Connect(Protocol):
     """Makes the agent; `accord.connect` with its target filled in is one."""
 
-    def __call__(self, *, permission: PermissionCallback, elicit: ElicitCallback, terminal_login: bool) -> RemoteAgent:
+    def __call__(
+        self, *, permission: PermissionCallback, elicit: ElicitCallback, terminal_login: bool
+    ) -> ConnectedAgent:
         """An agent that is not open yet."""
 
 
@@ -53,7 +55,7 @@ class Wishes:
 class Stage(Protocol):
     """Where a conversation is shown."""
 
-    async def session_opened(self, session: ClientSession) -> None:
+    async def session_opened(self, session: Session) -> None:
         """Show this one from now on."""
 
     def say(self, note: Note) -> None:
@@ -91,10 +93,10 @@ class Talk:
         self._callbacks = (permission, elicit)
         self._news = asyncio.Event()
         self._one = asyncio.Lock()
-        self.agent: RemoteAgent | None = None
-        self.session: ClientSession | None = None
+        self.agent: ConnectedAgent | None = None
+        self.session: Session | None = None
         self.queue: deque[str] = deque()
-        self.turn: PromptTurn | None = None
+        self.turn: Turn | None = None
         self.doing = "starting the agent"
         self.since = 0.0
         self.status = Status.DONE
@@ -121,7 +123,7 @@ class Talk:
             waiting, self.queue = self.queue, deque()
             self._stage.give_back("\n".join(waiting))
         self._set_doing("cancelling")
-        await self.turn.cancel()
+        self.turn.cancel()
         self._stage.changed()
 
     async def run(self) -> None:
@@ -154,10 +156,10 @@ class Talk:
         Raises:
             AccordError: The agent cannot list them.
         """
-        found = {each.session_id: each for each in self._wishes.known()}
-        if self.agent is not None and self.agent.abilities.listing:
+        found = {each.id: each for each in self._wishes.known()}
+        if self.agent is not None and self.agent.capabilities.listing:
             async for each in self.agent.list_sessions(self._wishes.cwd):
-                found[each.session_id] = each
+                found[each.id] = each
         return sorted(found.values(), key=lambda each: each.updated_at or "", reverse=True)
 
     async def close(self) -> None:
@@ -195,7 +197,7 @@ class Talk:
         await self._stage.session_opened(session)
         await self._prepare(self.agent, session)
 
-    async def _prepare(self, agent: RemoteAgent, session: ClientSession) -> None:
+    async def _prepare(self, agent: ConnectedAgent, session: Session) -> None:
         """What does not work of it is said; the session is there all the same."""
         if self._wishes.prepare is None:
             return
@@ -204,30 +206,38 @@ class Talk:
         except (AccordError, OSError) as error:
             self._stage.say(failure_note(error, "preparing the session"))
 
-    async def _open_session(self) -> ClientSession:
+    async def _open_session(self) -> Session:
         agent, wishes = self._agent(), self._wishes
         if self._wanted is None:
-            return await agent.new_session(wishes.cwd, roots=wishes.roots, servers=wishes.servers)
+            return await agent.new_session(wishes.cwd, additional_directories=wishes.roots, mcp_servers=wishes.servers)
         try:
             return await agent.load_session(
-                self._wanted, wishes.cwd, roots=wishes.roots, servers=wishes.servers, key=self._key()
+                self._wanted,
+                wishes.cwd,
+                additional_directories=wishes.roots,
+                mcp_servers=wishes.servers,
+                key=self._key(),
             )
         except LocalProtocolError:
             # It cannot tell the conversation again; going on without that is better than nothing.
             return await agent.resume_session(
-                self._wanted, wishes.cwd, roots=wishes.roots, servers=wishes.servers, key=self._key()
+                self._wanted,
+                wishes.cwd,
+                additional_directories=wishes.roots,
+                mcp_servers=wishes.servers,
+                key=self._key(),
             )
 
     def _key(self) -> str | None:
         """Only the session that the line named has its key: ids in a list are the agent's, who may use one again."""
         return self._wishes.key if self._wanted == self._wishes.session else None
 
-    def _agent(self) -> RemoteAgent:
+    def _agent(self) -> ConnectedAgent:
         if self.agent is None:
             raise LocalProtocolError("there is no agent")
         return self.agent
 
-    async def _logged_in(self, do: Callable[[], Awaitable[ClientSession]]) -> ClientSession:
+    async def _logged_in(self, do: Callable[[], Awaitable[Session]]) -> Session:
         try:
             return await do()
         except AuthRequired as error:
@@ -269,14 +279,14 @@ class Talk:
             self._stage.say(failure_note(error, "the prompt"))
             self._stage.give_back(text)
             await self._try_login()
-        except (AccordError, OSError) as error:
+        except (AccordError, OSError, ValueError) as error:
             self._failed(error, text)
         finally:
             self.turn = None
             self._set_doing("")
 
-    def _failed(self, error: AccordError | OSError, text: str) -> None:
-        never_sent = isinstance(error, LocalProtocolError | OSError)
+    def _failed(self, error: AccordError | OSError | ValueError, text: str) -> None:
+        never_sent = isinstance(error, LocalProtocolError | OSError | ValueError)
         self._stage.say(failure_note(error, "the prompt" if not isinstance(error, ConnectionLost) else "working"))
         if never_sent:
             self._stage.give_back(text)

@@ -16,7 +16,7 @@ from accord.cli.chat.speech import Earlier, Prompted, Speech, Thought
 from accord.cli.chat.tool_part import TerminalPart, ToolPart
 from accord.cli.chat.widgets import Words
 from accord.display import exact, filled, json_text, own, prose_line
-from accord.session.entry import Compaction, Message, Plan, Terminal, ToolCall, Unnamed
+from accord.session.entry import CompactionEntry, Message, Plan, TerminalEntry, ToolCall, UnknownEntry
 from accord.session.transcript import Transcript
 
 __all__ = ["Timeline"]
@@ -25,7 +25,7 @@ __all__ = ["Timeline"]
 MAX_PARTS = 200
 PARTS_AT_ONCE = 30
 
-Item: TypeAlias = Message | ToolCall | Compaction | Unnamed | Note | Terminal
+Item: TypeAlias = Message | ToolCall | CompactionEntry | UnknownEntry | Note | TerminalEntry
 """What is shown in order. Plans have a place of their own."""
 
 
@@ -44,7 +44,7 @@ class Said(Speech):
 class Compacted(Fold):
     """The context was made smaller here."""
 
-    def __init__(self, compaction: Compaction) -> None:
+    def __init__(self, compaction: CompactionEntry) -> None:
         super().__init__(folded=True)
         self._compaction = compaction
         self._speech = Speech(compaction.passage)
@@ -70,7 +70,7 @@ class Compacted(Fold):
 class Raw(Fold):
     """An update that no edition names yet, as it came."""
 
-    def __init__(self, unnamed: Unnamed) -> None:
+    def __init__(self, unnamed: UnknownEntry) -> None:
         super().__init__(folded=True)
         self._update = unnamed.update
 
@@ -181,7 +181,7 @@ class Timeline(VerticalScroll, can_focus=True):
         """Show what a refusal took out of the agent's memory as that."""
         for item in self._items[self._first :]:
             part = self._parts.get(id(item))
-            if part is not None and not isinstance(item, Note | Terminal):
+            if part is not None and not isinstance(item, Note | TerminalEntry):
                 part.set_class(item.refused, "-refused")
 
     def lay_out(self, layout: DiffLayout) -> None:
@@ -199,13 +199,13 @@ class Timeline(VerticalScroll, can_focus=True):
         match item:
             case Message():
                 return {"user": Prompted, "thought": Thought}.get(item.speaker, Said)(item)
-            case Compaction():
+            case CompactionEntry():
                 return Compacted(item)
-            case Unnamed():
+            case UnknownEntry():
                 return Raw(item)
             case Note():
                 return NotePart(item)
-            case Terminal():
+            case TerminalEntry():
                 return TerminalPart(item)
             case ToolCall():
                 return ToolPart(item, self._transcript, self.diff_layout, self.cwd)

@@ -20,7 +20,7 @@ from accord.cli.show.place import place_of
 from accord.display import EMPTY, SafeText, exact, filled, joined, json_text, own, prose
 from accord.protocol.model import Unknown
 from accord.session.content import Text
-from accord.session.entry import Terminal, ToolCall
+from accord.session.entry import TerminalEntry, ToolCall
 from accord.session.tool import Diff, Shown, TerminalView, ToolContent
 from accord.session.transcript import Transcript
 
@@ -91,7 +91,7 @@ class TerminalPart(Vertical):
     TerminalPart Words { width: 1fr; height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: TerminalEntry) -> None:
         super().__init__()
         self._terminal = terminal
         self._head = Words()
@@ -135,7 +135,7 @@ class TerminalPart(Vertical):
         self.post_message(WantsWhole(name, Lines(coloured_lines(self._terminal.text))))
 
 
-def _ending(terminal: Terminal) -> tuple[SafeText, str] | None:
+def _ending(terminal: TerminalEntry) -> tuple[SafeText, str] | None:
     """How it goes, or how it went if not well."""
     if terminal.exit is None:
         return (own("running"), "$warning")

@@ -7,7 +7,7 @@ from typing import Any
 
 from accord.cli.status import Failure
 from accord.cli.target import Target
-from accord.client import ClientSession, PermissionQuestion, RemoteAgent, Verdict
+from accord.client import ConnectedAgent, PermissionQuestion, Session, Verdict
 from accord.display import own
 from accord.session.entry import ToolCall
 from accord.session.event import Event, UsageChanged
@@ -20,8 +20,8 @@ __all__ = ["ConsentCounts", "Ending", "Opening", "Output"]
 class Opening:
     """A session is there and can be prompted."""
 
-    agent: RemoteAgent
-    session: ClientSession
+    agent: ConnectedAgent
+    session: Session
     target: Target
     resumed: bool
     name: str | None

@@ -18,7 +18,7 @@ from accord.cli.show.screen import Screen
 from accord.cli.show.tool import about, headline, tool_lines
 from accord.cli.show.usage import usage_words
 from accord.cli.status import Failure
-from accord.client import ClientSession, PermissionQuestion, Verdict
+from accord.client import PermissionQuestion, Session, Verdict
 from accord.display import EMPTY, SafeText, exact, filled, joined, json_text, own, prose, prose_line, settled, trimmed
 from accord.protocol.model import UNSET
 from accord.session.agent_ask import ReadFile
@@ -77,7 +77,7 @@ class TextOutput(Output):
     # --- the session
 
     @property
-    def _session(self) -> ClientSession:
+    def _session(self) -> Session:
         if self._opening is None:
             raise RuntimeError("nothing happens before a session is opened")
         return self._opening.session
@@ -356,5 +356,5 @@ def _short(session_id: str) -> SafeText:
     return exact(session_id[:SESSION_LETTERS])
 
 
-def _values(session: ClientSession) -> dict[str, Any]:
+def _values(session: Session) -> dict[str, Any]:
     return {each.id: each.value for each in session.options if isinstance(each, Select | Toggle)}

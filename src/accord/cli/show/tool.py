@@ -10,7 +10,7 @@ from accord.cli.show.line import OUTCOME_COLUMN, Line, Span, clipped, duration, 
 from accord.cli.show.place import place_of
 from accord.display import SafeText, exact, filled, joined, json_text, own, printed, safe_lines, trimmed
 from accord.protocol.model import Unknown
-from accord.session.entry import Terminal, ToolCall
+from accord.session.entry import TerminalEntry, ToolCall
 from accord.session.tool import Diff, Shown, TerminalView
 
 __all__ = ["Lookup", "about", "headline", "kind_word", "tool_lines"]
@@ -23,7 +23,7 @@ OUTPUT_LINES = 10
 ABOUT_COLUMNS = 100
 KIND_CHARACTERS = 20
 
-Lookup = Mapping[str, Terminal]
+Lookup = Mapping[str, TerminalEntry]
 
 
 def about(call: ToolCall, cwd: str) -> SafeText:
@@ -77,7 +77,7 @@ def tool_lines(call: ToolCall, terminals: Lookup, *, diffs: bool = True) -> Iter
                 yield line_of(INDENT, json_text(item.payload))
 
 
-def _terminal_lines(terminal: Terminal | None) -> Iterator[Line]:
+def _terminal_lines(terminal: TerminalEntry | None) -> Iterator[Line]:
     if terminal is None:
         return
     yield from _last_lines(terminal.text)

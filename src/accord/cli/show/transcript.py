@@ -22,7 +22,7 @@ from accord.display import (
     prose_line,
     safe_lines,
 )
-from accord.session.entry import Compaction, Entry, Message, Plan, ToolCall
+from accord.session.entry import CompactionEntry, Entry, Message, Plan, ToolCall
 from accord.session.tool import Diff, TerminalView
 from accord.session.transcript import Transcript
 
@@ -50,7 +50,7 @@ def _lines(entry: Entry, transcript: Transcript, cwd: str, columns: int) -> Iter
             yield from tool_lines(entry, transcript.terminals)
         case Plan():
             yield from plan_lines(entry.entries, columns)
-        case Compaction():
+        case CompactionEntry():
             yield line_of(
                 Span(own("  compact"), "cyan"), Span(filled(" {}", prose_line(blocks_text(entry.summary))), "dim")
             )
@@ -92,7 +92,7 @@ def _markdown(entry: Entry, transcript: Transcript, cwd: str) -> SafeText:
         case Plan():
             steps = ((DONE if each.status == "completed" else OPEN, prose_line(each.content)) for each in entry.entries)
             return joined((filled("- [{}] {}", mark, step) for mark, step in steps), own("\n"))
-        case Compaction():
+        case CompactionEntry():
             return _stripped(filled("*The context was compacted: {}.*\n\n{}", entry.status, blocks_text(entry.summary)))
         case _:
             return _fenced(own("json"), json_text(entry.update.payload))

@@ -23,7 +23,7 @@ from accord.cli.target import Target, approve, split_agent, target_of
 from accord.cli.terminal import Terminal
 from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
 from accord.cli.words import Parser, split_command
-from accord.client import ClientSession, RemoteAgent, Verdict
+from accord.client import ConnectedAgent, Offer, Session, Verdict
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import Record, connect_to, load_mcp
 from accord.config.opening import deadlines_of
@@ -124,7 +124,9 @@ class _Chat:
             return record
         return None if self._wish.session is None else self._book.named(self._wish.session, self._target.key)
 
-    def connect(self, *, permission: PermissionCallback, elicit: ElicitCallback, terminal_login: bool) -> RemoteAgent:
+    def connect(
+        self, *, permission: PermissionCallback, elicit: ElicitCallback, terminal_login: bool
+    ) -> ConnectedAgent:
         """The agent, with the rules of the line before the user's answers."""
         entry, wish = self._target.entry, self._wish
         policy = policy_of(
@@ -141,7 +143,7 @@ class _Chat:
             entry,
             permission=policy,
             elicit=elicit,
-            terminal_login=terminal_login,
+            offer=Offer(terminal_login=terminal_login),
             deadlines=capped(deadlines_of(entry), wish.timeout),
             env={**entry.env, **wish.env},
             **chosen,
@@ -171,7 +173,7 @@ class _Chat:
     def _completed_unasked(self, call: ToolCall, rule: Rule) -> None:
         self._note(unasked_words(call, rule, str(Path.cwd())), "warning")
 
-    async def prepare(self, agent: RemoteAgent, session: ClientSession) -> None:
+    async def prepare(self, agent: ConnectedAgent, session: Session) -> None:
         """Note a session, and set what is wished."""
         name, self._name = self._name, None
         self._book.note(self._target.key, session.id, session.cwd, name=name, title=session.title, key=session.key)

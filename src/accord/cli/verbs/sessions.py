@@ -29,7 +29,6 @@ from accord.cli.wish import Wish, add_agent_options, add_permission_options, add
 from accord.cli.words import Parser, split_command
 from accord.config import Record
 from accord.display import SafeText, exact, filled, joined, json_line, own, trimmed
-from accord.session.ask import DeleteSession
 
 __all__ = ["run"]
 
@@ -159,18 +158,18 @@ async def _list(words: Sequence[str], command: Sequence[str] | None, options: ar
 
 async def _merged(talk: Talk, ours: Sequence[Record], *, everywhere: bool) -> list[Row]:
     mine = {each.session_id: each for each in ours}
-    if not talk.agent.abilities.listing:
+    if not talk.agent.capabilities.listing:
         remark(own("this agent has no list of its sessions; these are our records"))
         return [Row(each, "ours") for each in ours]
     rows: dict[str, Row] = {}
     with phase("session", talk.target.typed):
-        async with asyncio.timeout(talk.deadlines.start):
+        async with asyncio.timeout(talk.deadlines.start_seconds):
             async for each in talk.agent.list_sessions(None if everywhere else Path.cwd()):
-                noted = mine.get(each.session_id)
+                noted = mine.get(each.id)
                 at = max(moment_of(each.updated_at) or 0.0, noted.updated_at if noted else 0.0)
                 title, name = each.title or (noted.title if noted else None), noted.name if noted else None
-                record = Record(talk.target.key, each.session_id, each.cwd, name, title, 0.0, at)
-                rows[each.session_id] = Row(record, "both" if noted else "agent")
+                record = Record(talk.target.key, each.id, each.cwd, name, title, 0.0, at)
+                rows[each.id] = Row(record, "both" if noted else "agent")
     rows.update({id_: Row(noted, "ours") for id_, noted in mine.items() if id_ not in rows})
     return sorted(rows.values(), key=lambda row: -row.record.updated_at)
 
@@ -245,11 +244,11 @@ def _fork(job: _Job) -> int:
 async def _make_fork(job: _Job) -> int:
     target = await _ready(job.target, job.wish)
     async with talking(target, job.wish) as talk:
-        if not talk.agent.abilities.fork:
+        if not talk.agent.capabilities.fork:
             raise Failure(Status.FAILED, "session", "this agent cannot fork sessions")
         session = await talk.reopen(job.record)
         with phase("session", target.typed):
-            twin = await within(talk.deadlines.start, "session", talk.agent.fork_session(session))
+            twin = await within(talk.deadlines.start_seconds, "session", talk.agent.fork_session(session))
         job.book.note(target.key, twin.id, twin.cwd, title=twin.title, key=twin.key)
     put(exact(twin.id))
     put(filled("go on: {}", target.go_on("…", f"-s {twin.id}")))
@@ -268,11 +267,12 @@ def _remove(job: _Job) -> int:
 async def _delete(job: _Job) -> None:
     target = await _ready(job.target, job.wish)
     async with talking(target, job.wish) as talk:
-        if not talk.agent.abilities.delete:
+        if not talk.agent.capabilities.delete:
             remark(own("this agent cannot delete sessions; only our record is forgotten"))
             return
         with phase("session", target.typed):
-            await within(talk.deadlines.start, "session", talk.agent.ask(DeleteSession(job.record.session_id)))
+            deleting = talk.agent.delete_session(job.record.session_id)
+            await within(talk.deadlines.start_seconds, "session", deleting)
 
 
 def _export(job: _Job) -> int:

@@ -50,7 +50,7 @@ class Run(BuiltIn):
         """Run it in a terminal that the call shows."""
         argv = split_command(self.command)
         await work.gate.permit(work.shown, command=argv, directory=self.directory)
-        outcome = await work.turn.terminal.run(
+        outcome = await work.turn.terminals.run(
             argv,
             cwd=self.directory,
             timeout_seconds=self.timeout_seconds,

@@ -152,7 +152,7 @@ QUESTIONS = (
         permission.given_out,
         permission.given_in,
     ),
-    # One method: both rows hear either, and what was heard says which ability it needs.
+    # One method: both rows hear either, and what was heard says which capability it needs.
     Words(
         ask.ElicitForm,
         v1.ELICITATION_CREATE,

@@ -1,4 +1,4 @@
-"""The handshake in v1: who is there, which abilities are which capabilities, and the ways to log in.
+"""The handshake in v1: who is there, our capabilities in its words, and the ways to log in.
 
 What an agent's client cannot do (a login in a terminal) is the agent's to leave out: nothing here knows both sides.
 """
@@ -8,8 +8,8 @@ from typing import Any, assert_never
 from accord.protocol import v1
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.protocol.v1 import draft
-from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
 from accord.session.ask import Initialize, Initialized, Login, Logout
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.presence import given, told
 
 __all__ = [
@@ -28,63 +28,63 @@ VERSION = 1
 MARKERS: dict[str, tuple[str, type[Any]]] = {
     "listing": ("list", v1.SessionListCapabilities),
     "delete": ("delete", v1.SessionDeleteCapabilities),
-    "extra_roots": ("additional_directories", v1.SessionAdditionalDirectoriesCapabilities),
+    "additional_directories": ("additional_directories", v1.SessionAdditionalDirectoriesCapabilities),
     "fork": ("fork", draft.SessionForkCapabilities),
     "resume": ("resume", v1.SessionResumeCapabilities),
     "close": ("close", v1.SessionCloseCapabilities),
 }
-"""By ability: the field among the session's capabilities, and the object whose presence is the capability."""
+"""By our name for a capability: the field among the session's, and the object whose presence means that it is there."""
 
 
 # --- who
 
 
-def _peer_out(peer: Peer | None) -> v1.Implementation | UnsetType:
+def _peer_out(peer: Implementation | None) -> v1.Implementation | UnsetType:
     if peer is None:
         return UNSET
     return v1.Implementation(peer.name, peer.version, given(peer.title), peer.meta or UNSET)
 
 
-def _peer_in(info: Maybe[v1.Implementation]) -> Peer | None:
-    return Peer(info.name, info.version, told(info.title), info.meta or None) if info else None
+def _peer_in(info: Maybe[v1.Implementation]) -> Implementation | None:
+    return Implementation(info.name, info.version, told(info.title), info.meta or None) if info else None
 
 
 # --- what the client can do
 
 
 def initialize_out(ask: Initialize) -> v1.InitializeRequest:
-    """The request; of a client's abilities only those that are there are said."""
-    return v1.InitializeRequest(VERSION, _client_out(ask.abilities), _peer_out(ask.client), meta=ask.meta or UNSET)
+    """The request; of a client's capabilities only those that are there are said."""
+    return v1.InitializeRequest(VERSION, _client_out(ask.capabilities), _peer_out(ask.client), meta=ask.meta or UNSET)
 
 
-def _client_out(abilities: ClientAbilities) -> v1.ClientCapabilities:
+def _client_out(capabilities: ClientCapabilities) -> v1.ClientCapabilities:
     return v1.ClientCapabilities(
-        fs=v1.FileSystemCapabilities(abilities.read_files, abilities.write_files),
-        terminal=abilities.terminals,
-        session=_news_out(abilities),
-        auth=v1.AuthCapabilities(abilities.terminal_login),
-        elicitation=_elicitation_out(abilities),
-        meta=abilities.meta or UNSET,
+        fs=v1.FileSystemCapabilities(capabilities.read_files, capabilities.write_files),
+        terminal=capabilities.terminals,
+        session=_news_out(capabilities),
+        auth=v1.AuthCapabilities(capabilities.terminal_login),
+        elicitation=_elicitation_out(capabilities),
+        meta=capabilities.meta or UNSET,
     )
 
 
-def _news_out(abilities: ClientAbilities) -> v1.ClientSessionCapabilities | UnsetType:
-    if not (abilities.compaction or abilities.toggles or abilities.notices):
+def _news_out(capabilities: ClientCapabilities) -> v1.ClientSessionCapabilities | UnsetType:
+    if not (capabilities.compaction or capabilities.toggles or capabilities.notices):
         return UNSET
     toggles = v1.SessionConfigOptionsCapabilities(v1.BooleanConfigOptionCapabilities())
     return v1.ClientSessionCapabilities(
-        v1.CompactionCapabilities() if abilities.compaction else UNSET,
-        toggles if abilities.toggles else UNSET,
-        v1.NoticeCapabilities() if abilities.notices else UNSET,
+        v1.CompactionCapabilities() if capabilities.compaction else UNSET,
+        toggles if capabilities.toggles else UNSET,
+        v1.NoticeCapabilities() if capabilities.notices else UNSET,
     )
 
 
-def _elicitation_out(abilities: ClientAbilities) -> v1.ElicitationCapabilities | UnsetType:
-    if not (abilities.elicit_form or abilities.elicit_url):
+def _elicitation_out(capabilities: ClientCapabilities) -> v1.ElicitationCapabilities | UnsetType:
+    if not (capabilities.elicit_form or capabilities.elicit_url):
         return UNSET
     return v1.ElicitationCapabilities(
-        v1.ElicitationFormCapabilities() if abilities.elicit_form else UNSET,
-        v1.ElicitationUrlCapabilities() if abilities.elicit_url else UNSET,
+        v1.ElicitationFormCapabilities() if capabilities.elicit_form else UNSET,
+        v1.ElicitationUrlCapabilities() if capabilities.elicit_url else UNSET,
     )
 
 
@@ -93,10 +93,10 @@ def initialize_in(params: v1.InitializeRequest) -> Initialize:
     return Initialize(_peer_in(params.client_info), _client_in(params.client_capabilities), params.meta or None)
 
 
-def _client_in(said: v1.ClientCapabilities) -> ClientAbilities:
+def _client_in(said: v1.ClientCapabilities) -> ClientCapabilities:
     news = said.session or v1.ClientSessionCapabilities()
     elicitation = said.elicitation or v1.ElicitationCapabilities()
-    return ClientAbilities(
+    return ClientCapabilities(
         read_files=said.fs.read_text_file,
         write_files=said.fs.write_text_file,
         terminals=said.terminal,
@@ -115,50 +115,50 @@ def _client_in(said: v1.ClientCapabilities) -> ClientAbilities:
 
 def initialized_out(answer: Initialized) -> v1.InitializeResponse:
     """The answer; a login of a kind that v1 does not name is left out, because it would be taken for a plain one."""
-    abilities = answer.abilities
+    capabilities = answer.capabilities
     return v1.InitializeResponse(
         VERSION,
-        _agent_out(abilities),
-        [said for method in abilities.auth_methods if (said := _method_out(method)) is not None],
+        _agent_out(capabilities),
+        [said for method in capabilities.auth_methods if (said := _method_out(method)) is not None],
         _peer_out(answer.agent),
         answer.meta or UNSET,
     )
 
 
-def _agent_out(abilities: AgentAbilities) -> v1.AgentCapabilities:
-    prompts, mcp = abilities.prompts, abilities.mcp
+def _agent_out(capabilities: AgentCapabilities) -> v1.AgentCapabilities:
+    prompts, mcp = capabilities.prompts, capabilities.mcp
     return v1.AgentCapabilities(
-        load_session=abilities.load,
+        load_session=capabilities.load,
         prompt_capabilities=v1.PromptCapabilities("image" in prompts, "audio" in prompts, "resource" in prompts),
         mcp_capabilities=v1.McpCapabilities("http" in mcp, "sse" in mcp),
-        session_capabilities=_session_out(abilities),
-        auth=v1.AgentAuthCapabilities(v1.LogoutCapabilities() if abilities.logout else UNSET),
-        meta=abilities.meta or UNSET,
+        session_capabilities=_session_out(capabilities),
+        auth=v1.AgentAuthCapabilities(v1.LogoutCapabilities() if capabilities.logout else UNSET),
+        meta=capabilities.meta or UNSET,
     )
 
 
-def _session_out(abilities: AgentAbilities) -> v1.SessionCapabilities:
+def _session_out(capabilities: AgentCapabilities) -> v1.SessionCapabilities:
     # Only the draft has a place for `fork`; for everything else its class is the same.
-    kind: Any = draft.SessionCapabilities if abilities.fork else v1.SessionCapabilities
-    markers = {name: marker() for ability, (name, marker) in MARKERS.items() if getattr(abilities, ability)}
-    capabilities: v1.SessionCapabilities = kind(**markers)
-    return capabilities
+    kind: Any = draft.SessionCapabilities if capabilities.fork else v1.SessionCapabilities
+    markers = {name: marker() for capability, (name, marker) in MARKERS.items() if getattr(capabilities, capability)}
+    said: v1.SessionCapabilities = kind(**markers)
+    return said
 
 
 def initialized_in(result: v1.InitializeResponse, _: object) -> Initialized:
     """Who the agent is, and what it serves."""
-    abilities = _agent_in(result.agent_capabilities, [_method_in(method) for method in result.auth_methods])
-    return Initialized(_peer_in(result.agent_info), abilities, result.meta or None)
+    capabilities = _agent_in(result.agent_capabilities, [_method_in(method) for method in result.auth_methods])
+    return Initialized(_peer_in(result.agent_info), capabilities, result.meta or None)
 
 
-def _agent_in(said: v1.AgentCapabilities, methods: list[AuthMethod]) -> AgentAbilities:
+def _agent_in(said: v1.AgentCapabilities, methods: list[AuthMethod]) -> AgentCapabilities:
     prompts, mcp = said.prompt_capabilities, said.mcp_capabilities
     blocks = {"image": prompts.image, "audio": prompts.audio, "resource": prompts.embedded_context}
     transports = {"stdio": True, "http": mcp.http, "sse": mcp.sse}
     markers: Any = {
-        ability: bool(getattr(said.session_capabilities, name, None)) for ability, (name, _) in MARKERS.items()
+        capability: bool(getattr(said.session_capabilities, name, None)) for capability, (name, _) in MARKERS.items()
     }
-    return AgentAbilities(
+    return AgentCapabilities(
         load=said.load_session,
         prompts=_those(blocks),
         mcp=_those(transports),

@@ -240,9 +240,9 @@ def listed_out(answer: SessionsListed) -> v1.ListSessionsResponse:
 
 def _summary_out(session: SessionSummary) -> v1.SessionInfo:
     return v1.SessionInfo(
-        session.session_id,
+        session.id,
         session.cwd,
-        session.roots or UNSET,
+        session.additional_directories or UNSET,
         given(session.title),
         given(session.updated_at),
         session.meta or UNSET,

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from accord.protocol import v1
 from accord.protocol.model import UNSET, Maybe, Unknown
-from accord.session.ability import ClientAbilities
 from accord.session.board import Board
+from accord.session.capability import ClientCapabilities
 from accord.session.dialect_v1.content import block_out, blocks_out
 from accord.session.dialect_v1.message import Messages, chunk_out
 from accord.session.dialect_v1.option import commands_out, options_out
@@ -46,8 +46,8 @@ Updates = list[v1.SessionUpdate]
 class Voice:
     """One session's voice in v1; what it says depends on what the client can do."""
 
-    def __init__(self, abilities: ClientAbilities) -> None:
-        self._abilities = abilities
+    def __init__(self, capabilities: ClientCapabilities) -> None:
+        self._capabilities = capabilities
         self._names = Names()
         self._messages = Messages(self._names)
         self._board = Board()
@@ -77,7 +77,7 @@ class Voice:
         return self._messages.whole(event)
 
     def _notice(self, event: Noticed) -> Updates:
-        if self._abilities.notices:
+        if self._capabilities.notices:
             title, description = event.title or event.severity, given(event.description)
             return [v1.Notice(event.severity, title, description, event.meta or UNSET)]
         # v1 rule 34: without the capability it is a message of the agent.
@@ -122,7 +122,7 @@ class Voice:
 
     def _config(self, event: ConfigChanged) -> Updates:
         self._options = event.options
-        options = options_out(event.options, toggles=self._abilities.toggles)
+        options = options_out(event.options, toggles=self._capabilities.toggles)
         updates: Updates = [v1.ConfigOptionUpdate(options, event.meta or UNSET)]
         option = mode_option(event.options)
         # v1 rule 55: the older modes and the option are kept in step.
@@ -154,13 +154,13 @@ class Voice:
         return [v1.UsageUpdate(event.used, event.size, cost, event.meta or UNSET)]
 
     def _compaction(self, event: CompactionChanged) -> Updates:
-        if not self._abilities.compaction:
+        if not self._capabilities.compaction:
             return []
         summary = mapped(blocks_out, event.summary)
         return [v1.CompactionUpdate(event.id, event.status, summary, event.error, event.meta)]
 
     def _compaction_chunk(self, event: CompactionChunk) -> Updates:
-        if not self._abilities.compaction:
+        if not self._capabilities.compaction:
             return []
         return [v1.CompactionSummaryChunk(event.id, block_out(event.block), event.meta or UNSET)]
 

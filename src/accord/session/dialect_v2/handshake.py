@@ -6,8 +6,8 @@ from accord.protocol import v2
 from accord.protocol.edition import V2
 from accord.protocol.model import UNSET, Unknown, UnsetType
 from accord.protocol.v2 import draft
-from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
 from accord.session.ask import Initialize, Initialized, Login, Logout
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.presence import given, told
 
 __all__ = [
@@ -37,100 +37,100 @@ TRANSPORTS: tuple[Literal["stdio", "http"], ...] = ("stdio", "http")
 def initialize_out(ask: Initialize) -> v2.InitializeRequest:
     """What a client says of itself. Files and terminals of its own have no words; notices and toggles need none."""
     return v2.InitializeRequest(
-        V2.version, _peer_out(ask.client), _client_capabilities_out(ask.abilities), ask.meta or UNSET
+        V2.version, _peer_out(ask.client), _client_capabilities_out(ask.capabilities), ask.meta or UNSET
     )
 
 
-def _client_capabilities_out(abilities: ClientAbilities) -> v2.ClientCapabilities:
-    capabilities = v2.ClientCapabilities(meta=abilities.meta or UNSET)
-    if abilities.terminal_login:
-        capabilities.auth = v2.ClientAuthCapabilities(v2.TerminalAuthCapabilities())
-    if abilities.elicit_form or abilities.elicit_url:
-        capabilities.elicitation = v2.ElicitationCapabilities(
-            _marker(v2.ElicitationFormCapabilities, on=abilities.elicit_form),
-            _marker(v2.ElicitationUrlCapabilities, on=abilities.elicit_url),
+def _client_capabilities_out(capabilities: ClientCapabilities) -> v2.ClientCapabilities:
+    said = v2.ClientCapabilities(meta=capabilities.meta or UNSET)
+    if capabilities.terminal_login:
+        said.auth = v2.ClientAuthCapabilities(v2.TerminalAuthCapabilities())
+    if capabilities.elicit_form or capabilities.elicit_url:
+        said.elicitation = v2.ElicitationCapabilities(
+            _marker(v2.ElicitationFormCapabilities, on=capabilities.elicit_form),
+            _marker(v2.ElicitationUrlCapabilities, on=capabilities.elicit_url),
         )
-    return capabilities
+    return said
 
 
 def initialize_in(params: v2.InitializeRequest) -> Initialize:
     """What a client said of itself."""
-    capabilities = params.capabilities
-    abilities = ClientAbilities(
-        elicit_form=_has(capabilities.elicitation, "form"),
-        elicit_url=_has(capabilities.elicitation, "url"),
+    said = params.capabilities
+    capabilities = ClientCapabilities(
+        elicit_form=_has(said.elicitation, "form"),
+        elicit_url=_has(said.elicitation, "url"),
         notices=True,
         compaction=True,
         toggles=True,
-        terminal_login=_has(capabilities.auth, "terminal"),
-        meta=capabilities.meta or None,
+        terminal_login=_has(said.auth, "terminal"),
+        meta=said.meta or None,
     )
-    return Initialize(_peer_in(params.info), abilities, params.meta or None)
+    return Initialize(_peer_in(params.info), capabilities, params.meta or None)
 
 
 def initialized_out(answer: Initialized) -> v2.InitializeResponse:
     """What an agent says of itself; only who can fork has the capabilities of the draft."""
-    abilities = answer.abilities
-    words: Any = draft if abilities.fork else v2
+    capabilities = answer.capabilities
+    words: Any = draft if capabilities.fork else v2
     session = words.SessionCapabilities(
-        _prompt_out(abilities),
-        _mcp_out(words, abilities),
-        _marker(v2.SessionDeleteCapabilities, on=abilities.delete),
-        _marker(v2.SessionAdditionalDirectoriesCapabilities, on=abilities.extra_roots),
+        _prompt_out(capabilities),
+        _mcp_out(words, capabilities),
+        _marker(v2.SessionDeleteCapabilities, on=capabilities.delete),
+        _marker(v2.SessionAdditionalDirectoriesCapabilities, on=capabilities.additional_directories),
     )
-    if abilities.fork:
+    if capabilities.fork:
         session.fork = draft.SessionForkCapabilities()
     return v2.InitializeResponse(
         V2.version,
         _peer_out(answer.agent),
-        words.AgentCapabilities(session, meta=abilities.meta or UNSET),
-        [_method_out(method) for method in abilities.auth_methods] or UNSET,
+        words.AgentCapabilities(session, meta=capabilities.meta or UNSET),
+        [_method_out(method) for method in capabilities.auth_methods] or UNSET,
         answer.meta or UNSET,
     )
 
 
-def _prompt_out(abilities: AgentAbilities) -> v2.PromptCapabilities | UnsetType:
-    if not abilities.prompts:
+def _prompt_out(capabilities: AgentCapabilities) -> v2.PromptCapabilities | UnsetType:
+    if not capabilities.prompts:
         return UNSET
     return v2.PromptCapabilities(
-        _marker(v2.PromptImageCapabilities, on="image" in abilities.prompts),
-        _marker(v2.PromptAudioCapabilities, on="audio" in abilities.prompts),
-        _marker(v2.PromptEmbeddedContextCapabilities, on="resource" in abilities.prompts),
+        _marker(v2.PromptImageCapabilities, on="image" in capabilities.prompts),
+        _marker(v2.PromptAudioCapabilities, on="audio" in capabilities.prompts),
+        _marker(v2.PromptEmbeddedContextCapabilities, on="resource" in capabilities.prompts),
     )
 
 
-def _mcp_out(words: Any, abilities: AgentAbilities) -> Any:
+def _mcp_out(words: Any, capabilities: AgentCapabilities) -> Any:
     # An `sse` is dropped: this edition has no such servers.
-    if abilities.mcp.isdisjoint(TRANSPORTS):
+    if capabilities.mcp.isdisjoint(TRANSPORTS):
         return UNSET
     return words.McpCapabilities(
-        _marker(v2.McpStdioCapabilities, on="stdio" in abilities.mcp),
-        _marker(v2.McpHttpCapabilities, on="http" in abilities.mcp),
+        _marker(v2.McpStdioCapabilities, on="stdio" in capabilities.mcp),
+        _marker(v2.McpHttpCapabilities, on="http" in capabilities.mcp),
     )
 
 
 def initialized_in(result: v2.InitializeResponse, _: Initialize) -> Initialized:
     """What an agent said of itself. Opening, listing and closing come with `session`, logging out with any method."""
-    capabilities = result.capabilities
-    session = told(capabilities.session)
+    said = result.capabilities
+    session = told(said.session)
     serves = session is not None
     methods = [heard for method in result.auth_methods or [] if (heard := _method_in(method)) is not None]
-    abilities = AgentAbilities(
+    capabilities = AgentCapabilities(
         load=serves,
         resume=serves,
         listing=serves,
         close=serves,
         delete=_has(session, "delete"),
         fork=_has(session, "fork"),
-        extra_roots=_has(session, "additional_directories"),
+        additional_directories=_has(session, "additional_directories"),
         prompts=frozenset(kind for kind, key in PROMPTS.items() if _has(session and session.prompt, key)),
         mcp=frozenset(transport for transport in TRANSPORTS if _has(session and session.mcp, transport)),
         # v2 rule 18: whoever offers a method serves login and logout.
         logout=bool(methods),
         auth_methods=methods,
-        meta=capabilities.meta or None,
+        meta=said.meta or None,
     )
-    return Initialized(_peer_in(result.info), abilities, result.meta or None)
+    return Initialized(_peer_in(result.info), capabilities, result.meta or None)
 
 
 def _method_out(method: AuthMethod) -> v2.AuthMethod:
@@ -175,16 +175,16 @@ def _further_method_in(method: Unknown) -> AuthMethod | None:
     )
 
 
-def _peer_out(peer: Peer | None) -> v2.Implementation:
+def _peer_out(peer: Implementation | None) -> v2.Implementation:
     if peer is None:
         return v2.Implementation(NOBODY, NOBODY)
     return v2.Implementation(peer.name, peer.version, given(peer.title), peer.meta or UNSET)
 
 
-def _peer_in(info: v2.Implementation) -> Peer | None:
+def _peer_in(info: v2.Implementation) -> Implementation | None:
     if info == v2.Implementation(NOBODY, NOBODY):
         return None
-    return Peer(info.name, info.version, told(info.title), info.meta or None)
+    return Implementation(info.name, info.version, told(info.title), info.meta or None)
 
 
 def _marker(kind: type[M], *, on: bool) -> M | UnsetType:

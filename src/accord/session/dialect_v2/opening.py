@@ -204,9 +204,9 @@ def listed_out(answer: SessionsListed) -> v2.ListSessionsResponse:
     """Some sessions."""
     sessions = [
         v2.SessionInfo(
-            session.session_id,
+            session.id,
             session.cwd,
-            list(session.roots),
+            list(session.additional_directories),
             given(session.title),
             given(session.updated_at),
             session.meta or UNSET,

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from accord.protocol import v2
 from accord.protocol.model import UNSET, Unknown
-from accord.session.ability import ClientAbilities
+from accord.session.capability import ClientCapabilities
 from accord.session.dialect_v2.content import block_out, blocks_out
 from accord.session.dialect_v2.option import commands_out, options_out
 from accord.session.dialect_v2.state import state_out
@@ -54,9 +54,9 @@ MESSAGES: dict[Speaker, type[v2.UserMessage | v2.AgentMessage | v2.AgentThought]
 
 
 class Voice:
-    """One session's voice in v2, which asks for no abilities: every client shows everything."""
+    """One session's voice in v2, which asks for no capabilities: every client shows everything."""
 
-    def __init__(self, abilities: ClientAbilities) -> None:  # noqa: ARG002 - the same for every edition
+    def __init__(self, capabilities: ClientCapabilities) -> None:  # noqa: ARG002 - the same for every edition
         self._names = Names()
         self._calls: set[str] = set()
         self._options: list[ConfigOption] = []

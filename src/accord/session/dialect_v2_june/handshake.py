@@ -7,8 +7,8 @@ import msgspec
 from accord.protocol import v2_june
 from accord.protocol.edition import V2_JUNE
 from accord.protocol.model import UNSET, Maybe, Metadata, Unknown, UnsetType, Wire
-from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
 from accord.session.ask import Initialize, Initialized, Login, Logout
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.presence import given, told
 from accord.session.unheard import payload_of
 
@@ -27,33 +27,33 @@ W = TypeVar("W", bound=Wire)
 
 
 def initialize_out(ask: Initialize) -> v2_june.InitializeRequest:
-    """The client as it introduces itself; of its abilities nothing but their metadata has a place."""
+    """The client as it introduces itself; of its capabilities nothing but their metadata has a place."""
     return v2_june.InitializeRequest(
         V2_JUNE.version,
-        v2_june.ClientCapabilities(ask.abilities.meta or UNSET),
+        v2_june.ClientCapabilities(ask.capabilities.meta or UNSET),
         _peer_out(ask.client),
         ask.meta or UNSET,
     )
 
 
 def initialize_in(params: v2_june.InitializeRequest) -> Initialize:
-    """Who the client is; it has no abilities."""
-    abilities = ClientAbilities(meta=params.capabilities.meta or None)
-    return Initialize(_peer_in(params.client_info), abilities, params.meta or None)
+    """Who the client is; it has no capabilities."""
+    capabilities = ClientCapabilities(meta=params.capabilities.meta or None)
+    return Initialize(_peer_in(params.client_info), capabilities, params.meta or None)
 
 
 def initialized_out(answer: Initialized) -> v2_june.InitializeResponse:
     """The agent as it introduces itself. Sessions are always served; forks and MCP over SSE cannot be offered."""
-    abilities = answer.abilities
+    capabilities = answer.capabilities
     return v2_june.InitializeResponse(
         V2_JUNE.version,
         v2_june.AgentCapabilities(
-            _session_out(abilities),
-            v2_june.AgentAuthCapabilities(_marker(v2_june.LogoutCapabilities, on=abilities.logout)),
-            abilities.meta or UNSET,
+            _session_out(capabilities),
+            v2_june.AgentAuthCapabilities(_marker(v2_june.LogoutCapabilities, on=capabilities.logout)),
+            capabilities.meta or UNSET,
         ),
         # A client cannot say that it has a terminal to log in with, and would take the method for a call.
-        [_method_out(method) for method in abilities.auth_methods if method.type != "terminal"],
+        [_method_out(method) for method in capabilities.auth_methods if method.type != "terminal"],
         _peer_out(answer.agent),
         answer.meta or UNSET,
     )
@@ -61,22 +61,22 @@ def initialized_out(answer: Initialized) -> v2_june.InitializeResponse:
 
 def initialized_in(result: v2_june.InitializeResponse, _: Initialize) -> Initialized:
     """Who the agent is and what it serves; what has no marker it does not serve."""
-    capabilities = result.capabilities
-    session = capabilities.session or v2_june.SessionCapabilities()
-    abilities = AgentAbilities(
+    said = result.capabilities
+    session = said.session or v2_june.SessionCapabilities()
+    capabilities = AgentCapabilities(
         load=bool(session.load),
         resume=bool(session.resume),
         listing=bool(session.list),
         close=bool(session.close),
         delete=bool(session.delete),
-        extra_roots=bool(session.additional_directories),
+        additional_directories=bool(session.additional_directories),
         prompts=_prompts_in(session.prompt),
         mcp=_mcp_in(session.mcp),
-        logout=bool(capabilities.auth.logout),
+        logout=bool(said.auth.logout),
         auth_methods=[method for heard in result.auth_methods if (method := _method_in(heard)) is not None],
-        meta=capabilities.meta or None,
+        meta=said.meta or None,
     )
-    return Initialized(_peer_in(result.agent_info), abilities, result.meta or None)
+    return Initialized(_peer_in(result.agent_info), capabilities, result.meta or None)
 
 
 def login_out(ask: Login) -> v2_june.AuthenticateRequest:
@@ -102,14 +102,14 @@ def logout_in(params: v2_june.LogoutRequest) -> Logout:
 # ── peers ──
 
 
-def _peer_out(peer: Peer | None) -> v2_june.Implementation | UnsetType:
+def _peer_out(peer: Implementation | None) -> v2_june.Implementation | UnsetType:
     if peer is None:
         return UNSET
     return v2_june.Implementation(peer.name, peer.version, given(peer.title), peer.meta or UNSET)
 
 
-def _peer_in(info: Maybe[v2_june.Implementation]) -> Peer | None:
-    return Peer(info.name, info.version, told(info.title), info.meta or None) if info else None
+def _peer_in(info: Maybe[v2_june.Implementation]) -> Implementation | None:
+    return Implementation(info.name, info.version, told(info.title), info.meta or None) if info else None
 
 
 # ── capabilities ──
@@ -119,26 +119,28 @@ def _marker(kind: type[W], *, on: bool) -> W | UnsetType:
     return kind() if on else UNSET
 
 
-def _session_out(abilities: AgentAbilities) -> v2_june.SessionCapabilities:
+def _session_out(capabilities: AgentCapabilities) -> v2_june.SessionCapabilities:
     return v2_june.SessionCapabilities(
-        prompt=_prompts_out(abilities),
-        mcp=_mcp_out(abilities),
-        load=_marker(v2_june.SessionLoadCapabilities, on=abilities.load),
-        list=_marker(v2_june.SessionListCapabilities, on=abilities.listing),
-        delete=_marker(v2_june.SessionDeleteCapabilities, on=abilities.delete),
-        additional_directories=_marker(v2_june.SessionAdditionalDirectoriesCapabilities, on=abilities.extra_roots),
-        resume=_marker(v2_june.SessionResumeCapabilities, on=abilities.resume),
-        close=_marker(v2_june.SessionCloseCapabilities, on=abilities.close),
+        prompt=_prompts_out(capabilities),
+        mcp=_mcp_out(capabilities),
+        load=_marker(v2_june.SessionLoadCapabilities, on=capabilities.load),
+        list=_marker(v2_june.SessionListCapabilities, on=capabilities.listing),
+        delete=_marker(v2_june.SessionDeleteCapabilities, on=capabilities.delete),
+        additional_directories=_marker(
+            v2_june.SessionAdditionalDirectoriesCapabilities, on=capabilities.additional_directories
+        ),
+        resume=_marker(v2_june.SessionResumeCapabilities, on=capabilities.resume),
+        close=_marker(v2_june.SessionCloseCapabilities, on=capabilities.close),
     )
 
 
-def _prompts_out(abilities: AgentAbilities) -> v2_june.PromptCapabilities | UnsetType:
-    if not abilities.prompts:
+def _prompts_out(capabilities: AgentCapabilities) -> v2_june.PromptCapabilities | UnsetType:
+    if not capabilities.prompts:
         return UNSET
     return v2_june.PromptCapabilities(
-        image=_marker(v2_june.PromptImageCapabilities, on="image" in abilities.prompts),
-        audio=_marker(v2_june.PromptAudioCapabilities, on="audio" in abilities.prompts),
-        embedded_context=_marker(v2_june.PromptEmbeddedContextCapabilities, on="resource" in abilities.prompts),
+        image=_marker(v2_june.PromptImageCapabilities, on="image" in capabilities.prompts),
+        audio=_marker(v2_june.PromptAudioCapabilities, on="audio" in capabilities.prompts),
+        embedded_context=_marker(v2_june.PromptEmbeddedContextCapabilities, on="resource" in capabilities.prompts),
     )
 
 
@@ -153,12 +155,12 @@ def _prompts_in(markers: Maybe[v2_june.PromptCapabilities]) -> frozenset[Literal
     return frozenset(kind for kind, marker in kinds.items() if marker)
 
 
-def _mcp_out(abilities: AgentAbilities) -> v2_june.McpCapabilities | UnsetType:
-    if not abilities.mcp & {"stdio", "http"}:
+def _mcp_out(capabilities: AgentCapabilities) -> v2_june.McpCapabilities | UnsetType:
+    if not capabilities.mcp & {"stdio", "http"}:
         return UNSET
     return v2_june.McpCapabilities(
-        stdio=_marker(v2_june.McpStdioCapabilities, on="stdio" in abilities.mcp),
-        http=_marker(v2_june.McpHttpCapabilities, on="http" in abilities.mcp),
+        stdio=_marker(v2_june.McpStdioCapabilities, on="stdio" in capabilities.mcp),
+        http=_marker(v2_june.McpHttpCapabilities, on="http" in capabilities.mcp),
     )
 
 

@@ -203,9 +203,9 @@ def listed_out(answer: SessionsListed) -> v2_june.ListSessionsResponse:
     """The sessions of one page."""
     sessions = [
         v2_june.SessionInfo(
-            session.session_id,
+            session.id,
             session.cwd,
-            session.roots or UNSET,
+            session.additional_directories or UNSET,
             given(session.title),
             given(session.updated_at),
             session.meta or UNSET,

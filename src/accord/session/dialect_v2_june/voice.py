@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from accord.protocol import v2_june
 from accord.protocol.model import UNSET, Maybe, Unknown
-from accord.session.ability import ClientAbilities
 from accord.session.board import Board
+from accord.session.capability import ClientCapabilities
 from accord.session.dialect_v2_june.content import block_out, blocks_out
 from accord.session.dialect_v2_june.option import commands_out, options_out
 from accord.session.dialect_v2_june.tool import items_out, tool_out
@@ -55,9 +55,9 @@ MESSAGES: dict[Speaker, type[v2_june.UserMessage | v2_june.AgentMessage | v2_jun
 
 
 class Voice:
-    """One session's voice in the June draft, which knows no abilities of clients and no states of sessions."""
+    """One session's voice in the June draft, which knows no capabilities of clients and no states of sessions."""
 
-    def __init__(self, abilities: ClientAbilities) -> None:  # noqa: ARG002 - the same for every edition
+    def __init__(self, capabilities: ClientCapabilities) -> None:  # noqa: ARG002 - the same for every edition
         self._names = Names()
         self._board = Board()
         self._options: list[ConfigOption] = []

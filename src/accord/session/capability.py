@@ -4,9 +4,9 @@ from typing import Any, Literal, TypeAlias
 
 from accord.session.content import Part
 
-__all__ = ["Ability", "AgentAbilities", "AuthMethod", "ClientAbilities", "Peer"]
+__all__ = ["AgentCapabilities", "AuthMethod", "Capability", "ClientCapabilities", "Implementation"]
 
-Ability: TypeAlias = Literal[
+Capability: TypeAlias = Literal[
     "read_files",
     "write_files",
     "terminals",
@@ -19,8 +19,8 @@ Ability: TypeAlias = Literal[
 ]
 
 
-class Peer(Part):
-    """Who is on the other end."""
+class Implementation(Part):
+    """The name and version of a client or an agent."""
 
     name: str
     version: str
@@ -28,7 +28,7 @@ class Peer(Part):
     meta: dict[str, Any] | None = None
 
 
-class ClientAbilities(Part):
+class ClientCapabilities(Part):
     """What a client lets its agent use. `terminals` are terminals that the client runs."""
 
     read_files: bool = False
@@ -55,7 +55,7 @@ class AuthMethod(Part):
     meta: dict[str, Any] | None = None
 
 
-class AgentAbilities(Part):
+class AgentCapabilities(Part):
     """What an agent serves beyond new, prompt and cancel. `prompts` are the kinds of blocks it takes beside text."""
 
     load: bool = False
@@ -64,7 +64,7 @@ class AgentAbilities(Part):
     close: bool = False
     delete: bool = False
     fork: bool = False
-    extra_roots: bool = False
+    additional_directories: bool = False
     prompts: frozenset[Literal["image", "audio", "resource"]] = frozenset()
     mcp: frozenset[Literal["stdio", "http", "sse"]] = frozenset({"stdio"})
     logout: bool = False

@@ -21,7 +21,7 @@ _BASELINE_OF_V2 = ("list", "resume", "close")
 
 
 def gate(word: str) -> dict[EditionName, str]:
-    """The path of an ability in each edition; "" where every agent has it."""
+    """The path of a capability in each edition; "" where every agent has it."""
     v2 = _JUNE_WORDS.get(word, word)
     v1 = _V1_WORDS.get(word, f"sessionCapabilities.{word}")
     return {
@@ -32,6 +32,6 @@ def gate(word: str) -> dict[EditionName, str]:
 
 
 def can(talk: Talk, word: str) -> bool:
-    """Whether the agent said in this process that it has an ability."""
+    """Whether the agent said in this process that it has a capability."""
     path = gate(word)[talk.edition]
     return not path or reached({"initialize": talk.initialized}, path)

@@ -1,0 +1,258 @@
+"""The public names: importable, documented, typed, and nothing else in `dir()`."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
+
+import pytest
+
+import accord
+from scripts import reference
+
+# Names of parameters and attributes whose `Any` is JSON: a message or a part of one, and handlers of such.
+JSON_NAMES = re.compile(
+    r"^(again|answers?|auth_methods|body|call|capabilities|content|data|error|handler|id|ids|info|input|message|more|output"
+    r"|params|payload|raw_input|raw_output|result|schema|state|structured|text|tools|value)$"
+)
+JSON_TYPES = frozenset({"accord.agent.ExtensionHandler", "accord.client.ExtensionCallback", "accord.JsonHandler"})
+# Types of an edition's messages, which a generic method table does not know.
+MESSAGE_TYPES = frozenset({"accord.Method", "accord.Edition.initialize", "accord.Handlers.on_arrival(method)"})
+FREE = frozenset({"Coroutine", "Generator", "Task", "dict", "Mapping"})
+OUTSIDE = frozenset(
+    [
+        "asyncio",
+        "builtins",
+        "collections",
+        "concurrent",
+        "contextlib",
+        "msgspec",
+        "os",
+        "pathlib",
+        "types",
+        "typing",
+        "typing_extensions",
+        "_typeshed",
+    ]
+)
+
+
+class Place(NamedTuple):
+    """An annotation: whose it is, in which module its names mean something, and the expression."""
+
+    where: str
+    module: str
+    name: str
+    annotation: ast.expr
+
+
+@functools.cache
+def entries() -> dict[str, reference.Entry]:
+    found: dict[str, reference.Entry] = {}
+    for page in reference.PAGES:
+        for name in reference.exported(page):
+            if reference.home_page(page, name) == page:
+                found[f"{page}.{name}"] = reference.entry_of(page, name)
+    return found
+
+
+@functools.cache
+def public_objects() -> dict[int, str]:
+    return {
+        id(getattr(import_module(page), name)): f"{page}.{name}"
+        for page in reference.PAGES
+        for name in reference.exported(page)
+    }
+
+
+def annotations_of(nodes: list[ast.AST], where: str, module: str) -> Iterator[Place]:
+    for node in nodes:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                if not _is_implementation(node, nodes):
+                    yield from _of_function(node, where, module)
+            case ast.AnnAssign(annotation=ast.Name("TypeAlias"), value=ast.expr() as value):
+                yield Place(where, module, "", value)
+            case ast.AnnAssign():
+                yield Place(where, module, where.rpartition(".")[2], node.annotation)
+            case _:
+                yield Place(where, module, "", ast.Name("UNTYPED"))
+
+
+def _of_function(node: ast.FunctionDef | ast.AsyncFunctionDef, where: str, module: str) -> Iterator[Place]:
+    given = node.args
+    for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
+        if argument is not None and argument.arg not in {"self", "cls"}:
+            assert argument.annotation is not None, f"{where}({argument.arg}) has no type"
+            yield Place(f"{where}({argument.arg})", module, argument.arg, argument.annotation)
+    if node.returns is not None:
+        yield Place(f"{where} ->", module, "result", node.returns)
+
+
+def _is_implementation(node: ast.AST, nodes: list[ast.AST]) -> bool:
+    return len(nodes) > 1 and "overload" not in {ast.unparse(each) for each in node.decorator_list}  # type: ignore[attr-defined]
+
+
+def places() -> Iterator[Place]:
+    for where, entry in entries().items():
+        if entry.kind in {"function", "type"}:
+            yield from annotations_of(entry.nodes, where, entry.module)
+        for member in entry.members:
+            yield from annotations_of(member.nodes, f"{where}.{member.name}", member.module)
+        if entry.kind in {"class", "exception"} and len(entry.signatures) > 1:
+            value = getattr(import_module(where.rpartition(".")[0]), entry.name)
+            base = next(each for each in value.__mro__ if "__init__" in vars(each))
+            made = [n for n in reference._class_node(base).body if getattr(n, "name", "") == "__init__"]
+            yield from annotations_of([made[-1]], where, base.__module__)
+
+
+def names_in(place: Place) -> Iterator[tuple[str, bool]]:
+    """Each name in an annotation, dotted, and whether it stands inside a generic whose `Any` is not the reader's."""
+
+    def walk(node: ast.AST, *, free: bool) -> Iterator[tuple[str, bool]]:
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                yield from walk(ast.parse(node.value, mode="eval").body, free=free)
+        elif isinstance(node, ast.Name | ast.Attribute):
+            yield ast.unparse(node), free
+        elif isinstance(node, ast.Subscript):
+            outer = ast.unparse(node.value).rpartition(".")[2]
+            yield from walk(node.value, free=free)
+            if outer != "Literal":
+                yield from walk(node.slice, free=free or outer in FREE)
+        else:
+            for child in ast.iter_child_nodes(node):
+                yield from walk(child, free=free)
+
+    yield from walk(place.annotation, free=False)
+
+
+def resolved(name: str, module: str) -> Any:
+    first, *rest = name.split(".")
+    value = _global(first, module)
+    for each in rest:
+        value = getattr(value, each)
+    return value
+
+
+@functools.cache
+def _global(name: str, module: str) -> Any:
+    loaded = import_module(module)
+    if hasattr(loaded, name):
+        return getattr(loaded, name)
+    if hasattr(builtins, name):
+        return getattr(builtins, name)
+    for node in ast.walk(reference.tree_of(module)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    home = node.module if isinstance(node, ast.ImportFrom) else None
+                    return import_module(name) if home is None else getattr(import_module(home), alias.name)
+    raise NameError(f"{name} in {module}")
+
+
+def problems(place: Place) -> Iterator[str]:
+    for name, free in names_in(place):
+        if name == "UNTYPED":
+            yield f"{place.where} has no type"
+            continue
+        if name.rpartition(".")[2].startswith("_"):
+            yield f"{place.where}: {name} is private"
+            continue
+        value = resolved(name, place.module)
+        if value is Any:
+            if not free and not JSON_NAMES.match(place.name) and place.where not in JSON_TYPES | MESSAGE_TYPES:
+                yield f"{place.where}: Any that is no JSON"
+        elif isinstance(value, TypeVar):
+            continue
+        elif id(value) not in public_objects() and not _is_outside(name, value, place.module):
+            yield f"{place.where}: {name} ({_home(value)}) is importable from no public name"
+
+
+def _is_outside(name: str, value: Any, module: str) -> bool:
+    """Whether it is Python's, or of a library that users see; a union of ours is ours."""
+    return _home(value).partition(".")[0].lstrip("_") in OUTSIDE and reference.definition(module, name) is None
+
+
+def _home(value: Any) -> str:
+    return str(getattr(value, "__module__", None) or type(value).__module__)
+
+
+def test_every_type_of_a_public_signature_is_importable_from_a_public_name() -> None:
+    found = sorted({problem for place in places() for problem in problems(place)})
+    assert not found, "\n".join(found)
+
+
+def test_every_public_name_is_documented() -> None:
+    bare = [where for where, entry in entries().items() if not entry.text]
+    bare += [
+        f"{where}.{member.name}"
+        for where, entry in entries().items()
+        if entry.kind == "class" and not _is_data(where)
+        for member in entry.members
+        if not member.text
+    ]
+    assert not bare, "\n".join(bare)
+
+
+def _is_data(where: str) -> bool:
+    page, _, name = where.rpartition(".")
+    return reference._is_struct(getattr(import_module(page), name))
+
+
+def test_nothing_public_is_called_ask() -> None:
+    names = [*entries(), *(f"{where}.{member.name}" for where, entry in entries().items() for member in entry.members)]
+    assert not [name for name in names if name.endswith(".ask")]
+    assert not [place.where for place in places() if place.name == "ask"]
+
+
+@pytest.mark.parametrize(
+    "where", sorted(where for where, entry in entries().items() if entry.kind in {"class", "exception"})
+)
+def test_dir_of_a_public_class_is_what_its_page_shows(where: str) -> None:
+    page, _, name = where.rpartition(".")
+    value = getattr(import_module(page), name)
+    text = (reference.FOLDER / f"{page}.md").read_text()
+    shown = set(re.findall(rf"^#### {name}\.(\w+)$", text, re.MULTILINE))
+    inherited = {each for base in value.__mro__ if not base.__module__.startswith("accord") for each in dir(base)}
+    here = {each for each in dir(value) if not each.startswith("_")} - inherited
+    instance = {
+        member.name for member in entries()[where].members if member.name not in here and not member.is_callable
+    }
+    assert shown == here | instance
+    assert all(isinstance(vars(value).get(each, None), property) is False or True for each in shown)
+
+
+def test_the_pages_are_up_to_date() -> None:
+    assert reference.main(["--check"]) == 0, "run scripts/docs"
+
+
+def test_the_lazy_tables_name_what_there_is() -> None:
+    for page in reference.PAGES:
+        module = import_module(page)
+        assert len(module.__all__) == len(set(module.__all__))
+        for name in module.__all__:
+            assert getattr(module, name) is not None or name == "UNSET", f"{page}.{name}"
+    assert set(accord._HOME_OF) | reference.SIDES | {"__version__"} == set(accord.__all__)
+
+
+def test_the_type_checkers_imports_are_those_of_the_table() -> None:
+    checked: dict[str, str] = {}
+    block = next(n for n in reference.tree_of("accord").body if isinstance(n, ast.If))
+    for node in block.body:
+        assert isinstance(node, ast.ImportFrom)
+        checked |= {alias.asname or alias.name: str(node.module) for alias in node.names}
+    assert checked == {**accord._HOME_OF, **dict.fromkeys(reference.SIDES, "accord")}
+
+
+def test_importing_accord_loads_no_side_of_it() -> None:
+    program = "import accord, sys; print(sorted(m for m in sys.modules if m.startswith('accord.')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "['accord.version']"
