@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parent / "project"
+PROGRAMS = Path(__file__).parent / "programs"
+# The two that only run as somebody's agent are started by the others.
+RUNNABLE = sorted({path.stem for path in PROGRAMS.glob("*.py")} - {"echo_agent", "careful_agent"})
 
 AWAITING = """
 import pytest
@@ -94,7 +97,7 @@ def test_async_tests_of_a_stranger_run_with_whatever_runs_them(
     [
         """
         def test_unexpected(accord_open, accord_workspace):
-            accord_open(agent, cwd=accord_workspace({"notes.md": ""})).ask("buy milk")
+            accord_open(agent, cwd=accord_workspace({"notes.md": ""})).prompt("buy milk")
         """,
         """
         def test_script(accord_open):
@@ -104,7 +107,7 @@ def test_async_tests_of_a_stranger_run_with_whatever_runs_them(
                 await peer.take_prompt()
                 raise KeyError("a mistake in the script")
             with pytest.raises(accord.ConnectionLost):
-                accord_open(ScriptedAgent(script)).ask("hello")
+                accord_open(ScriptedAgent(script)).prompt("hello")
         """,
     ],
     ids=["a question without an answer", "a script that fails"],
@@ -142,3 +145,56 @@ def test_the_fixtures_are_documented(project: Path) -> None:
         described = re.search(rf"^{name} -- .*\n    (.+)$", output, re.MULTILINE)
         assert described, output
         assert "no docstring" not in described[1]
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(PROGRAMS, tmp_path / "programs", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+def run_program(folder: Path, *words: str) -> tuple[int, str]:
+    environment = {name: value for name, value in os.environ.items() if name != "MYPYPATH"}
+    finished = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**environment, "HOME": str(folder.parent), "XDG_STATE_HOME": str(folder.parent)},
+        capture_output=True,
+        text=True,
+        timeout=380,
+        check=False,
+    )
+    return finished.returncode, finished.stdout + finished.stderr
+
+
+# What a stranger might write, and what the type checker says of it.
+MISTAKES = {
+    "turn.cancel()": ("await turn.cancel()", "func-returns-value"),
+    'session.prompt("work")': ('session.ask("work")', "attr-defined"),
+    "accord.connect(agent)": ("accord.connect(7)", "call-overload"),
+    "error.retry_after": ("error.retry_later", "attr-defined"),
+}
+
+
+@pytest.mark.timeout(400)
+def test_ten_programs_of_strangers_are_typed_strictly_and_their_mistakes_are_found(programs: Path) -> None:
+    names = sorted(path.name for path in programs.glob("*.py"))
+    assert len(names) == 10
+    text = (programs / "cancelling_client.py").read_text()
+    for before, (after, _) in MISTAKES.items():
+        assert before in text
+        text = text.replace(before, after, 1)
+    (programs / "wrong.py").write_text(text)
+
+    status, output = run_program(programs, "-m", "mypy", "--strict", "--cache-dir", os.devnull, *names, "wrong.py")
+
+    errors = [line for line in output.splitlines() if ": error:" in line]
+    assert status == 1
+    assert [line for line in errors if not line.startswith("wrong.py:")] == []
+    assert {line.rpartition("[")[2].rstrip("]") for line in errors} >= {code for _, code in MISTAKES.values()}
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_a_program_of_a_stranger_does_what_it_says(programs: Path, name: str) -> None:
+    status, output = run_program(programs, "-W", "error", f"{name}.py")
+
+    assert status == 0, output

@@ -52,6 +52,7 @@ from accord.client.session import (
     Session,
 )
 from accord.client.turn import Turn
+from accord.connection.outbox import Observer
 from accord.session.agent_ask import (
     CommandSubject,
     ReadFile,
@@ -149,6 +150,7 @@ __all__ = [
     "Meta",
     "ModeChanged",
     "Noticed",
+    "Observer",
     "Offer",
     "OpenOptions",
     "PathClaim",

@@ -55,7 +55,7 @@ def test_a_script_opens_a_session_without_fixtures(tmp_path, accord_state):
 
 
 def test_what_was_said_on_the_wire(accord_open, accord_recorder):
-    accord_open(agent, edition="1", permission=["reject"]).ask("buy milk")
+    accord_open(agent, edition="1", permission=["reject"]).prompt("buy milk")
 
     assert accord_recorder.methods("out")[:3] == ["initialize", "session/new", "session/prompt"]
     assert accord_recorder.outline().splitlines()[-5:] == [
@@ -87,4 +87,4 @@ def test_our_own_client_survives_a_rude_agent(accord_open):
         await peer.chunk(session, "Oh well.")
         await peer.end(prompt)
 
-    assert accord_open(ScriptedAgent(rude)).ask("hello").text == "Oh well."
+    assert accord_open(ScriptedAgent(rude)).prompt("hello").text == "Oh well."
