@@ -529,7 +529,7 @@ async def test_a_client_that_cancels_one_tool_call_ends_its_block_and_not_the_tu
         with turn.tool("Sleep", cancellable=True, id="sleeping") as outer, turn.tool("Inner", id="inner"):
             assert goes_on.wait(BOUND_SECONDS)
             turn.say("not said")
-        turn.say(f"{tool.cancel_requested} {outer.stop_asked}")
+        turn.say(f"{tool.cancel_requested} {outer.cancel_requested}")
 
     async with served(agent_of(reply), "v2") as hand:
         session = await hand.new_session()

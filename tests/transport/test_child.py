@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from accord.errors import ConnectFailed, ConnectionLost, FrameError
-from accord.transport import spawn
+from accord.transport import ChildTransport, spawn
 from accord.transport.lineage import VARIABLE
 from tests.transport.processes import exists, runs, until, write_program
 
@@ -461,6 +461,7 @@ async def test_a_pending_receive_and_pending_sends_are_woken_by_close(program: P
 
     flooding = asyncio.create_task(flood())
     receiving = asyncio.create_task(child.receive())
+    assert isinstance(child, ChildTransport)
     assert await until(lambda: child._turnstile)
     await child.close()
     assert await receiving is None
