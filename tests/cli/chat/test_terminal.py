@@ -93,3 +93,27 @@ def test_a_chat_on_a_terminal_is_left_by_a_key_and_nothing_stays(tmp_path: Path,
     assert b"\x1b[?25h" in screen.printed[screen.printed.rfind(b"\x1b[?1049l") - 100 :]
     assert b"Traceback" not in screen.printed
     assert not is_alive(int(note.read_text()))
+
+
+def test_a_chat_whose_terminal_is_gone_ends_with_its_agent(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color"}
+    # In a session of its own, without a controlling terminal: nobody sends it SIGHUP.
+    process = subprocess.Popen(
+        [sys.executable, PROGRAM, "chat", str(note)],
+        stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    try:
+        screen = Screen(process, ours)
+        screen.read_until(b"ready")
+        os.close(ours)
+        process.wait(WAIT_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+    deadline = time.monotonic() + WAIT_SECONDS
+    while is_alive(int(note.read_text())):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from accord.cli.chat.app import ChatApp
+from accord.cli.chat.hangup import leave_with_terminal
 from accord.cli.chat.note import Note
 from accord.cli.chat.talk import Connect, Prepare, Wishes
 from accord.session.ask import McpServer, SessionSummary
@@ -38,5 +39,6 @@ def run_chat(  # noqa: PLR0913 - what the verb decides
     wishes = Wishes(str(Path(cwd).absolute()), session, key, roots, servers, prepare, known)
     app = ChatApp(connect, wishes, name=name)
     ready(app.say)
+    leave_with_terminal(lambda: app.call_later(app.exit))
     app.run(mouse=mouse)
     return int(app.talk.status) if app.return_code == 0 else 1

@@ -1,0 +1,42 @@
+"""Ends the program when its terminal is gone.
+
+A window that is closed sends SIGHUP to the programs that have it as their controlling terminal, which ends them. Others
+(started by a tool on a terminal of its own) would hear nothing: the thread that writes to the screen has died then, the
+one that reads it never rests, and the loop waits for both.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+__all__ = ["leave_with_terminal"]
+
+GRACE_SECONDS = 3.0
+# What a shell reports for a program that SIGHUP has ended.
+HANGUP_STATUS = 129
+
+
+def leave_with_terminal(leave: Callable[[], object]) -> None:
+    """Call `leave`, in another thread, when stdin's terminal is gone; what still runs some seconds later is ended.
+
+    The agents that this process started end with it.
+    """
+    if hasattr(select, "poll") and sys.stdin.isatty():
+        threading.Thread(target=_watch, args=(sys.stdin.fileno(), leave), daemon=True, name="hangup").start()
+
+
+def _watch(descriptor: int, leave: Callable[[], object]) -> None:
+    poll = select.poll()
+    # No event at all: only what is always reported, the hang-up.
+    poll.register(descriptor, 0)
+    poll.poll()
+    try:
+        leave()
+    finally:
+        time.sleep(GRACE_SECONDS)
+        os._exit(HANGUP_STATUS)
