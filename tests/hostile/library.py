@@ -76,6 +76,7 @@ class Library:
     async def _talk(self, argv: list[str], policy: Policy | None, folder: Path, *, goes_on: bool) -> None:
         async with self._connected(argv, policy) as agent:
             with contextlib.suppress(accord.AccordError):
+                await agent.open()
                 await self._prompt(agent, folder, goes_on=goes_on)
 
     async def _prompt(self, agent: accord.RemoteAgent, folder: Path, *, goes_on: bool) -> None:
@@ -106,14 +107,19 @@ class Library:
 
     @contextlib.asynccontextmanager
     async def _connected(self, argv: list[str], policy: Policy | None) -> AsyncIterator[accord.RemoteAgent]:
+        limit = self.row.timeout
         agent = accord.connect(
-            *argv, permission=policy, cwd=self.stage.work, env=self.stage.marks, stderr=lambda _: None, respawn=False
+            *argv,
+            permission=policy,
+            cwd=self.stage.work,
+            env=self.stage.marks,
+            stderr=lambda _: None,
+            respawn=False,
+            deadlines=None if limit is None else accord.Deadlines(*[limit] * 5),
         )
         try:
             async with asyncio.timeout(self.row.seconds):
-                with contextlib.suppress(accord.AccordError):
-                    await agent.open()
-                    yield agent
+                yield agent
         finally:
             await agent.close()
 

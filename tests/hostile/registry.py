@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from tests.hostile.hand import Hand
 
-__all__ = ["ROWS", "Again", "Row", "everyday", "rows", "trick"]
+__all__ = ["PRINTED", "ROWS", "Again", "Row", "everyday", "rows", "trick"]
 
 Play = Callable[[Hand], None]
+PRINTED = "QZ"
 
 
 class Again(NamedTuple):
@@ -79,6 +80,8 @@ class Row(NamedTuple):
     """Every session gets the same id."""
     printed: bool = False
     """Whether `PRINTED` (a word that the agent put beside its poison) must be found on the screen."""
+    timeout: float | None = None
+    """How long each phase may take: `--timeout` of `accord run`, and the deadlines of the library."""
 
 
 ROWS: dict[str, Row] = {}
