@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.question import _field_value, keys_of
+from accord.cli.question import Questions, _field_value, keys_of
+from accord.cli.terminal import Terminal
+from accord.client import PermissionQuestion
+from accord.display import SafeText
 from accord.session.option import PermissionOption
 
 
@@ -49,3 +52,41 @@ def test_what_is_typed_into_a_field_becomes_its_value(answer: str, field: dict[s
 def test_what_cannot_be_meant_is_asked_again(answer: str, field: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"."):
         _field_value(answer, field, needed=True)
+
+
+class Typing(Terminal):
+    """A terminal at which one line is typed."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__()
+        self._line = line
+
+    async def ask(self, prompt: SafeText) -> str | None:  # noqa: ARG002 - whatever is asked
+        return self._line
+
+
+class Here:
+    """As much of a session as a question shows."""
+
+    cwd = "/work"
+    running_turn = None
+
+
+@pytest.mark.parametrize("typed", ["no", "No", "n", "NEIN", "deny", "cancel", "abort it", "don't"])
+@pytest.mark.parametrize("name", ["Go on", "no", "Deny", "n"])
+async def test_no_word_that_means_no_ever_allows(typed: str, name: str) -> None:
+    for id_ in ("no", "n", "deny", "x", typed):
+        for rejecting in ([], [PermissionOption("r", "Leave it", "reject_once")]):
+            options = [PermissionOption(id_, name, "allow_once"), *rejecting]
+            question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
+            answer = await Questions(Typing(typed), lambda _: True).permission(question)
+            assert answer is None or answer.consent == "reject" or not answer.can_be_given(options)
+
+
+@pytest.mark.parametrize(("typed", "chosen"), [("y", "x"), ("go on", "x"), ("x", "x"), ("leave it", "r"), ("n", "r")])
+async def test_an_answer_is_a_key_a_name_or_an_id(typed: str, chosen: str) -> None:
+    options = [PermissionOption("x", "Go on", "allow_once"), PermissionOption("r", "Leave it", "reject_once")]
+    question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
+    answer = await Questions(Typing(typed), lambda _: True).permission(question)
+    assert answer is not None
+    assert answer.id == chosen

@@ -17,8 +17,9 @@ SESSION = "s"
 class Asker:
     """Asks the client in the name of one session."""
 
-    def __init__(self, hand: Hand, session: accord.ClientSession) -> None:
+    def __init__(self, hand: Hand, agent: accord.RemoteAgent, session: accord.ClientSession) -> None:
         self.hand = hand
+        self.agent = agent
         self.session = session
 
     async def ask(self, method: str, **params: Any) -> Any:
@@ -65,6 +66,6 @@ async def asker(cwd: Path, *, roots: list[Path] | None = None, **options: Any) -
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"sessionId": SESSION}})
     session = await making
     try:
-        yield Asker(hand, session)
+        yield Asker(hand, agent, session)
     finally:
         await agent.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import accord
 from accord.client import Policy, Verdict
 from accord.client.question import PermissionQuestion
+from accord.workspace import Workspace
 from tests.client.desk import SESSION, Asker, asker
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and commands: run it on Linux or macOS")
@@ -335,3 +337,90 @@ async def test_an_id_that_is_used_again_inherits_nothing(tmp_path: Path) -> None
         await update(desk, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=place)
         assert await write(desk, tmp_path / "a") is None
     assert len(seen) == 2
+
+
+async def test_a_request_that_came_before_the_prompt_is_outside_its_turn(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+    go_on = threading.Event()
+
+    def workspace(session: accord.ClientSession) -> Workspace:
+        made = Workspace(session.roots)
+        look = made.real_path
+
+        async def slow(path: str) -> Path:
+            asked.set()
+            await asyncio.to_thread(go_on.wait, 5)
+            return await look(path)
+
+        made.real_path = slow  # type: ignore[method-assign,assignment]
+        return made
+
+    async with asker(tmp_path, permission=Policy(["allow all"]), files=workspace) as desk:
+        writing = asyncio.ensure_future(write(desk, tmp_path / "a"))
+        await asyncio.wait_for(asked.wait(), 5)
+        turn = desk.session.prompt("go")
+        waiting = asyncio.ensure_future(turn.wait())
+        while desk.session.running_turn is None:
+            await asyncio.sleep(0)
+        go_on.set()
+        assert await asyncio.wait_for(writing, 5) == DENIED
+        waiting.cancel()
+
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"kind": "execute", "rawInput": {"command": "rm x"}},
+        {"content": [{"type": "diff", "path": "secret/a", "newText": "x"}]},
+        {"locations": [{"path": "secret/a"}]},
+    ],
+)
+async def test_a_call_that_became_something_denied_after_it_was_allowed_is_named(tmp_path: Path, later: Any) -> None:
+    named: list[str] = []
+    policy = Policy(
+        ["deny edit:secret/**", "deny execute"],
+        ask=lambda _: True,
+        on_unasked=lambda call, rule: named.append(f"{call.id} {rule.kind}"),
+    )
+    async with asker(tmp_path, permission=policy) as desk, working(desk):
+        for each in ("t", "u"):
+            place = [{"path": str(tmp_path / "a")}]
+            assert await permission(desk, kind="edit", locations=place, toolCallId=each) == "yes"
+        await update(desk, sessionUpdate="tool_call_update", toolCallId="t", **later)
+        for each in ("t", "u"):
+            await update(desk, sessionUpdate="tool_call_update", toolCallId=each, status="completed")
+        await desk.hand.request("session/unknown", {})
+
+    assert named == ["t execute" if "kind" in later else "t edit"]
+
+
+async def test_a_denied_call_that_is_completed_before_the_prompt_is_named_and_history_is_not(tmp_path: Path) -> None:
+    policy = Policy(["deny edit"])
+    fields = {"sessionUpdate": "tool_call", "title": "x", "kind": "edit", "status": "completed"}
+    async with asker(tmp_path, permission=policy) as desk:
+        desk.session.is_reopening = True
+        await update(desk, toolCallId="old", **fields)
+        await desk.hand.request("session/unknown", {})
+        desk.session.is_reopening = False
+        assert policy.completed_unasked == 0
+        await update(desk, toolCallId="new", **fields)
+        await desk.hand.request("session/unknown", {})
+
+    assert policy.completed_unasked == 1
+
+
+async def test_a_session_that_gets_the_id_of_another_has_its_own_directories_and_no_turn(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    async with asker(tmp_path / "one", permission=Policy(["allow all"])) as desk, working(desk):
+        assert await write(desk, tmp_path / "one" / "a") is None
+        making = asyncio.ensure_future(desk.agent.new_session(tmp_path / "two"))
+        asked = await desk.hand.hear()
+        await desk.hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"sessionId": SESSION}})
+        await making
+        assert await write(desk, tmp_path / "one" / "b") is not None
+        assert await write(desk, tmp_path / "two" / "b") == DENIED
+
+    assert [each.name for each in tmp_path.rglob("b")] == []

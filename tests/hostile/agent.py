@@ -32,12 +32,15 @@ def play(hand: Hand, row: Row) -> None:
 
 def open_session(hand: Hand, row: Row, message: dict[str, Any]) -> None:
     method, params = message["method"], message["params"]
+    hand.resumed = method != "session/new"
     hand.cwd = params.get("cwd", hand.cwd)
     session = params.get("sessionId") or ("s" if row.same_id else f"s-{len(hand.sessions) + 1}")
     hand.sessions.append(session)
     hand.session = hand.sessions[0]
     if row.at == "new" or (row.at == "load" and method != "session/new"):
         play(hand, row)
+    # In one piece, so that what is asked after the answer is read before any prompt can be sent.
+    hand.is_holding = row.at == "opened"
     hand.answer(message["id"], {"sessionId": session} if method == "session/new" else {})
     if row.at == "opened":
         play(hand, row)

@@ -28,15 +28,28 @@ class Hand:
         self.sessions: list[str] = []
         self.cwd = os.getcwd()  # noqa: PTH109 - no more imports than needed
         self.arguments: list[str] = []
+        self.resumed = False
+        """Whether the client goes on with a session from before."""
         self.prompts = 0
         self.ended = False
         """Whether the trick has ended its turn itself."""
+        self.is_holding = False
+        """Whether messages wait, to leave in one piece with the next request."""
         self._prompt: Any = None
         self._ids = itertools.count(1000)
         self._waiting: list[dict[str, Any]] = []
         self._names = itertools.count(1)
         self._journal = os.environ.get("HOSTILE_JOURNAL")
         self.note({"pid": os.getpid()})
+        self.run = self._count()
+        """Which run on this stage it is, from 1."""
+
+    def _count(self) -> int:
+        if not self._journal:
+            return 1
+        with open(f"{self._journal}.runs", "a+b") as file:  # noqa: PTH123 - no more imports than needed
+            file.write(b".")
+            return file.tell()
 
     # --- the wire
 
@@ -49,7 +62,8 @@ class Hand:
     def raw(self, data: bytes) -> None:
         """Bytes as they are."""
         sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        if not self.is_holding:
+            sys.stdout.buffer.flush()
 
     def send(self, message: dict[str, Any]) -> None:
         """One message."""
@@ -81,6 +95,8 @@ class Hand:
 
     def wait(self, id_: int) -> dict[str, Any]:
         """The answer to a request; an empty one where the client is gone."""
+        self.is_holding = False
+        sys.stdout.buffer.flush()
         while True:
             message = self.read()
             if message is None:
@@ -159,6 +175,18 @@ class Hand:
     def path(self, path: str) -> str:
         """A path in the playground: absolute, as it stands, where it begins with `=` exactly as it stands."""
         return path[1:] if path.startswith("=") else f"{self.cwd}/{path}"
+
+    # --- what a trick does by itself, in the playground
+
+    def link(self, target: str, name: str) -> None:
+        """Make a link, in the place of whatever is there."""
+        if os.path.lexists(f"{self.cwd}/{name}"):
+            os.unlink(f"{self.cwd}/{name}")  # noqa: PTH108 - no more imports than needed
+        os.symlink(target, f"{self.cwd}/{name}")  # noqa: PTH211
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a file or a folder another name."""
+        os.rename(f"{self.cwd}/{old}", f"{self.cwd}/{new}")  # noqa: PTH104
 
     # --- what a trick says
 

@@ -64,7 +64,7 @@ class Library:
             remember=AnswerFiles(self.stage.folder / "always", agent_identity(argv)),
         )
         folder = self.stage.work / ("" if again is None else again.folder)
-        goes_on = again is not None and bool({"-c", "-s"} & set(again.words))
+        goes_on = again is not None and "-c" in again.words
         await self._talk(argv, policy, folder, goes_on=goes_on)
         counts = (policy.denied_unasked, policy.refused_requests, policy.completed_unasked)
         return Told(0 if person is None else person.questions, counts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,19 +28,12 @@ def chat(stage: Stage, row: Row) -> Outcome:
     deadline = time.monotonic() + row.seconds + 20
     with Running(stage, words, terminal=True) as running:
         _until(running, lambda: b"ready" in running.printed, deadline)
-        running.type("go\r")
-        asked: tuple[int, float] = (-1, 0.0)
+        person = Person(running, row)
         while not _is_over(stage):
+            person.look(stage.entries())
             if running.read(0.05) is False:
                 break
             assert time.monotonic() < deadline, f"the turn does not end: {stage.entries()[-3:]}"
-            entries = stage.entries()
-            if entries and ("asks" in entries[-1] or "ready" in entries[-1]):
-                if asked[0] != len(entries):
-                    asked = (len(entries), time.monotonic())
-                elif time.monotonic() - asked[1] > ARMED_SECONDS:
-                    running.type("\x1b")
-                    asked = (len(entries), time.monotonic())
         # All parts unfolded, so that everything that was said is drawn.
         for keys in ("\x07", LEAVE):
             _for(running, 0.3)
@@ -47,6 +41,29 @@ def chat(stage: Stage, row: Row) -> Outcome:
         while running.read(max(0.0, deadline - time.monotonic())):
             pass
         return running.end()
+
+
+class Person:
+    """Says one thing as soon as that makes sense, and presses Escape whenever the agent waits for an answer."""
+
+    def __init__(self, running: Running, row: Row) -> None:
+        self._running = running
+        self._row = row
+        self._is_said = False
+        self._asked: tuple[int, float] = (-1, 0.0)
+
+    def look(self, entries: list[dict[str, Any]]) -> None:
+        """See what the agent does, by its journal."""
+        if not self._is_said and (self._row.at != "opened" or any("played" in entry for entry in entries)):
+            self._running.type("go\r")
+            self._is_said = True
+        if not entries or not ({"asks", "ready"} & set(entries[-1])):
+            return
+        if self._asked[0] != len(entries):
+            self._asked = (len(entries), time.monotonic())
+        elif time.monotonic() - self._asked[1] > ARMED_SECONDS:
+            self._running.type("\x1b")
+            self._asked = (len(entries), time.monotonic())
 
 
 def _is_over(stage: Stage) -> bool:

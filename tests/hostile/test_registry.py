@@ -12,7 +12,7 @@ from tests.hostile.stage import AGENT
 
 def test_there_are_enough_tricks_and_a_third_of_them_runs_every_day() -> None:
     found = rows()
-    assert len(found) >= 5
+    assert len(found) >= 150
     assert len(everyday()) == -(-len(found) // 3)
 
 

@@ -256,9 +256,56 @@ def test_a_later_report_takes_nothing_back() -> None:
 
     assert {each.path for each in then.joined(first).paths} == {"/secret"}
     assert then.joined(first).commands == then.commands
-    assert [each.kind for each in then.joined(unnamed).paths] == ["delete"]
+    assert then.joined(unnamed).former == ("delete",)
     many = claims_of(ToolCall("t", kind="edit", locations=[Location(f"/{n}") for n in range(MAX_CLAIMS)]))
     assert not first.joined(many).is_complete
+
+
+@pytest.mark.parametrize("kind", ["execute", "edit", "fetch", "_vendor"])
+def test_a_call_stays_what_it_was_called_once(tmp_path: Path, kind: str) -> None:
+    first, then = claims_of(ToolCall("t", kind=kind)), claims_of(ToolCall("t", kind="think"))
+    judged = SubjectResolver(str(tmp_path), ()).of_call(then.joined(first))
+
+    assert effect(tmp_path, [f"deny {kind}", "allow all"], judged) == "deny"
+    assert effect(tmp_path, ["allow think"], judged) == "ask"
+
+
+def test_a_call_that_had_no_kind_at_first_is_what_it_is_called_then(tmp_path: Path) -> None:
+    then = claims_of(ToolCall("t", kind="read", locations=[Location("a")])).joined(claims_of(ToolCall("t")))
+
+    assert effect(tmp_path, ["allow read"], SubjectResolver(str(tmp_path), ()).of_call(then)) == "allow"
+
+
+@pytest.mark.parametrize(
+    "raw_input",
+    [
+        {"command": "rm x", "Command": "ls"},
+        {"Command": "ls", "command": "rm x"},
+        {"command": "ls", "args": [], "Args": ["x"]},
+    ],
+)
+def test_a_command_under_two_spellings_of_a_name_is_not_known(tmp_path: Path, raw_input: Any) -> None:
+    judged = subject(tmp_path, "execute", raw_input)
+
+    assert effect(tmp_path, ["allow execute:ls", "allow execute:ls *"], judged) == "ask"
+    assert effect(tmp_path, ["deny execute:rm *", "allow all"], judged) == "deny"
+
+
+@pytest.mark.parametrize("kind", ["edit", "other", "read"])
+@pytest.mark.parametrize(
+    "patch",
+    ["--- a/secret/key\n+++ b/secret/key\n@@ -1 +1 @@\n-x\n+y\n", "*** Update File: secret/key\n@@\n-x\n+y\n"],
+)
+def test_a_patch_in_the_input_changes_its_files_whatever_the_kind(tmp_path: Path, kind: str, patch: str) -> None:
+    judged = subject(tmp_path, kind, {"patch": patch}, locations=[Location("a")])
+
+    assert effect(tmp_path, ["deny edit:secret/**", "allow all"], judged) == "deny"
+
+
+def test_a_patch_in_the_input_that_cannot_be_read_is_an_edit_of_an_unknown_file(tmp_path: Path) -> None:
+    judged = subject(tmp_path, "edit", {"patch": "?"}, locations=[Location("a")])
+
+    assert effect(tmp_path, ["deny edit:secret/**", "allow all"], judged) == "deny"
 
 
 def test_rules_of_the_decision_are_left_as_they_are() -> None:

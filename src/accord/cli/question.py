@@ -6,20 +6,22 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from accord.cli.show.asked import asked_commands, facts_of, shown_command
 from accord.cli.show.diff import diff_lines
-from accord.cli.show.line import Line, Span, line_of
-from accord.cli.show.tool import about, headline, tool_lines
+from accord.cli.show.line import Line, Span, clipped, line_of
+from accord.cli.show.tool import ABOUT_COLUMNS, about, headline, tool_lines
 from accord.cli.terminal import Terminal
 from accord.client import FormQuestion, PermissionQuestion, UrlQuestion
 from accord.client.question import ElicitAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose, prose_line, safe_lines
-from accord.session.option import PermissionOption
+from accord.session.option import PermissionOption, means_no
 from accord.session.tool import Diff
 
-__all__ = ["Questions", "keys_of", "subject_lines"]
+__all__ = ["Questions", "fact_lines", "keys_of", "subject_lines"]
 
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
 TAKEN = frozenset({"v"})
+TITLE_CHARACTERS = 400
 
 
 def keys_of(options: Sequence[PermissionOption]) -> dict[str, PermissionOption]:
@@ -34,18 +36,37 @@ def keys_of(options: Sequence[PermissionOption]) -> dict[str, PermissionOption]:
 def subject_lines(question: PermissionQuestion) -> list[Line]:
     """What a question is about."""
     lines: list[Line] = []
-    cwd = question.session.cwd
-    if question.tool is not None:
-        lines += [headline(question.tool, cwd), *tool_lines(question.tool, question.session.transcript.terminals)]
-    if question.command is not None:
-        lines.append(line_of(own("  "), Span(own("run  "), "cyan"), filled(" {}", question.command.command)))
+    cwd, tool = question.session.cwd, question.tool
+    if tool is not None:
+        if not asked_commands(question):
+            lines.append(headline(tool, cwd))
+        lines += tool_lines(tool, question.session.transcript.terminals)
+    lines += fact_lines(question)
     if question.description:
         lines += [line_of(own("    "), line) for line in safe_lines(prose(question.description))]
     return lines
 
 
+def fact_lines(question: PermissionQuestion) -> list[Line]:
+    """The facts of a question that the line of its call does not show; what the agent calls it stands apart."""
+    commands = asked_commands(question)
+    lines: list[Line] = [
+        line_of(own("  "), Span(filled("{:<5}", fact.word), "cyan"), filled(" {}", fact.text))
+        for fact in facts_of(question)
+    ]
+    title = None if question.tool is None else question.tool.title
+    if commands and title and question.request is None:
+        lines.append(line_of(Span(filled("    the agent calls it: {}", exact(title, 200)), "dim")))
+    return lines
+
+
 def _sentence(question: PermissionQuestion) -> SafeText:
-    tool, title = question.tool, exact(question.title)
+    tool, title = question.tool, exact(question.title, TITLE_CHARACTERS)
+    commands = asked_commands(question)
+    if commands and question.request is None:
+        if len(commands) > 1:
+            return filled("allow to run these {} commands?", len(commands))
+        return filled("allow to run {}?", clipped(shown_command(commands[0]), ABOUT_COLUMNS))
     if question.command is not None or tool is None:
         return title if title.endswith("?") else filled("allow: {}?", title)
     what = about(tool, question.session.cwd)
@@ -86,6 +107,8 @@ class Questions:
                     self._terminal.show(line for diff in diffs for line in diff_lines(diff))
                     continue
                 option = keys.get(answer.lower()) or _meant(answer, question.options)
+                if means_no(answer) and (option is None or option.consent != "reject"):
+                    return question.reject()
                 if option is not None:
                     return option
                 self._terminal.say(filled("  one of: {}", ", ".join([*keys, *(["v"] if diffs else [])])), "dim")

@@ -292,8 +292,11 @@ class RemoteAgent:
 
     async def _reopen_as_able(self, session: ClientSession, *, replay: bool) -> SessionOpened:
         ask = ReopenSession(session.id, session.cwd, list(session.roots[1:]), session.servers, replay)
-        can_load = self.abilities.load
-        return await reopen(ask, self._gated, self._inbox.deaf, can_resume=self._can_resume, can_load=can_load)
+        can_load, session.is_reopening = self.abilities.load, True
+        try:
+            return await reopen(ask, self._gated, self._inbox.deaf, can_resume=self._can_resume, can_load=can_load)
+        finally:
+            session.is_reopening = False
 
     def _make(
         self, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any], key: str | None = None

@@ -15,7 +15,7 @@ from accord.session.claims import WRITING_KINDS, CallClaims, CommandClaim, claim
 from accord.session.entry import ToolCall
 from accord.session.event import Event, ToolChanged, ToolContentAdded
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer, Target
-from accord.session.rules import Rule, Subject
+from accord.session.rules import Access, Rule, Subject
 from accord.session.shell_line import environment_is_harmless
 from accord.workspace.subject import SubjectResolver, resolve_rules
 
@@ -57,13 +57,13 @@ class _Call:
     """What is known of one tool call beside its entry in the transcript."""
 
     claims: CallClaims | None = None
-    was_allowed: bool = False
+    allowed: set[Access] = field(default_factory=set)
     is_ended: bool = False
 
 
 @dataclass
 class SessionConsent:
-    """One session's claims, grants and remembered answers; `on_completed` gets each call that nobody had allowed."""
+    """One session's claims, grants and remembered answers; `on_completed` gets each call that was completed."""
 
     session: ClientSession
     resolver: SubjectResolver
@@ -90,7 +90,7 @@ class SessionConsent:
         if entry.finished and not call.is_ended:
             call.is_ended = True
             self._grants = [grant for grant in self._grants if grant.call_id != event.id]
-            if entry.status == "completed" and not call.was_allowed and self.session.has_turn:
+            if entry.status == "completed" and not self.session.is_reopening:
                 self.on_completed(self, entry)
 
     def claims(self, call_id: str) -> CallClaims | None:
@@ -116,9 +116,11 @@ class SessionConsent:
                 claims = CallClaims("execute")
         return self.resolver.of_call(claims, command)
 
-    def subject_of_call(self, call: ToolCall) -> Subject:
-        """What a call is about, without a question."""
-        return self.resolver.of_call(self.claims(call.id) or claims_of(call))
+    def unallowed(self, call: ToolCall) -> Subject:
+        """What a call is about beyond what was allowed of it: later reports may have made something else of it."""
+        subject = self.resolver.of_call(self.claims(call.id) or claims_of(call))
+        known = self._calls.get(call.id, _Call())
+        return Subject(tuple(access for access in subject.accesses if access not in known.allowed), subject.roots)
 
     # --- what was allowed
 
@@ -127,7 +129,7 @@ class SessionConsent:
         turn, call_id = self.session.running_turn, question.call_id
         if call_id is not None:
             call = self._calls.setdefault(call_id, _Call())
-            call.was_allowed = True
+            call.allowed.update(subject.accesses)
             if call.is_ended:
                 return
         if turn is not None:

@@ -62,7 +62,14 @@ class Inbox:
     # --- sessions
 
     def add(self, session: ClientSession) -> None:
-        """A session is there, perhaps again."""
+        """A session is there, perhaps again.
+
+        One that gets the id of another takes its place: what is asked under that id is never judged by the directories
+        and the turn of the session before.
+        """
+        earlier = self._sessions.get(session.id)
+        if earlier is not None and earlier is not session:
+            self.remove(earlier)
         self._sessions[session.id] = session
         if session.id not in self._services:
             self._services[session.id] = Services(session, self._offer)

@@ -64,11 +64,12 @@ class MachineRequests:
         """
         if self._policy is None:
             return None
-        workspace = self._workspace()
+        # Looking at the disk takes time, in which a prompt may be sent: what came before it is outside of its turn.
+        turn, workspace = self._session.running_turn, self._workspace()
         spelled = str(ask.cwd or workspace.roots[0]) if isinstance(ask, StartTerminal) else ask.path
         real = await workspace.real_path(spelled)
         subject = self._subject(ask, real, spelled)
-        question, policy = self._question(ask, spelled), self._policy
+        question, policy = replace(self._question(ask, spelled), turn=turn), self._policy
         with self._session.asked():
             allowed = await self._questions.ask(lambda each: policy.permits(each, subject, self._described), question)
         if allowed is not True:

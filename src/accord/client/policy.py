@@ -124,7 +124,7 @@ class Policy:
         consent = self.consent(question.session)
         subject, decision = await asyncio.to_thread(self._decide, consent, question)
         effect = decision.effect
-        if effect == "allow" and question.session.running_turn is None and set(subject.kinds) - READING_KINDS:
+        if effect == "allow" and not question.is_in_turn and set(subject.kinds) - READING_KINDS:
             # Outside a turn the user expects nothing to be done.
             effect = "ask"
         answer: PermissionAnswer
@@ -189,7 +189,7 @@ class Policy:
         consent = self.consent(question.session)
         decision = await asyncio.to_thread(self._judge_request, consent, subject)
         is_reading = set(subject.kinds) <= READING_KINDS
-        in_turn = question.session.running_turn is not None
+        in_turn = question.is_in_turn
         by: DecidedBy
         rule = decision.rule if decision.effect == "deny" else None
         if decision.effect == "deny":
@@ -197,7 +197,7 @@ class Policy:
             self.refused_requests += decision.rule is not None
         elif decision.effect == "allow" and (in_turn or is_reading):
             by, rule, is_allowed = _source(decision), decision.rule, True
-        elif consent.is_granted(subject):
+        elif in_turn and consent.is_granted(subject):
             by, is_allowed = "question", True
         elif is_reading and decision.rule is None:
             by, is_allowed = "default", True
@@ -217,7 +217,10 @@ class Policy:
     def _completed(self, consent: SessionConsent, call: ToolCall) -> None:
         if not any(rule.effect == "deny" for rule in self.rules):
             return
-        decision = judge(consent.rules(self.rules), consent.subject_of_call(call))
+        left = consent.unallowed(call)
+        if not left.accesses:
+            return
+        decision = judge(consent.rules(self.rules), left)
         if decision.effect == "deny" and decision.rule is not None:
             self.completed_unasked += 1
             if self._on_unasked is not None:

@@ -42,6 +42,8 @@ __all__ = [
 MachineAsk: TypeAlias = ReadFile | WriteFile | StartTerminal
 # A question that names no call is shown with the calls that run; nobody reads more of them than this.
 MAX_OPEN_CALLS = 20
+# The turn of a question that does not say in which it came: the one that runs when it is made.
+NOW: Any = object()
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,17 @@ class PermissionQuestion:
     other: dict[str, Any] | None = None
     subject: Subject | None = None
     """What it is about, resolved; a `Policy` fills it in before it asks."""
+    turn: object | None = NOW
+    """The turn that ran when the question came; None outside of one. One that begins later is another's."""
+
+    def __post_init__(self) -> None:
+        if self.turn is NOW:
+            object.__setattr__(self, "turn", self.session.running_turn)
+
+    @property
+    def is_in_turn(self) -> bool:
+        """Whether the turn in which it came still runs."""
+        return self.turn is not None and self.turn is self.session.running_turn
 
     def option(self, *kinds: str) -> PermissionOption | None:
         """The first option of one of these kinds, the first kind first: `question.option("allow_once")`.

@@ -82,6 +82,8 @@ class ClientSession:
         self.servers = list(servers)
         self.transcript = Transcript()
         self.is_closed = False
+        self.is_reopening = False
+        """Whether the agent opens it again just now: what it reports meanwhile is history."""
         self._line = line
         self._deadlines = deadlines
         self._ear = line.dialect.ear()

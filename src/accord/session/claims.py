@@ -57,6 +57,7 @@ _PATH_KEYS = frozenset(
         "uri",
     }
 )
+_PATCH_KEYS = frozenset({"patch", "diff", "input"})
 _SEPARATORS = re.compile(r"[\s_-]")
 # The headings of the patch format that some models write instead of Git's.
 _PATCH_HEADING = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
@@ -92,23 +93,25 @@ class CallClaims:
     commands: tuple[CommandClaim, ...] = ()
     is_complete: bool = True
     input_digest: str | None = None
+    former: tuple[str, ...] = ()
+    """Kinds that the call had before; `other`, which also stands for none, is not kept."""
 
     def joined(self, earlier: CallClaims) -> CallClaims:
         """These claims and those that were made before: a later report takes nothing back."""
         paths = tuple(dict.fromkeys((*earlier.paths, *self.paths)))
         commands = tuple(dict.fromkeys((*earlier.commands, *self.commands)))
-        if (
-            earlier.kind in WRITING_KINDS
-            and self.kind != earlier.kind
-            and not any(p.kind == earlier.kind for p in paths)
-        ):
-            # It was called an edit once; calling it a read afterwards does not make it one.
-            paths = (*paths, PathClaim(earlier.kind, ""))
+        # It was called an edit or a command once; calling it a read afterwards does not make it one.
+        former = dict.fromkeys((*earlier.former, earlier.kind))
         fits = len(paths) + len(commands) <= MAX_CLAIMS and _size(paths, commands) <= MAX_CHARACTERS
         if not fits:
             paths, commands = self.paths, self.commands
         return CallClaims(
-            self.kind, paths, commands, self.is_complete and earlier.is_complete and fits, self.input_digest
+            self.kind,
+            paths,
+            commands,
+            self.is_complete and earlier.is_complete and fits,
+            self.input_digest,
+            tuple(each for each in former if each not in ("other", self.kind)),
         )
 
 
@@ -120,7 +123,7 @@ def claims_of(call: ToolCall) -> CallClaims:
     for item in call.content:
         if isinstance(item, Diff):
             paths.update(dict.fromkeys(_diff_claims(call.kind, item)))
-    paths.update(dict.fromkeys(PathClaim(call.kind, path) for path in _input_paths(call.raw_input)))
+    paths.update(dict.fromkeys(_input_claims(call.kind, call.raw_input)))
     commands = tuple(dict.fromkeys(_input_commands(call.raw_input, 0)))
     found = tuple(paths)
     is_complete = len(found) + len(commands) <= MAX_CLAIMS and _size(found, commands) <= MAX_CHARACTERS
@@ -174,16 +177,22 @@ def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
                 yield PathClaim(each, path)
 
 
-def _input_paths(raw_input: Any) -> Iterator[str]:
+def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
+    # A patch changes files, whatever the call's kind says.
+    changing = kind if kind in WRITING_KINDS else "edit"
     for name, value in _fields(raw_input, 0):
         if name in _PATH_KEYS:
             values = value if isinstance(value, list) else [value]
-            yield from (each for each in values if isinstance(each, str) and each)
-        elif name in {"patch", "diff", "input"} and isinstance(value, str):
-            yield from _PATCH_HEADING.findall(value)
+            yield from (PathClaim(kind, each) for each in values if isinstance(each, str) and each)
+        elif name in _PATCH_KEYS and isinstance(value, str):
+            named = [*_PATCH_HEADING.findall(value), *(patch_paths(value) or ())]
+            yield from (PathClaim(changing, path) for path in named)
+            if not named and value.strip() and name != "input" and kind in WRITING_KINDS:
+                # Files that nobody can name.
+                yield PathClaim(changing, "")
         elif name == "changes" and isinstance(value, dict):
             # One adapter keys its changes by path.
-            yield from (each for each in value if isinstance(each, str) and each)
+            yield from (PathClaim(changing, each) for each in value if isinstance(each, str) and each)
 
 
 def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
@@ -211,8 +220,12 @@ def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
         for each in value:
             yield from _input_commands(each, depth + 1)
     elif isinstance(value, dict):
-        fields = {_SEPARATORS.sub("", str(key)).lower(): each for key, each in value.items()}
-        for name, each in fields.items():
+        named = [(_SEPARATORS.sub("", str(key)).lower(), each) for key, each in value.items()]
+        fields = dict(named)
+        if len(fields) < len(named) and not _COMMAND_KEYS.isdisjoint(fields):
+            # Two spellings of one name: nobody knows which of them the agent takes.
+            yield CommandClaim()
+        for name, each in named:
             if name in _COMMAND_KEYS:
                 yield from _Beside(fields).commands(name, each, depth)
             else:

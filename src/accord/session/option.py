@@ -113,11 +113,16 @@ class PermissionOption(Part):
     meta: dict[str, Any] | None = None
 
     @property
+    def refuses(self) -> bool:
+        """Whether it says no in its name, or its id is a word for no: whoever says that word never allows by it."""
+        return means_no(self.name) or self.id.strip().casefold() in _NO
+
+    @property
     def consent(self) -> Consent:
-        """What it says to the agent. A kind that allows under a name that refuses is neither."""
+        """What it says to the agent. A kind that allows under a name or an id that refuses is neither."""
         if self.kind in {"reject_once", "reject_always"}:
             return "reject"
-        if self.kind in {"allow_once", "allow_always"} and not means_no(self.name):
+        if self.kind in {"allow_once", "allow_always"} and not self.refuses:
             return "allow"
         return "unknown"
 
@@ -129,4 +134,4 @@ class PermissionOption(Part):
     def can_be_given(self, options: Sequence["PermissionOption"]) -> bool:
         """Whether its id can be sent: no other option shares it, and no refusal is sent as anything else."""
         is_alone = sum(option.id == self.id for option in options) == 1
-        return is_alone and (self.kind in {"reject_once", "reject_always"} or not means_no(self.name))
+        return is_alone and (self.kind in {"reject_once", "reject_always"} or not self.refuses)

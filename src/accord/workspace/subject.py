@@ -130,6 +130,9 @@ class SubjectResolver:
 def _unnamed(claims: CallClaims, named: Sequence[Access]) -> Iterator[Access]:
     """Accesses that the call has and does not name."""
     kinds = {access.kind for access in named}
+    for kind in claims.former:
+        if kind not in kinds:
+            yield Access(kind, is_understood=kind != "execute")
     if not claims.is_complete:
         yield Access(claims.kind)
     elif claims.kind == "execute" and "execute" not in kinds:

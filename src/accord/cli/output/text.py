@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from accord.cli.book import PREFIXES
 from accord.cli.output.interface import ConsentCounts, Ending, Opening, Output
 from accord.cli.permission import decided_by
-from accord.cli.question import subject_lines
+from accord.cli.question import fact_lines, subject_lines
 from accord.cli.show.block import block_text, blocks_text
 from accord.cli.show.line import Span, clipped, duration, line_of
 from accord.cli.show.plan import plan_lines
@@ -164,7 +164,7 @@ class TextOutput(Output):
     def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
         """Named, so that nobody takes the rule for a guard that held."""
         self._leave_thought()
-        what = about(call, self._session.cwd)
+        what = about(call, "" if self._opening is None else self._session.cwd)
         line = "    the agent did this without asking, which a rule denies ({}): {} {}"
         self._screen.line([Span(filled(line, str(rule), call.kind, what), "yellow")])
         self._screen.flush()
@@ -187,12 +187,10 @@ class TextOutput(Output):
             self._screen.end_line()
             self._screen.lines(subject_lines(question))
             return
-        if call is None or question.command is not None or question.description:
+        if call is None or question.command is not None or question.description or not self._seen(call.id).head:
             self._screen.lines(subject_lines(question))
-        elif not self._seen(call.id).head:
-            self._screen.lines(
-                [headline(call, self._session.cwd), *tool_lines(call, self._session.transcript.terminals)]
-            )
+        else:
+            self._screen.lines(fact_lines(question))
         if call is not None:
             self._seen(call.id).head = True
 

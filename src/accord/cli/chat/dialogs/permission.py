@@ -16,12 +16,13 @@ from textual.widgets.option_list import Option
 from accord.cli.chat.blocks import block_label
 from accord.cli.chat.dialogs.frame import Dialog
 from accord.cli.chat.diff_view import DiffLayout, DiffView
-from accord.cli.chat.differences import rows_of_diff, short_path
+from accord.cli.chat.differences import rows_of_diff
 from accord.cli.chat.lines import Lines
 from accord.cli.chat.plain import MUTED, label, styled, styled_lines
 from accord.cli.chat.widgets import Words, option_of
+from accord.cli.show.asked import facts_of
 from accord.client.question import PermissionQuestion
-from accord.display import SafeText, exact, filled, joined, json_text, own, prose
+from accord.display import SafeText, exact, filled, json_text, own, prose
 from accord.session.content import Text
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
@@ -65,7 +66,9 @@ class PermissionDialog(Dialog[str]):
         question = self._question
         with Vertical(classes="dialog--box") as box:
             box.border_title = "permission"
-            yield Words(label((exact(question.title, 400), "bold")), classes="dialog--title")
+            yield Words(
+                label((own("the agent asks: "), MUTED), (exact(question.title, 400), "bold")), classes="dialog--title"
+            )
             with VerticalScroll(classes="permission--subject", can_focus=False):
                 yield from self._subject()
             with Vertical(id="answers"):
@@ -105,9 +108,9 @@ class PermissionDialog(Dialog[str]):
         question, tool = self._question, self._question.tool
         if question.description:
             yield Words(prose(question.description))
-        if question.command is not None:
-            yield Lines([_command(question.command.command)])
-            yield Words(label((filled("in {}", question.command.cwd), MUTED)))
+        facts = facts_of(question, with_files=True)
+        if facts:
+            yield Lines([styled((filled("{:<6} ", fact.word), "dim"), (fact.text, "bold")) for fact in facts])
         if tool is not None:
             yield from _tool_views(tool, self._layout, question.session.cwd)
 
@@ -160,10 +163,7 @@ def _answer(at: int, option: PermissionOption) -> Option:
 
 def _tool_views(tool: ToolCall, layout: DiffLayout, cwd: str) -> Iterator[Widget]:
     """All that is known of it, whole: who allows something must be able to see it."""
-    places = joined((exact(short_path(place.path, cwd)) for place in tool.locations), own(", "))
     has_diff = any(isinstance(item, Diff) for item in tool.content)
-    if places and not has_diff:
-        yield Words(label((filled("{}  ", exact(tool.kind, 40)), MUTED), (places, "")))
     for item in tool.content:
         if isinstance(item, Diff):
             yield DiffView(rows_of_diff(item, cwd), layout)
@@ -174,16 +174,6 @@ def _tool_views(tool: ToolCall, layout: DiffLayout, cwd: str) -> Iterator[Widget
         yield Lines(_raw(tool.raw_input))
 
 
-def _command(command: str) -> RichText:
-    return styled((filled("$ {}", command), "bold"))
-
-
 def _raw(value: object) -> list[RichText]:
-    """The input of a tool; a command first, as one would type it."""
-    shown: list[RichText] = []
-    if isinstance(value, dict) and isinstance(value.get("command"), str):
-        shown = [_command(value["command"])]
-        value = {name: each for name, each in value.items() if name != "command"}
-    if shown and not value:
-        return shown
-    return [*shown, *styled_lines(json_text(value, 2, 100_000), "dim")]
+    """The input of a tool."""
+    return styled_lines(json_text(value, 2, 100_000), "dim")
