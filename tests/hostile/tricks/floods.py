@@ -110,7 +110,7 @@ def _(hand: Hand) -> None:
         hand.noted("permission", hand.read() or {})
 
 
-@trick("flood-options", "asks a question with ten thousand options", heavy=True, chat=True)
+@trick("flood-options", "asks a question with ten thousand options", heavy=True)
 def _(hand: Hand) -> None:
     options = [{"optionId": f"o{each}", "name": f"Option {each}", "kind": "allow_once"} for each in range(10_000)]
     hand.permission({"kind": "edit", "title": "many"}, [*options, NO], allowing=[each["optionId"] for each in options])
@@ -164,7 +164,7 @@ def _(hand: Hand) -> None:
         hand.raw(update(hand, "tool_call_update", toolCallId="c0", status="completed", rawOutput=block))
 
 
-@trick("flood-deep", "nests its input a thousand levels deep, and once too deep", chat=True, **FLOOD)
+@trick("flood-deep", "nests its input a thousand levels deep, and once too deep", **FLOOD)
 def _(hand: Hand) -> None:
     for levels in (1_000, 100_000):
         raw = b"[" * levels + b"]" * levels
@@ -174,7 +174,7 @@ def _(hand: Hand) -> None:
     hand.say("after")
 
 
-@trick("flood-diff", "shows a diff of a hundred thousand lines", chat=True, **{**FLOOD, "seconds": 60})
+@trick("flood-diff", "shows a diff of a hundred thousand lines", **{**FLOOD, "seconds": 60})
 def _(hand: Hand) -> None:
     old = "".join(f"line {each}\n" for each in range(100_000))
     hand.call("c", kind="edit", content=[diff("/x/y", old, old.replace("7", "8"))], status="completed")

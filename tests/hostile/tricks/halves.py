@@ -20,7 +20,7 @@ def _(hand: Hand) -> None:
     hand.update("agent_thought_chunk", content={"type": "text", "text": HALF})
 
 
-@trick("half-call", "has a half in every string of a call", status=0, chat=True, printed=True)
+@trick("half-call", "has a half in every string of a call", status=0, printed=True)
 def _(hand: Hand) -> None:
     content = [diff(f"/x/{HALF}", HALF, LOW), {"type": "content", "content": {"type": "text", "text": HALF}}]
     raw = {HALF: [LOW, {LOW: HALF}]}
@@ -68,7 +68,7 @@ def _(hand: Hand) -> None:
     hand.wait(hand.ask(HALF))
 
 
-@trick("half-error", "fails with half a message", status=1, chat=True, said=("QZ",))
+@trick("half-error", "fails with half a message", status=1, said=("QZ",))
 def _(hand: Hand) -> None:
     fails(hand, {"code": -32603, "message": HALF, "data": HALF})
 
@@ -84,7 +84,6 @@ trick(
     ),
     at="start",
     status=0,
-    chat=True,
 )
 
 

@@ -57,7 +57,7 @@ def _(_hand: Hand) -> None:
     child()
 
 
-@trick("process-daemon-dies", "leaves a daemon and dies", chat=True, **GONE)
+@trick("process-daemon-dies", "leaves a daemon and dies", **GONE)
 def _(hand: Hand) -> None:
     child()
     dies(hand)

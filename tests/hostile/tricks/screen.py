@@ -93,6 +93,7 @@ drawn(
     says("QZ\n```python\n~~~\n" + "`" * 5_000 + "\n<!-- QZ\n" + "* " * 2_000),
 )
 drawn("entities", "hides poison in entities", says("QZ&#27;[31mQZ&#x9b;QZ&#8238;QZ&zwj;QZ&#0;QZ&#xD800;QZ"))
+drawn("openers", "says a megabyte of characters that begin a string", says("QZ " + "\x9d" * 1_000_000))
 drawn("markup", "writes the markup of screens", says(MARKUP), answers=())
 
 
@@ -116,6 +117,7 @@ def _(hand: Hand) -> None:
 # --- calls
 
 drawn("call-title", "calls a tool by a title of poison", calls(title=bad("title"), kind="other"))
+drawn("call-blanks", "calls a tool by a title of blanks", calls(title="QZ" + " " * 1_000_000 + "x", kind="other"))
 drawn("call-markup", "calls a tool by a title of markup", calls(title=MARKUP, kind=MARKUP, status=MARKUP), answers=())
 drawn("call-kind", "calls a tool of an unknown kind of poison", calls(kind=bad("kind"), status=bad("status")))
 drawn(
@@ -155,11 +157,11 @@ def _(hand: Hand) -> None:
     hand.call("c", title=bad(), kind="edit", content=content, status="completed")
 
 
-def prints(script: str) -> Play:
+def prints(*argv: str) -> Play:
     """A command whose output is part of a call."""
 
     def play(hand: Hand) -> None:
-        answer = hand.request("terminal", "terminal/create", command="printf", args=[script])
+        answer = hand.request("terminal", "terminal/create", command=argv[0], args=list(argv[1:]))
         terminal = (answer.get("result") or {}).get("terminalId")
         hand.call("c", title="QZ", kind="execute", content=[{"type": "terminal", "terminalId": terminal}])
         if terminal is not None:
@@ -174,13 +176,25 @@ RUN: dict[str, Any] = {"rules": ("allow execute",), "granted": ("terminal",)}
 drawn(
     "terminal-titles",
     "prints titles, a clipboard and links to its terminal",
-    prints(r"QZ\033]0;QZ\007QZ\033]2;QZ\033\\QZ\033]52;c;UVo=\007QZ\033]8;;file:///\007QZ\033]8;;\007QZ\033]777;QZ"),
+    prints(
+        "printf",
+        r"QZ\033]0;QZ\007QZ\033]2;QZ\033\\QZ\033]52;c;UVo=\007QZ\033]8;;file:///\007QZ\033]8;;\007QZ\033]777;QZ",
+    ),
     **RUN,
 )
 drawn(
     "terminal-bytes",
     "prints control characters, C1 and bytes that are no text to its terminal",
-    prints(r"QZ\302\233QZ\233QZ\377QZ\342\200\256QZ\330\234QZ\033[2JQZ\010QZ\177QZ\000QZ\033[6nQZ\rQZ\033PQZ"),
+    prints(
+        "printf", r"QZ\302\233QZ\233QZ\377QZ\342\200\256QZ\330\234QZ\033[2JQZ\010QZ\177QZ\000QZ\033[6nQZ\rQZ\033PQZ"
+    ),
+    **RUN,
+)
+
+drawn(
+    "terminal-line",
+    "prints a megabyte without an end of line to its terminal",
+    prints("sh", "-c", "printf QZ; head -c 1000000 /dev/zero | tr '\\000' x"),
     **RUN,
 )
 

@@ -28,7 +28,7 @@ def pause() -> None:
     select.select([], [], [], 0.01)
 
 
-@trick("wire-wrong-ids", "answers ids that nobody gave", status=0, check=("ACP-JSONRPC-001",))
+@trick("wire-wrong-ids", "answers ids that nobody gave", status=0, check=("ACP-JSONRPC-001",), check_status=0)
 def _(hand: Hand) -> None:
     for id_ in (999_999, -1, "0", "", None, 0.5, True, [], {}, hand.prompt_id + 1, str(hand.prompt_id)):
         hand.send({"id": id_, "result": {"stopReason": "refusal", "sessionId": "another"}})
@@ -66,7 +66,7 @@ def _(hand: Hand) -> None:
         hand.send({"id": id_, "method": WRITE, "params": wish(hand)})
 
 
-@trick("wire-unknown-methods", "asks for methods that nobody has", status=0, check=("ACP-EXT",))
+@trick("wire-unknown-methods", "asks for methods that nobody has", status=0, check=("ACP-EXT",), check_status=0)
 def _(hand: Hand) -> None:
     methods = (
         "",
@@ -207,7 +207,6 @@ def _(hand: Hand) -> None:
     "wire-bytes",
     "sends bytes that are no UTF-8, a mark of order and nulls",
     status=0,
-    chat=True,
     check=("ACP-TRANSPORT-002",),
 )
 def _(hand: Hand) -> None:
@@ -226,7 +225,7 @@ def _(hand: Hand) -> None:
     hand.raw(chunk.decode().encode("utf-16") + b"\n")
 
 
-@trick("wire-line-ends", "ends lines in every way", status=0, check=("ACP-TRANSPORT",), check_status=0)
+@trick("wire-line-ends", "ends lines in every way", status=0, check=("ACP-TRANSPORT",))
 def _(hand: Hand) -> None:
     chunk = line(
         method="session/update", params={"sessionId": hand.session, "update": {"sessionUpdate": "plan", "entries": []}}
@@ -259,7 +258,7 @@ def _(hand: Hand) -> None:
         hand.update(odd)
 
 
-@trick("wire-error-shapes", "fails with an error that is none", status=1, chat=True)
+@trick("wire-error-shapes", "fails with an error that is none", status=1)
 def _(hand: Hand) -> None:
     fails(hand, bad("text"))
 
