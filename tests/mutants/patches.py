@@ -1003,4 +1003,20 @@ MUTANTS = (
         "        return msgspec.json.encode(value)\n    except ZeroDivisionError:",
         "tests/agent/test_half_characters.py::test_half_a_character_is_kept_and_the_session_goes_on",
     ),
+    Mutant(
+        "bounded",
+        "answers are made for a peer that is gone",
+        "connection/answers.py",
+        "            self._is_unread = True\n",
+        "            pass\n",
+        UNWRITTEN + "test_answers_that_nobody_can_read_any_more_are_not_made",
+    ),
+    Mutant(
+        "bounded",
+        "a string in C1 form is looked for behind each of its begins",
+        "display.py",
+        "[^\\x1b\\x07\\x90\\x98\\x9c-\\x9f\\n]{0,4096}+",
+        "[^\\x1b\\x07\\x9c\\n]{0,4096}",
+        "tests/test_display.py::test_a_text_of_a_million_letters_is_shown_at_once[3]",
+    ),
 )

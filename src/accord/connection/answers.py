@@ -159,12 +159,10 @@ class Answers:
                 result = None  # the answer is a text from now on, and may have to wait
                 self._backlog.free(OPEN_REQUEST_BYTES)
             self._peer.answer(inbound.id)
-            if self._is_unread:
-                return
             answer_bytes = len(text)
             whole = text if inbound.batch is None else self._collect(inbound.batch, bytes(text))
             del text
-            if whole is not None and not self._outbox.put(whole):
+            if whole and not self._outbox.put(whole):
                 size_bytes, answer_bytes = answer_bytes, 0
                 await self._send(inbound, whole, size_bytes)
         finally:

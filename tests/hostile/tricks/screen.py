@@ -10,7 +10,7 @@ from tests.hostile.hand import NO, YES, Hand, diff
 from tests.hostile.poison import ALL, MARKUP, bad
 from tests.hostile.registry import trick
 
-Play = Callable[[Hand], None]
+Play = Callable[[Hand], object]
 
 
 def drawn(name: str, says: str, play: Play, **more: Any) -> None:
@@ -55,7 +55,7 @@ drawn(
     "report", "asks a terminal where its cursor is", says("QZ\x1b[6nQZ\x1b[cQZ\x1b[>qQZ\x1b[21tQZ\x1bZQZ\x05QZ\x9b6nQZ")
 )
 drawn("zalgo", "floods its letters with combining marks", says("QZ " + ("a" + "\u0301\u0489\u0336" * 200) * 20 + " QZ"))
-drawn("long-line", "says one line without a blank that is very long", says("QZ" + "W" * 100_000))
+drawn("long-line", "says one line without a blank that is very long", says("W" * 100_000), printed=False)
 drawn(
     "wide-line",
     "says a line of wide letters and emoji families",
@@ -83,10 +83,9 @@ drawn(
     says(
         "# QZ\n[click](javascript:alert(1)) ![i](http://127.0.0.1:1/x.png) <script>QZ</script> <img src=x onerror=y>\n"
         "[a][b]\n\n[b]: file:///etc/passwd\n<http://user@evil/>\n| a | b |\n|--|--|\n| \x1b[31mQZ | \u202e |\n"
-        + "> "
-        * 400
     ),
 )
+drawn("nested", "nests quotes and lists without end", says("> " * 400 + "QZ\n\n" + "* " * 400 + "QZ"), printed=False)
 drawn(
     "endless-fence",
     "opens fences and quotes that never end",

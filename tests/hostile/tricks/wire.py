@@ -30,7 +30,8 @@ def pause() -> None:
 
 @trick("wire-wrong-ids", "answers ids that nobody gave", status=0, check=("ACP-JSONRPC-001",), check_status=0)
 def _(hand: Hand) -> None:
-    for id_ in (999_999, -1, "0", "", None, 0.5, True, [], {}, hand.prompt_id + 1, str(hand.prompt_id)):
+    ids: list[Any] = [999_999, -1, "0", "", None, 0.5, True, [], {}, hand.prompt_id + 1, str(hand.prompt_id)]
+    for id_ in ids:
         hand.send({"id": id_, "result": {"stopReason": "refusal", "sessionId": "another"}})
         hand.send({"id": id_, "error": {"code": -32000, "message": "log in"}})
 
@@ -62,7 +63,8 @@ def _(hand: Hand) -> None:
     check_status=0,
 )
 def _(hand: Hand) -> None:
-    for id_ in (None, 1.5, True, {}, [1], "", 2**70, -(2**63), 1e300, "x" * 10_000):
+    ids: list[Any] = [None, 1.5, True, {}, [1], "", 2**70, -(2**63), 1e300, "x" * 10_000]
+    for id_ in ids:
         hand.send({"id": id_, "method": WRITE, "params": wish(hand)})
 
 
@@ -82,7 +84,8 @@ def _(hand: Hand) -> None:
     )
     for method in methods:
         assert "error" in hand.wait(hand.ask(method))
-    for odd in (None, 1, [], {}):
+    names: list[Any] = [None, 1, [], {}]
+    for odd in names:
         hand.send({"id": 5, "method": odd, "params": wish(hand)})
 
 
@@ -246,7 +249,8 @@ def _(hand: Hand) -> None:
 
 @trick("wire-shapes", "sends every field with a wrong type", status=0, chat=True, check=("ACP-PROMPT-002",))
 def _(hand: Hand) -> None:
-    for odd in (None, 7, "QZ\x1b[31mQZ", [], {}, [[7]], True):
+    values: list[Any] = [None, 7, "QZ\x1b[31mQZ", [], {}, [[7]], True]
+    for odd in values:
         hand.call("c", title=odd, kind=odd, status=odd, content=odd, locations=odd, rawInput=odd)
         hand.update("plan", entries=odd)
         hand.update("agent_message_chunk", content=odd)
