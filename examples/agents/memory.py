@@ -24,7 +24,7 @@ agent = accord.Agent("memory", version="1.0")
 
 
 @agent.on_session
-def prepare(session: accord.Session) -> None:
+async def prepare(session: accord.Session) -> None:
     """A session from before brings its state along; a new one has none."""
     if session.state is None:
         session.state = [Said(role="system", content="You remember everything.")]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         open,  # noqa: A004
     )
     from accord.connection import Connection, Handlers, current_request
+    from accord.dialects import DialectPlugin
     from accord.errors import (
         AccordError,
         AuthRequired,
@@ -122,6 +123,7 @@ _HOMES = {
         "open",
     ),
     "accord.connection": ("Connection", "Handlers", "current_request"),
+    "accord.dialects": ("DialectPlugin",),
     "accord.errors": (
         "AccordError",
         "AuthRequired",
@@ -192,6 +194,7 @@ __all__ = [
     "ConnectionLost",
     "DeadlineExceeded",
     "Deadlines",
+    "DialectPlugin",
     "Diff",
     "Edition",
     "Elicitation",

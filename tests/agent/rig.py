@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from accord.agent import Agent, Turn
+from accord.agent import Agent, BlockingTurn, Turn
 from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from accord.transport import memory_pair
@@ -23,7 +23,19 @@ from accord.transport.interface import Transport
 from tests.connection.rig import BOUND_SECONDS, until
 from tests.connection.rig import Hand as RawHand
 
-__all__ = ["EDITIONS", "ELICITS", "IN_EVERY_EDITION", "Hand", "Heard", "agent_of", "allow", "choose", "served", "until"]
+__all__ = [
+    "EDITIONS",
+    "ELICITS",
+    "IN_EVERY_EDITION",
+    "Hand",
+    "Heard",
+    "agent_of",
+    "allow",
+    "choose",
+    "noting",
+    "served",
+    "until",
+]
 
 EDITIONS = ("v1", "v2", "v2_june")
 IN_EVERY_EDITION = pytest.mark.parametrize("edition", EDITIONS)
@@ -44,12 +56,25 @@ allow = choose("allow")
 
 
 def agent_of(
-    handler: Callable[[Turn], Any], *, store: Store | None = None, stored: bool = True, **options: Any
+    handler: Callable[[Turn], Any] | Callable[[BlockingTurn], Any],
+    *,
+    store: Store | None = None,
+    stored: bool = True,
+    **options: Any,
 ) -> Agent:
     """An agent with one prompt handler; with a store in memory unless told otherwise."""
     agent = Agent("tested", version="1", store=(store or MemoryStore()) if stored else None, **options)
     agent.prompt(accepts={"image", "audio", "resource"})(handler)
     return agent
+
+
+def noting(seen: list[Any]) -> Callable[[Any], Awaitable[None]]:
+    """A handler that notes the turn or the session that it is given."""
+
+    async def note(given: Any) -> None:
+        seen.append(given)
+
+    return note
 
 
 class Heard:

@@ -11,7 +11,7 @@ import pytest
 
 from accord.agent import Tool, Turn
 from accord.session.tool import TerminalView
-from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, served, until
+from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served, until
 
 WAIT = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -254,7 +254,7 @@ async def test_closing_the_session_ends_a_command_that_was_kept(tmp_path: Path) 
 async def test_a_session_can_speak_outside_of_its_turns(edition: str) -> None:
     sessions: list[Any] = []
     agent = agent_of(lambda _: None)
-    agent.on_session(sessions.append)
+    agent.on_session(noting(sessions))
     async with served(agent, edition) as hand:
         session = await hand.new_session()
         await hand.turn(session)

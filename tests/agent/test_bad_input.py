@@ -19,7 +19,7 @@ from accord.agent import Agent, Session, Turn
 from accord.errors import LocalProtocolError
 from accord.stores import MemoryStore
 from accord.transport import memory_pair
-from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, served, until
+from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served, until
 from tests.agent.sessions import CWD, error_of, reopening
 
 Ask = Callable[[Hand, str], tuple[str, dict[str, Any]]]
@@ -481,7 +481,7 @@ async def test_an_mcp_server_that_fails_is_reported_and_not_fatal(edition: str, 
         await turn.say("on")
 
     made = agent_of(work)
-    made.on_session(sessions.append)
+    made.on_session(noting(sessions))
     async with served(made, edition) as hand:
         session = await hand.new_session(str(tmp_path), mcpServers=configs)
         if edition == "v2":

@@ -23,7 +23,7 @@ from accord.session.event import (
 from accord.session.option import Command
 from accord.session.tool import Shown
 from accord.stores import MemoryStore, SqliteStore
-from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, served, until
+from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served, until
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
 
 pytestmark = pytest.mark.timeout(60)
@@ -163,7 +163,7 @@ async def test_a_hook_that_fails_says_nothing_of_itself(edition: str) -> None:
     agent._store_wanted = store
 
     @agent.on_session
-    def fail(_: Session) -> None:
+    async def fail(_: Session) -> None:
         raise ValueError("the secret")
 
     async with served(agent, edition) as hand:
@@ -786,7 +786,7 @@ async def test_a_fork_that_its_author_refuses_leaves_nothing_behind(edition: str
         assert [info["sessionId"] for info in listed] == [session]
 
 
-def _refuse(_: Session) -> None:
+async def _refuse(_: Session) -> None:
     raise RateLimited
 
 
@@ -798,14 +798,14 @@ async def test_a_session_shows_where_it_is() -> None:
     agent.on_session(lambda session: seen.append(repr(session)))
     async with served(agent) as hand:
         session = await hand.new_session()
-    assert seen == [f"<session {session} in {CWD}>"]
+    assert seen == [f"<blocking <session {session} in {CWD}>>"]
 
 
 @IN_EVERY_EDITION
 async def test_nothing_can_be_told_in_a_session_that_is_closed(edition: str) -> None:
     agent = agent_of(echo)
     sessions: list[Session] = []
-    agent.on_session(sessions.append)
+    agent.on_session(noting(sessions))
     async with served(agent, edition) as hand:
         session = await hand.new_session()
         await hand.request("session/close", {"sessionId": session})

@@ -251,7 +251,7 @@ async def test_an_author_can_refuse_a_change(edition: str) -> None:
     made = agent()
 
     @made.on_option
-    def refuse(_: Session, __: str, value: OptionValue) -> None:
+    async def refuse(_: Session, __: str, value: OptionValue) -> None:
         if value == "max":
             raise RequestError("Not on this plan", {"reason": "plan"}, code=-32050)
         if value == "low":

@@ -23,7 +23,7 @@ from accord.session.content import Annotations, Audio, Block, Icon, Image, Link,
 from accord.session.entry import Message
 from accord.session.event import PlanEntry
 from accord.stores import MemoryStore
-from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, served
+from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served
 
 SECRET = "/home/ada/secret-token-4711"  # noqa: S105 - what must not leak
 NOTING: dict[str, Any] = {"session": {"notices": {}, "compaction": {}}}
@@ -48,7 +48,7 @@ async def test_a_handler_gets_the_text_the_blocks_and_the_trace_of_its_prompt(ed
         {"type": "image", "data": "AAAA", "mimeType": "image/png"},
         {"type": "text", "text": "this"},
     ]
-    async with served(agent_of(turns.append), edition) as hand:
+    async with served(agent_of(noting(turns)), edition) as hand:
         session = await hand.new_session()
         heard = await hand.turn(session, blocks, _meta=trace)
     (turn,) = turns
@@ -87,7 +87,7 @@ async def test_an_agent_of_commands_alone_refuses_other_prompts(edition: str) ->
     agent = Agent("commands", store=None)
 
     @agent.command("only", "The only one")
-    def only(_: Turn, __: str) -> None:
+    async def only(_: Turn, __: str) -> None:
         """Nothing to do."""
 
     async with served(agent, edition) as hand:
@@ -547,7 +547,7 @@ async def test_an_error_of_another_peer_does_not_travel_on(edition: str, error: 
 @IN_EVERY_EDITION
 async def test_when_the_turn_is_over_nothing_more_can_be_said_in_it(edition: str) -> None:
     turns: list[Turn] = []
-    async with served(agent_of(turns.append), edition) as hand:
+    async with served(agent_of(noting(turns)), edition) as hand:
         session = await hand.new_session()
         await hand.turn(session)
         (turn,) = turns

@@ -30,6 +30,26 @@ def test_imports_point_one_way(tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stdout
 
 
+def strings_in(module: Path) -> set[str]:
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def test_no_import_by_name_reaches_a_dialect_plug_in() -> None:
+    # The contracts see import statements; this sees `import_module("accord.simse")`.
+    others = [module for module in MODULES if PACKAGE / "simse" not in module.parents]
+    named = [(name_of(each), text) for each in others for text in strings_in(each) if text.startswith("accord.simse")]
+    assert named == []
+
+
+def test_no_plug_in_is_loaded_before_it_is_chosen() -> None:
+    loaded = loaded_by(
+        "import accord.cli.main; from accord import Agent, connect; from accord.config import connect_to"
+    )
+    assert "accord.config.opening" in loaded
+    assert [name for name in loaded if name.startswith("accord.simse")] == []
+
+
 def test_there_is_a_package_to_look_at() -> None:
     assert PACKAGE / "errors.py" in MODULES
 

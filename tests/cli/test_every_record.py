@@ -84,6 +84,7 @@ def test_every_record_of_the_guide_is_said_and_is_as_it_is_there(accord: Accord)
     records = [record for edition in ("1", "2", "2-june") for record in said(accord, edition).records]
     for script in ("everything", "banner", "asks"):
         records += accord("run", "x", "-o", "events", *scripted(script)).records
+    records += accord("run", "x", "-o", "events", "--deny", "all", *scripted("everything")).records
     records += respawned(accord)
     for record in records:
         check(record)

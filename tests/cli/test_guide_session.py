@@ -23,6 +23,7 @@ LINES = (
     "  edit  a\\.py   \\+1 \N{MINUS SIGN}1",
     r'    - pritn\("hi"\)',
     r'    \+ print\("hi"\)',
+    r"  always can also mean:  \[f\] every edit below \./  \[e\] every edit",
     r"  allow the edit of a\.py\?  \[y\] \S.*  \[a\] \S.*  \[n\] \S.*  \[v\] whole diff > y",
     r"Replaced 1 occurrence in a\.py\.",
     r'end_turn · \d+(\.\d+)? m?s · (.* · )?go on: accord run demo -c "…"',

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.question import Questions, _field_value, keys_of
+from accord.cli.question import Questions, _Choices, _field_value, keys_of
 from accord.cli.terminal import Terminal
 from accord.client import PermissionQuestion
+from accord.client.question import WiderAnswer
 from accord.display import SafeText
 from accord.session.option import PermissionOption
 
@@ -24,6 +25,68 @@ def test_each_option_has_a_key_of_its_own() -> None:
     ]
     keys = keys_of(options)
     assert {key: each.id for key, each in keys.items()} == {"y": "a", "2": "b", "a": "c", "n": "d", "d": "e", "6": "f"}
+
+
+def test_an_option_that_contradicts_itself_or_another_has_no_key() -> None:
+    options = [
+        PermissionOption("a", "No", "allow_once"),
+        PermissionOption("b", "Yes", "allow_once"),
+        PermissionOption("c", "Yes", "allow_always"),
+        PermissionOption("c", "No", "reject_once"),
+    ]
+    assert {key: each.id for key, each in keys_of(options).items()} == {"y": "b"}
+
+
+class Here:
+    """As much of a session as a question shows."""
+
+    cwd = "/w"
+    running_turn = None
+
+
+class Typing(Terminal):
+    """A terminal at which one line is typed."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__()
+        self._line = line
+
+    async def ask(self, prompt: SafeText) -> str | None:  # noqa: ARG002 - whatever is asked
+        return self._line
+
+
+@pytest.mark.parametrize("typed", ["no", "No", "n", "NEIN", "deny", "cancel", "abort it", "don't"])
+@pytest.mark.parametrize("name", ["Go on", "no", "Deny", "n"])
+async def test_no_word_that_means_no_ever_allows(typed: str, name: str) -> None:
+    for id_ in ("no", "n", "deny", "x", typed):
+        for rejecting in ([], [PermissionOption("r", "Leave it", "reject_once")]):
+            options = [PermissionOption(id_, name, "allow_once"), *rejecting]
+            question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
+            answer = await Questions(Typing(typed), lambda _: True).permission(question)
+            assert not isinstance(answer, WiderAnswer)
+            assert answer is None or answer.consent == "reject" or not answer.can_be_given(options)
+
+
+@pytest.mark.parametrize(("typed", "chosen"), [("y", "x"), ("go on", "x"), ("x", "x"), ("leave it", "r"), ("n", "r")])
+async def test_an_answer_is_a_key_a_name_or_an_id(typed: str, chosen: str) -> None:
+    options = [PermissionOption("x", "Go on", "allow_once"), PermissionOption("r", "Leave it", "reject_once")]
+    question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
+    answer = await Questions(Typing(typed), lambda _: True).permission(question)
+    assert isinstance(answer, PermissionOption)
+    assert answer.id == chosen
+
+
+@pytest.mark.parametrize("typed", ["no", "n", "No", "nope", "reject", "never", "N\u043e"])
+def test_who_types_a_refusal_allows_nothing_whatever_the_options_are_called(typed: str) -> None:
+    options = [
+        PermissionOption("no", "Yes", "allow_once"),
+        PermissionOption("n", "Allow", "allow_always"),
+        PermissionOption("reject", "Sure", "allow_once"),
+        PermissionOption("never", "Fine", "allow_always"),
+        PermissionOption("nope", "Go", "_other"),
+    ]
+    question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
+    assert _Choices(question).meant(typed) == (True, None)
 
 
 @pytest.mark.parametrize(
@@ -52,41 +115,3 @@ def test_what_is_typed_into_a_field_becomes_its_value(answer: str, field: dict[s
 def test_what_cannot_be_meant_is_asked_again(answer: str, field: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"."):
         _field_value(answer, field, needed=True)
-
-
-class Typing(Terminal):
-    """A terminal at which one line is typed."""
-
-    def __init__(self, line: str) -> None:
-        super().__init__()
-        self._line = line
-
-    async def ask(self, prompt: SafeText) -> str | None:  # noqa: ARG002 - whatever is asked
-        return self._line
-
-
-class Here:
-    """As much of a session as a question shows."""
-
-    cwd = "/work"
-    running_turn = None
-
-
-@pytest.mark.parametrize("typed", ["no", "No", "n", "NEIN", "deny", "cancel", "abort it", "don't"])
-@pytest.mark.parametrize("name", ["Go on", "no", "Deny", "n"])
-async def test_no_word_that_means_no_ever_allows(typed: str, name: str) -> None:
-    for id_ in ("no", "n", "deny", "x", typed):
-        for rejecting in ([], [PermissionOption("r", "Leave it", "reject_once")]):
-            options = [PermissionOption(id_, name, "allow_once"), *rejecting]
-            question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
-            answer = await Questions(Typing(typed), lambda _: True).permission(question)
-            assert answer is None or answer.consent == "reject" or not answer.can_be_given(options)
-
-
-@pytest.mark.parametrize(("typed", "chosen"), [("y", "x"), ("go on", "x"), ("x", "x"), ("leave it", "r"), ("n", "r")])
-async def test_an_answer_is_a_key_a_name_or_an_id(typed: str, chosen: str) -> None:
-    options = [PermissionOption("x", "Go on", "allow_once"), PermissionOption("r", "Leave it", "reject_once")]
-    question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
-    answer = await Questions(Typing(typed), lambda _: True).permission(question)
-    assert answer is not None
-    assert answer.id == chosen

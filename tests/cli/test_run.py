@@ -95,7 +95,7 @@ def test_everything_that_an_agent_says_is_shown_and_nothing_of_it_is_an_escape_s
         '  weather {"sessionUpdate": "weather", "sky": "blue"}',
         "All done.",
         "end_turn · ",
-        " · 1.2k/200k tokens · 0.25 USD · go on: accord run -c ",
+        " · 1.2k/200k tokens 0% · $0.25 · go on: accord run -c ",
     ):
         assert expected in shown
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.command import Accord, scripted
 
-BACKEND = Path(__file__).parents[1] / "client" / "page_backend.py"
+BACKEND = Path(__file__).parents[1] / "simse" / "page_backend.py"
 
 
 def write_servers(accord: Accord, *servers: dict[str, Any], **more: Any) -> None:

@@ -48,7 +48,7 @@ def test_the_whole_diff_can_be_seen_and_nonsense_is_asked_again(accord: Accord) 
         screen.type("v\n")
         assert "    @ line 2\n    - two\n    + three\n" in screen.expect(ASK)
         screen.type("perhaps\n")
-        assert "one of: y, a, n, v" in screen.expect(ASK)
+        assert "one of: y, a, n, f, e, v" in screen.expect(ASK)
         screen.type("Rather not\n")
         assert "chosen: no" in screen.rest()
         assert screen.status() == 0
@@ -75,6 +75,19 @@ def test_always_holds_when_the_session_goes_on_and_the_line_s_rules_come_before_
     assert "chosen: no" in other.stdout
 
 
+@pytest.mark.parametrize(("key", "scope"), [("f", "folder"), ("e", "kind")])
+def test_a_wider_always_is_a_choice_of_its_own_that_is_named(accord: Accord, key: str, scope: str) -> None:
+    with accord.terminal("run", "x", *scripted("asks"), NO_COLOR="1") as screen:
+        shown = screen.expect(ASK)
+        assert "always can also mean:  [f] every edit below ./  [e] every edit\n" in shown
+        screen.type(f"{key}\n")
+        assert "chosen: ever" in screen.rest()
+        assert screen.status() == 0
+    (kept,) = (accord.home / ".local/state/accord/always").iterdir()
+    (answer,) = json.loads(kept.read_bytes())["answers"]
+    assert answer["scope"] == scope
+
+
 def test_what_was_answered_always_for_one_command_allows_no_other(accord: Accord) -> None:
     with accord.terminal("run", "a command", *scripted("asks"), NO_COLOR="1") as screen:
         screen.expect("allow to run make all?")
@@ -96,10 +109,12 @@ def test_other_forms_of_output_ask_at_the_terminal_too(accord: Accord) -> None:
 
 def test_a_project_s_file_is_trusted_at_the_terminal_once(accord: Accord) -> None:
     words = [sys.executable, "-m", "accord.testing.program", f"{SCRIPTS}:plain"]
-    entry = {"command": words[0], "args": words[1:]}
+    entry = {"command": words[0], "args": words[1:], "env": {"LD_PRELOAD": "/x.so"}}
     (accord.cwd / "acp.json").write_text(json.dumps({"agent_servers": {"mine": entry}}), encoding="utf-8")
     with accord.terminal("run", "mine", "hello", NO_COLOR="1") as screen:
-        assert "accord.testing.program" in screen.expect("trust this file?  [y] yes  [n] no > ")
+        shown = screen.expect("trust this file?  [y] yes  [n] no > ")
+        for expected in ("accord.testing.program", "with LD_PRELOAD=/x.so", f"in {accord.cwd}", "permission: "):
+            assert expected in shown
         screen.type("n\n")
         assert "was not started" in screen.rest()
         assert screen.status() == 7

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import accord
 from accord.client import ClientSession, Deadlines
 from accord.config.acp_json import read_config
 from accord.config.entry import AgentEntry, entry_of
@@ -39,7 +40,7 @@ def call(entry: AgentEntry, **options: Any) -> Called:
 def test_an_entry_says_what_is_started_and_how_long_it_may_take() -> None:
     entry = AgentEntry(
         "a", ("c", "x"), "user", "f", cwd="/w", env={"A": "1", "B": None}, start_seconds=30.0, idle_seconds=5.0,
-        edition="1", framing="headers", dialect="simse",
+        edition="1", framing="headers",
     )  # fmt: skip
     called = call(entry)
     permission = called.options.pop("permission")
@@ -51,14 +52,29 @@ def test_an_entry_says_what_is_started_and_how_long_it_may_take() -> None:
         "deadlines": Deadlines(start=30.0, first=5.0, idle=5.0),
         "edition": "1",
         "framing": "headers",
-        "dialect": "simse",
     }
 
 
 def test_what_the_caller_says_comes_first() -> None:
     called = call(AgentEntry("a", ("c",), "user", "f", edition="1"), edition="2", cwd="/here")
     assert (called.options["edition"], called.options["cwd"]) == ("2", "/here")
-    assert "dialect" not in called.options
+
+
+def test_an_entry_of_an_installed_dialect_speaks_it() -> None:
+    chosen: list[accord.DialectPlugin] = []
+
+    class Chosen:
+        """What `connect` gives: it is only to be told of the dialect."""
+
+        def use_dialect(self, dialect: accord.DialectPlugin) -> None:
+            chosen.append(dialect)
+
+    def connect(*_argv: str, **said: Any) -> Any:
+        assert "dialect" not in said
+        return Chosen()
+
+    connect_to(AgentEntry("a", ("c",), "user", "f", dialect="simse"), connect=connect)
+    assert [dialect.name for dialect in chosen] == ["simse"]
 
 
 def test_a_command_that_nobody_trusted_is_not_started() -> None:

@@ -136,6 +136,8 @@ def main() -> None:
     told = asyncio.run(Library(stage, row).play())
     stage.assert_harmless(row)
     stage.assert_answers(row)
+    if row.counts is not None:
+        assert told.counts == row.counts, told.counts
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     sys.stdout.write(f"{peak} {told.questions}\n")
 

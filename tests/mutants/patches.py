@@ -24,9 +24,43 @@ KILLS = "tests/agent/test_kills.py::"
 PROMISES = "tests/agent/test_promises.py::"
 SHELL_LINE = "tests/session/test_shell_line.py::"
 REQUESTS = "tests/client/test_machine_requests.py::"
+BLOCKING = "tests/agent/test_blocking.py::"
 UNWRITTEN = "tests/connection/test_bounded_answers.py::"
 
 MUTANTS = (
+    # --- dialects
+    Mutant(
+        "dialects",
+        "a client of simse's page is ordered to run the agent's own tools",
+        "simse/agent_tool.py",
+        '    tags = {"sessionUpdate": TOOL_CALL_UPDATE, "type": TOOL_CALL_UPDATE}\n',
+        '    tags = {"sessionUpdate": TOOL_CALL, "type": TOOL_CALL, "toolName": call.get("name"), "input": {}}\n',
+        "tests/simse/test_agent.py::test_tools_of_the_agents_own_are_told_and_never_ordered",
+    ),
+    Mutant(
+        "dialects",
+        "an answer without a word of simse's page allows",
+        "simse/agent_permission.py",
+        "    return words.pop() if len(words) == 1 else REJECT\n",
+        '    return words.pop() if words else "allow_once"\n',
+        "tests/simse/test_agent.py::test_an_answer_that_is_none_of_the_four_words_rejects",
+    ),
+    Mutant(
+        "dialects",
+        "every client is taken for one of simse's page",
+        "simse/agent_translator.py",
+        '        return not introduced or params.get("mcpServers") is None\n',
+        "        return True\n",
+        "tests/simse/test_agent.py::test_an_ordinary_client_is_served_as_before",
+    ),
+    Mutant(
+        "order",
+        "a tool of the client overtakes what was said before",
+        "agent/turn.py",
+        "        await self._outlet.settle()\n        return await self.client.request(",
+        "        return await self.client.request(",
+        "tests/simse/test_agent.py::test_the_client_runs_a_tool_and_one_that_fails",
+    ),
     # --- order
     Mutant(
         "order",
@@ -183,14 +217,6 @@ MUTANTS = (
     # --- bounded
     Mutant(
         "bounded",
-        "the reader never pauses",
-        "connection/reception.py",
-        "        return self._backlog.bytes <= self._backlog.max_bytes and not self.ended\n",
-        "        return not self.ended\n",
-        BOUNDED + "test_a_slow_handler_slows_the_sender_and_loses_nothing",
-    ),
-    Mutant(
-        "bounded",
         "the reader pauses also for a handler's own call",
         "connection/backlog.py",
         "            if self.calls_inside:\n                return not self.spent\n",
@@ -212,14 +238,6 @@ MUTANTS = (
         "OPEN_REQUEST_BYTES = 1024",
         "OPEN_REQUEST_BYTES = 0",
         BOUNDED + "test_requests_whose_handlers_never_return_are_bounded_too",
-    ),
-    Mutant(
-        "bounded",
-        "a running request weighs as much as its text",
-        "connection/answers.py",
-        "        self._backlog.add(OPEN_REQUEST_BYTES)\n        self._tasks.add",
-        "        self._backlog.add(len(repr(inbound.params)))\n        self._tasks.add",
-        BOUNDED + "test_a_large_prompt_does_not_keep_its_own_cancel_from_being_read",
     ),
     Mutant(
         "bounded",
@@ -460,14 +478,6 @@ MUTANTS = (
         PROMISES + "test_a_prompt_is_kept_before_its_handler_runs_and_before_it_is_answered",
     ),
     Mutant(
-        "kept",
-        "what a dead process left open stays open",
-        "agent/desk.py",
-        "else healing(transcript)\n",
-        "else healing(transcript)[:0]\n",
-        "tests/agent/test_sessions.py::test_what_a_dead_process_left_open_is_brought_to_an_end",
-    ),
-    Mutant(
         "processes",
         "the watchdog hears of a command when it runs",
         "workspace/launch.py",
@@ -483,16 +493,6 @@ MUTANTS = (
         "        elif isinstance(ask, ReleaseTerminal) and",
         "        elif isinstance(ask, bytes) and",
         "tests/agent/test_promises.py::test_a_terminal_is_shown_before_it_is_released_unless_that_takes_too_long",
-    ),
-    Mutant(
-        "kept",
-        "a new file is looked at in several looks",
-        "stores/database.py",
-        '            connection.execute("BEGIN")\n            _recognise(connection, str(path))\n'
-        '            connection.execute("COMMIT")\n',
-        "            _recognise(connection, str(path))\n",
-        "tests/stores/test_database.py::"
-        "test_a_file_that_another_makes_during_the_first_look_is_not_taken_for_a_strangers",
     ),
     Mutant(
         "turns",
@@ -715,30 +715,6 @@ MUTANTS = (
         "    for kind in claims.former:\n",
         "    for kind in ():\n",
         "tests/workspace/test_subject.py::test_a_call_stays_what_it_was_called_once",
-    ),
-    Mutant(
-        "consent",
-        "the last spelling of a name counts alone",
-        "session/claims.py",
-        "            yield CommandClaim()\n        for name, each in named:\n",
-        "            pass\n        for name, each in named:\n",
-        "tests/workspace/test_subject.py::test_a_command_under_two_spellings_of_a_name_is_not_known",
-    ),
-    Mutant(
-        "consent",
-        "a typed no is looked for among the ids",
-        "cli/question.py",
-        '                if means_no(answer) and (option is None or option.consent != "reject"):\n',
-        "                if means_no(answer) and option is None:\n",
-        "tests/cli/test_question.py::test_no_word_that_means_no_ever_allows",
-    ),
-    Mutant(
-        "consent",
-        "a title is shown as the command",
-        "cli/show/asked.py",
-        '    yield Fact(own("run"), shown_command(command))\n',
-        "",
-        "tests/cli/show/test_asked.py::test_a_title_stands_apart_from_the_command_and_is_not_what_is_asked",
     ),
     # --- the environment and the formats
     Mutant(
@@ -999,9 +975,116 @@ MUTANTS = (
         "half a character",
         "half a character in an author's state ends the turn",
         "protocol/codec.py",
-        "        return msgspec.json.encode(value)\n    except UnicodeEncodeError:",
-        "        return msgspec.json.encode(value)\n    except ZeroDivisionError:",
+        "        return msgspec.json.encode(value, enc_hook=plain_value)\n    except UnicodeEncodeError:",
+        "        return msgspec.json.encode(value, enc_hook=plain_value)\n    except ZeroDivisionError:",
         "tests/agent/test_half_characters.py::test_half_a_character_is_kept_and_the_session_goes_on",
+    ),
+    # --- every framing
+    Mutant(
+        "every framing",
+        "every client is taken for one that sends lines",
+        "wire/auto.py",
+        '            if meaning == "headers":\n',
+        '            if meaning == "frames":\n',
+        "tests/conversations/test_framings.py::test_an_authors_agent_converses_in_the_framing_of_its_client[headers]",
+    ),
+    Mutant(
+        "every framing",
+        "a program's stdio is lines unless it is told otherwise",
+        "transport/stdio.py",
+        'def open_stdio(framing: Framing = "auto"',
+        'def open_stdio(framing: Framing = "lines"',
+        "tests/transport/test_stdio.py::test_it_answers_in_the_framing_of_its_peer",
+    ),
+    Mutant(
+        "every framing",
+        "updates are written as lines between frames",
+        "transport/streams.py",
+        "                self._sink.replace_burst(self._burst)\n",
+        "                pass\n",
+        "tests/transport/test_streams.py::test_frames_follow_the_lines_that_left_before_the_peer_was_heard",
+    ),
+    # --- consent: what a person saw is what she allowed
+    Mutant(
+        "consent",
+        "the agent's title is the question",
+        "cli/show/question.py",
+        '    return own("allow this?")\n',
+        "    return exact(question.title)\n",
+        "tests/cli/show/test_question_lines.py::test_every_file_of_an_edit_is_shown_with_its_diff",
+    ),
+    Mutant(
+        "consent",
+        "changes of the environment are not shown",
+        "cli/show/question.py",
+        "        for name, value in environment[:VARIABLES]:\n",
+        "        for name, value in environment[:0]:\n",
+        "tests/cli/show/test_question_lines.py::test_a_command_is_shown_with_arguments_directory_and_environment",
+    ),
+    Mutant(
+        "consent",
+        "a typed refusal takes the option of that id",
+        "cli/question.py",
+        "        if option is None and means_no(answer):\n",
+        "        if False:\n",
+        "tests/cli/test_question.py::test_who_types_a_refusal_allows_nothing_whatever_the_options_are_called",
+    ),
+    Mutant(
+        "consent",
+        "a refusal with an invisible character in it allows",
+        "session/refusal_words.py",
+        "unicodedata.category(each) not in _INVISIBLE\n",
+        "True\n",
+        "tests/session/test_refusal_words.py::test_a_refusal_is_recognised_however_it_is_spelt",
+    ),
+    Mutant(
+        "consent",
+        "of two keys that differ in case one counts",
+        "session/claims.py",
+        "        fields = [(field_name(key), each) for key, each in value.items()]\n",
+        "        fields = list({field_name(key): each for key, each in value.items()}.items())\n",
+        "tests/session/test_claims.py::test_two_keys_that_differ_in_spelling_alone_are_two_commands",
+    ),
+    # --- handlers in threads
+    Mutant(
+        "the end is the end",
+        "a turn waits for the thread of its handler",
+        "agent/threads.py",
+        "                await scope.cancel()\n            raise\n",
+        "                await scope.cancel()\n                await asyncio.wait([ended])\n            raise\n",
+        BLOCKING + "test_a_cancel_ends_the_turn_at_once_while_the_thread_goes_on[v1]",
+    ),
+    Mutant(
+        "the end is the end",
+        "a cancelled turn leaves its thread in the verb that it waits for",
+        "agent/threads.py",
+        "            tasks = self._abandon(list(self._calls))\n",
+        "            tasks: list[asyncio.Task[Any]] = []\n",
+        BLOCKING + "test_a_cancel_reaches_the_verb_that_is_waited_for[wait_for_the_client-v1]",
+    ),
+    Mutant(
+        "the end is the end",
+        "a thread speaks on in the session of a cancelled turn",
+        "agent/threads.py",
+        "        self.check()\n        return self.current.wait_unchecked(",
+        "        return self.current.wait_unchecked(",
+        BLOCKING + "test_a_client_that_cancels_one_tool_call_ends_its_block_and_not_the_turn",
+    ),
+    Mutant(
+        "bounded",
+        "handlers that wait for each other share the bound",
+        "agent/threads.py",
+        "            if is_bounded and len(self._threads) >= self._max_threads:\n",
+        "            if len(self._threads) >= self._max_threads:\n",
+        "tests/agent/test_threads.py::test_a_handler_that_another_one_waits_for_gets_a_thread_beyond_the_bound",
+    ),
+    Mutant(
+        "nothing lost",
+        "a string of a subclass ends the turn",
+        "jsonrpc/plain.py",
+        "    if isinstance(value, str):\n        return str.__str__(value)\n",
+        "",
+        "tests/agent/test_strings.py::test_whatever_an_agent_says_may_be_a_string_of_a_subclass[memory-v1]",
     ),
     Mutant(
         "bounded",

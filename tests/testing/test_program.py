@@ -37,6 +37,12 @@ async def test_what_a_script_prints_stands_between_its_messages(tmp_path: Path) 
     assert recorder.texts[1] == ("in", b"warming up")
 
 
+async def test_a_script_answers_in_the_framing_of_its_client(tmp_path: Path) -> None:
+    async with accord.connect(*command_of(talkative), framing="headers") as remote:
+        session = await remote.new_session(tmp_path)
+        assert (await session.prompt("go")).text == "done"
+
+
 async def dying(peer: AgentPeer) -> None:
     await peer.greet()
     await peer.expect("session/new")

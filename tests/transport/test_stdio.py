@@ -265,10 +265,15 @@ def test_a_program_that_never_closes_gives_the_blocking_mode_back() -> None:
     assert (found.returncode, found.stderr, heard, blocking) == (0, b"", b"1\n", True)
 
 
-@pytest.mark.parametrize("framing", ["headers", "auto"])
-def test_headers_are_spoken_where_they_are_wanted(framing: str) -> None:
-    found = run(ECHO.replace("open_stdio()", f"open_stdio({framing!r})"), b"Content-Length: 2\r\n\r\n{}")
-    assert found.stdout == b"Content-Length: 2\r\n\r\n{}"
+@pytest.mark.parametrize("said", [b'{"a":1}\n[]\n', b'Content-Length: 7\r\n\r\n{"a":1}Content-Length: 2\r\n\r\n[]'])
+def test_it_answers_in_the_framing_of_its_peer(said: bytes) -> None:
+    assert run(ECHO, said).stdout == said
+
+
+def test_a_framing_that_is_given_is_not_recognised_but_spoken() -> None:
+    in_frames, in_lines = (ECHO.replace("open_stdio()", f"open_stdio({name!r})") for name in ("headers", "lines"))
+    assert run(in_frames, b"[]\nContent-Length: 2\r\n\r\n{}").stdout.count(b"Content-Length: 2\r\n\r\n") == 2
+    assert run(in_lines, b"Content-Length: 2\n{}\n").stdout == b"Content-Length: 2\n{}\n"
 
 
 def test_a_thread_that_waits_for_input_does_not_keep_the_program_from_ending() -> None:

@@ -17,8 +17,9 @@ import pytest
 from accord.errors import ConnectionLost, FrameError, LocalProtocolError
 from accord.transport import StreamTransport, polled
 from accord.transport.burst import SLICE_BYTES, Burst
-from accord.transport.descriptors import PIPE_BYTES, enlarge_pipe
+from accord.transport.descriptors import PIPE_BYTES, enlarge_pipe, unread_bytes
 from accord.transport.polled import READ_BYTES
+from accord.wire import HeaderReader, LineReader
 from tests.transport.processes import until
 
 if TYPE_CHECKING:
@@ -187,6 +188,27 @@ async def test_auto_answers_as_it_is_spoken_to(opened: list[Ends]) -> None:
     assert await ends.transport.receive() == b"{}"
     await ends.transport.send(b"2")
     assert ends.hear() == b"Content-Length: 1\r\n\r\n2"
+    await ends.transport.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        (b"\xef\xbb\xbf\r\n {}\n", b"1\n"),
+        (b"\r\nX-Y: 1\r\nContent-Length: 2\r\n\r\n{}", b"Content-Length: 1\r\n\r\n1"),
+    ],
+)
+async def test_a_framing_is_recognised_byte_by_byte(opened: list[Ends], way: str, said: bytes, answer: bytes) -> None:
+    opened.append(ends := Ends(framing="auto", force_threads=way == "threads"))
+    receiving = asyncio.create_task(ends.transport.receive())
+    for byte in said:
+        assert not receiving.done()
+        ends.say(bytes([byte]))
+        await until(lambda: unread_bytes(ends.write_to) == 0)
+        await asyncio.sleep(0)
+    assert (await receiving or b"").strip() == b"{}"
+    await ends.transport.send(b"1")
+    assert await asyncio.to_thread(ends.hear) == answer
     await ends.transport.close()
 
 
@@ -530,13 +552,58 @@ async def test_nobody_writes_in_place_after_close_or_past_those_who_wait(
         assert heard == b"x" * (PIPE_BYTES + 100_000) + b"\n1\n", "what was said before still leaves"
 
 
-@pytest.mark.parametrize("framing", ["headers", "auto"])
-async def test_in_other_framings_nobody_writes_in_place(bursting: Callable[..., Ends], framing: str) -> None:
-    ends = bursting(framing=framing)
+async def test_nobody_writes_in_place_into_frames(bursting: Callable[..., Ends]) -> None:
+    ends = bursting(framing="headers")
     await ends.transport.send(b"1")
     await ends.transport.send(b"2")
     assert ends.transport.burst.lines is None
     assert not ends.transport.post(b"3")
+    await ends.transport.close()
+
+
+async def test_lines_that_were_recognised_are_written_in_place(bursting: Callable[..., Ends]) -> None:
+    ends = bursting(framing="auto")
+    burst = ends.transport.burst
+    ends.say(b"{}\n")
+    assert await ends.transport.receive() == b"{}"
+    await ends.transport.send(b"1")
+    await ends.transport.send(b"2")
+    assert ends.transport.post(b"3")
+    assert bytes(burst.lines or b"") == b"2\n3\n"
+    await ends.transport.close()
+    assert ends.hear() == b"1\n2\n3\n"
+
+
+async def test_frames_follow_the_lines_that_left_before_the_peer_was_heard(bursting: Callable[..., Ends]) -> None:
+    ends = bursting(framing="auto")
+    burst = ends.transport.burst
+    receiving = asyncio.create_task(ends.transport.receive())
+    await asyncio.sleep(0)
+    await ends.transport.send(b"x" * (PIPE_BYTES + 100_000))
+    await ends.transport.send(b"1")
+    assert bytes(burst.lines or b"") == b"1\n", "until it is heard, it is taken for one that speaks lines"
+    ends.say(b"Content-Length: 2\r\n\r\n{}")
+    assert await receiving == b"{}"
+    assert burst.lines is None
+    assert not ends.transport.post(b"2")
+    await ends.transport.send(b"2")
+    await ends.transport.send(b"3")
+    assert burst.lines is None
+    assert ends.transport.burst is burst, "whoever holds it shall see that it is closed"
+    closing = asyncio.create_task(ends.transport.close())
+    heard = b""
+    while piece := await asyncio.to_thread(ends.hear):
+        heard += piece
+    await closing
+    assert heard.lstrip(b"x") == b"\n1\nContent-Length: 1\r\n\r\n2Content-Length: 1\r\n\r\n3"
+
+
+@pytest.mark.parametrize("said", [b"[1]\n", b"Content-Length: 3\r\n\r\n[1]"])
+async def test_a_framing_that_was_recognised_costs_no_further_call(opened: list[Ends], said: bytes) -> None:
+    opened.append(ends := Ends(framing="auto"))
+    ends.say(said)
+    assert await ends.transport.receive() == b"[1]"
+    assert type(ends.transport._reader) in {LineReader, HeaderReader}
     await ends.transport.close()
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.wire import AutoReader, Framing, HeaderReader, LineReader, Reader, frame
+from accord.wire.headers import MAX_HEADER_BYTES
 
 PIECES = [1, 2, 3, 7, 1 << 20]
 
@@ -30,6 +31,22 @@ CASES: dict[str, tuple[bytes, list[bytes], Literal["lines", "headers"] | None]] 
     "a banner with CRLF": (b"Welcome!\r\n", [b"Welcome!"], None),
     "a banner and lines": (b"Welcome!\nversion 2\n{}\n", [b"Welcome!", b"version 2", b"{}"], "lines"),
     "a banner and a frame": (b"Hi\nContent-Length: 2\r\n\r\n{}", [b"Hi", b"{}"], "headers"),
+    "a frame with a header of its own first": (b"X-Trace: 7\r\nContent-Length: 2\r\n\r\n{}", [b"{}"], "headers"),
+    "a frame with its type last": (b"Content-Length: 2\r\nContent-Type: x\r\n\r\n{}", [b"{}"], "headers"),
+    "a frame whose length is no number": (b"Content-Length: two\n\n", [b"Content-Length: two"], "headers"),
+    "a mark, a header of its own and a frame": (
+        b"\xef\xbb\xbfX-Trace: 7\nContent-Length: 2\n\n{}",
+        [b"{}"],
+        "headers",
+    ),
+    "banners that look like headers": (b"Model: a\nCost: 1\n{}\n", [b"Model: a", b"Cost: 1", b"{}"], "lines"),
+    "a banner that looks like a header, and another": (b"Model: a\nready\n", [b"Model: a", b"ready"], None),
+    "a banner that looks like a header, and nothing": (b"Model: a\n\n", [b"Model: a"], None),
+    "a banner with more than the headers of a frame": (
+        b"Model: " + b"a" * MAX_HEADER_BYTES + b"\nContent-Length: 2\n\n{}",
+        [b"Model: " + b"a" * MAX_HEADER_BYTES, b"{}"],
+        "headers",
+    ),
     "a banner that begins like a header": (b"Content-Lost: 1\n{}\n", [b"Content-Lost: 1", b"{}"], "lines"),
     "a banner that is nearly a header": (b"Content-Length\n{}\n", [b"Content-Length", b"{}"], "lines"),
     "a banner that speaks of a header": (b"no Content-Length: 5\n", [b"no Content-Length: 5"], None),
@@ -101,6 +118,8 @@ def test_headers_are_recognised_by_their_colon() -> None:
         (b"\xef\xbb", [b"\xef\xbb"]),
         (b"\xef\xbb\xbf", []),
         (b"Welc", [b"Welc"]),
+        (b"Model: a", [b"Model: a"]),
+        (b"Model: a\nCost: 1\r\n", [b"Model: a", b"Cost: 1"]),
         (b" \r", []),
         (b'{"a"', [b'{"a"']),
         (b"Content-Length: 5\r\n\r\n[1", [b"[1"]),
@@ -169,7 +188,27 @@ def test_it_reads_what_the_reader_of_that_framing_reads(
     assert auto.framing == framing
 
 
-fragments = st.sampled_from([b"Content-Length", b":", b" 2", b"\r\n", b"\n", b"{}", b"x", b" ", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("piece_bytes", PIECES)
+@pytest.mark.parametrize(
+    ("stream", "framing"),
+    [(b"Hi\n[1]\n[2]\n", "lines"), (b"Hi\nX-Y: 1\nContent-Length: 3\n\n[1]Content-Length: 3\n\n[2]", "headers")],
+)
+def test_the_reader_that_is_recognised_takes_over_where_it_is_told(
+    stream: bytes, framing: str, piece_bytes: int
+) -> None:
+    readers: list[Reader] = []
+    readers.append(AutoReader(on_recognised=readers.append))
+    texts: list[bytes] = []
+    for at in range(0, len(stream), piece_bytes):
+        texts += readers[-1].feed(stream[at : at + piece_bytes])
+    assert texts == [b"Hi", b"[1]", b"[2]"]
+    assert [type(reader) for reader in readers[1:]] == [LineReader if framing == "lines" else HeaderReader]
+    assert readers[-1].pending_bytes == 0
+
+
+fragments = st.sampled_from(
+    [b"Content-Length", b"Model", b":", b" 2", b"\r\n", b"\n", b"{}", b"x", b" ", b"\xef\xbb\xbf"]
+)
 
 
 @given(parts=st.lists(fragments, max_size=30), piece_bytes=st.integers(1, 20))
@@ -182,7 +221,17 @@ def test_the_cuts_never_change_what_is_read(parts: list[bytes], piece_bytes: int
     assert whole.finish() == cut.finish()
 
 
-@pytest.mark.parametrize("filler", [b" ", b"="])
+def test_header_lines_that_come_byte_by_byte_are_looked_at_once() -> None:
+    reader = AutoReader()
+    lines = b"a:\n" * (MAX_HEADER_BYTES // 3)
+    started = time.process_time()
+    assert read(reader, lines, 1) == []
+    assert time.process_time() - started < 2, "every line again for every byte would take many seconds"
+    assert reader.pending_bytes == len(lines)
+    assert len(read(reader, b"a:\n{}\n", 1)) == MAX_HEADER_BYTES // 3 + 2
+
+
+@pytest.mark.parametrize("filler", [b" ", b"=", b"a"])
 def test_a_long_banner_in_small_pieces_costs_time_in_proportion(filler: bytes) -> None:
     def seconds_for(size_bytes: int) -> float:
         reader = AutoReader()

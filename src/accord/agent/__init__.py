@@ -1,6 +1,7 @@
 """What an agent author says and hears, in whichever edition its client speaks."""
 
 from accord.agent.agent import Agent
+from accord.agent.blocking import BlockingClient, BlockingExtension, BlockingSession, BlockingTool, BlockingTurn
 from accord.agent.client import Client
 from accord.agent.link import Extension
 from accord.agent.question import Elicitation, Permission
@@ -10,6 +11,11 @@ from accord.agent.turn import Compaction, Turn
 
 __all__ = [
     "Agent",
+    "BlockingClient",
+    "BlockingExtension",
+    "BlockingSession",
+    "BlockingTool",
+    "BlockingTurn",
     "Client",
     "Compaction",
     "Elicitation",

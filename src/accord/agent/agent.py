@@ -9,10 +9,11 @@ import sys
 import threading
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, Self, TypeVar, overload
 
 import accord.stores
 import accord.transport
+from accord.agent.blocking import BlockingExtension, BlockingSession, BlockingTurn
 from accord.agent.book import PROMPT_KINDS, Book, PromptKind
 from accord.agent.desk import InUse
 from accord.agent.link import Extension, Link
@@ -21,6 +22,7 @@ from accord.agent.session import Session
 from accord.agent.tool import checked_json
 from accord.agent.turn import Turn
 from accord.connection.handlers import extension_name
+from accord.dialects import DialectPlugin
 from accord.errors import LocalProtocolError
 from accord.session.ability import AuthMethod, Peer
 from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
@@ -29,12 +31,16 @@ from accord.transport.interface import Transport
 
 __all__ = ["Agent"]
 
-PromptHandler = Callable[[Turn], Awaitable[None] | None]
-CommandHandler = Callable[[Turn, str], Awaitable[None] | None]
-OptionHandler = Callable[[Session, str, str | bool], Awaitable[None] | None]
-SessionHandler = Callable[[Session], Awaitable[None] | None]
+# With `async` they run on the loop, without it in threads, where they are given what blocks.
+PromptHandler = Callable[[Turn], Awaitable[object]] | Callable[[BlockingTurn], object]
+CommandHandler = Callable[[Turn, str], Awaitable[object]] | Callable[[BlockingTurn, str], object]
+OptionHandler = (
+    Callable[[Session, str, str | bool], Awaitable[object]] | Callable[[BlockingSession, str, str | bool], object]
+)
+SessionHandler = Callable[[Session], Awaitable[object]] | Callable[[BlockingSession], object]
 LoginHandler = Callable[[], Awaitable[bool | None] | bool | None]
-ExtensionHandler = Callable[[Extension], Any]
+ExtensionHandler = Callable[[Extension], Awaitable[Any]] | Callable[[BlockingExtension], Any]
+NotificationHandler = Callable[[Extension], Any]
 
 H = TypeVar("H", bound=Callable[..., Any])
 P = TypeVar("P", bound=PromptHandler)
@@ -43,6 +49,7 @@ V = TypeVar("V", bound=OptionHandler)
 S = TypeVar("S", bound=SessionHandler)
 L = TypeVar("L", bound=LoginHandler)
 E = TypeVar("E", bound=ExtensionHandler)
+N = TypeVar("N", bound=NotificationHandler)
 
 CANCEL_GRACE_SECONDS = 5.0
 
@@ -96,6 +103,7 @@ class Agent:
         self._drafts = drafts
         self._cancel_grace_seconds = cancel_grace_seconds
         self._in_use: InUse = in_use
+        self._dialects: list[DialectPlugin] = []
 
     def __repr__(self) -> str:
         return f"<agent {self.name}>"
@@ -254,11 +262,11 @@ class Agent:
 
         return register
 
-    def notification(self, method: str) -> Callable[[E], E]:
-        """Take an extension notification (`_name`): the handler gets an `Extension`."""
+    def notification(self, method: str) -> Callable[[N], N]:
+        """Take an extension notification (`_name`): the handler gets an `Extension`, on the loop in any case."""
         name = extension_name(method)
 
-        def register(handler: E) -> E:
+        def register(handler: N) -> N:
             self._book.notifications[name] = handler
             return handler
 
@@ -267,6 +275,14 @@ class Agent:
     def advertise(self, name: str, value: Any) -> None:
         """Tell clients of an ability beside the protocol: it stands in the `_meta` of the capabilities."""
         self._book.advertised[name] = checked_json(value, name)
+
+    def use_dialect(self, dialect: DialectPlugin) -> Self:
+        """Also serve clients of a dialect, on every connection that is served from now on; several may be added.
+
+        Ordinary clients are served as before.
+        """
+        self._dialects.append(dialect)
+        return self
 
     # --- running
 
@@ -284,6 +300,8 @@ class Agent:
         """Serve one client over any transport until it is gone; may be called for several at the same time."""
         if self._book.prompt is None and not self._book.commands:
             raise LocalProtocolError("an agent needs a handler for prompts: use @agent.prompt")
+        for dialect in self._dialects:
+            link = dialect.link_to_client(link)
         served = Link(
             link,
             self._book,
@@ -294,7 +312,8 @@ class Agent:
             cancel_grace_seconds=self._cancel_grace_seconds,
             in_use=self._in_use,
         )
-        await served.serve()
+        async with self._book.threads.in_use(self._cancel_grace_seconds):
+            await served.serve()
 
     async def close(self) -> None:
         """Let go of the store, if it is the default one; one that was given is its giver's to close."""

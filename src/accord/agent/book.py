@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from accord.agent.threads import HandlerThreads
 from accord.errors import LocalProtocolError
 from accord.session.ability import AgentAbilities, AuthMethod, ClientAbilities, Peer
 from accord.session.mode import mode_option
@@ -24,7 +25,7 @@ PROMPT_KINDS: frozenset[str] = frozenset({"image", "audio", "resource"})
 
 
 async def called(handler: AnyHandler, *arguments: Any) -> Any:
-    """Call what an author gave us, whether it is a coroutine function or not."""
+    """Call a listener on the loop, whether it is a coroutine function or not."""
     result = handler(*arguments)
     if inspect.isawaitable(result):
         awaited: Awaitable[Any] = result
@@ -51,6 +52,8 @@ class Book:
     requests: dict[str, AnyHandler] = field(default_factory=dict)
     notifications: dict[str, AnyHandler] = field(default_factory=dict)
     advertised: dict[str, Any] = field(default_factory=dict)
+    threads: HandlerThreads = field(default_factory=HandlerThreads)
+    """Calls the handlers."""
 
     def add_option(self, option: Select | Toggle) -> None:
         """Declare a config option; its value is the one that new sessions begin with."""

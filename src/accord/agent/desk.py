@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from accord.agent.asker import Asker
-from accord.agent.book import Book, called
+from accord.agent.book import Book
 from accord.agent.client import Client
 from accord.agent.fault import unknown_session
 from accord.agent.foreground import Foreground
@@ -301,7 +301,7 @@ class Desk:
         try:
             session.connect_servers(servers)
             for handler in self._book.on_session:
-                await called(handler, session)
+                await self._book.threads.call(handler, session)
             return await self._answer(live, known=known)
         except BaseException:
             self._live.pop(session.id, None)

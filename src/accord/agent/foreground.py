@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from accord.agent.asker import Asker
-from accord.agent.book import Book, called
+from accord.agent.book import Book
 from accord.agent.fault import store_fault, unknown_session, work_error
 from accord.agent.question import Question
 from accord.agent.session import Session, new_id
@@ -247,9 +247,9 @@ class Foreground:
             for notice in self._session.unreported():
                 await turn.notice(notice.title, notice.description, severity=notice.severity)
             if turn.command is None:
-                await called(self._book.prompt or _nothing, turn)
+                await self._book.threads.call(self._book.prompt or _nothing, turn)
             else:
-                await called(self._book.commands[turn.command][1], turn, turn.argument)
+                await self._book.threads.call(self._book.commands[turn.command][1], turn, turn.argument)
             await self._tidy(turn, "completed")
             await self._session.outlet.settle()
             end = HandlerFinished(turn.stop_reason) if self._failure is None else self._failed(self._failure)
@@ -309,6 +309,8 @@ class Foreground:
     def _cancel_handler(self, _: CancelHandler | None = None) -> None:
         if self._handler is None or self._timer is not None:
             return
+        if self._turn is not None:
+            self._turn.cancelled = True
         self._handler.cancel()
         self._timer = asyncio.get_running_loop().call_later(self._grace_seconds, self._abandon)
 
@@ -414,5 +416,5 @@ def _kind(block: Any) -> str:
     return str(tag.tag) if tag is not None and tag.tag else str(getattr(block, "tag", "unknown"))
 
 
-def _nothing(_: Turn) -> None:
+async def _nothing(_: Turn) -> None:
     """Nobody wants prompts; they are refused before they come here."""

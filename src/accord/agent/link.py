@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
 from accord.agent.book import Book, called
@@ -99,9 +99,13 @@ class Link:
         for spoken in DIALECTS:
             handlers.offer(spoken.edition(drafts=drafts), functools.partial(self._speak, spoken))
         for name in book.requests:
-            handlers.on_extension_request(name, functools.partial(self._extension, book.requests[name]))
+            handlers.on_extension_request(
+                name, functools.partial(self._extension, book.threads.call, book.requests[name])
+            )
         for name in book.notifications:
-            handlers.on_extension_notification(name, functools.partial(self._extension, book.notifications[name]))
+            # They come one after the other: without `async` they stay on the loop, as listeners do.
+            handler = functools.partial(self._extension, called, book.notifications[name])
+            handlers.on_extension_notification(name, handler)
         self._dialect: Dialect | None = None
         self._client: Client | None = None
         self._desk = Desk(
@@ -271,13 +275,13 @@ class Link:
 
     # --- beside the protocol
 
-    async def _extension(self, handler: Callable[..., Any], params: Any) -> Any:
+    async def _extension(self, call: Callable[..., Awaitable[Any]], handler: Callable[..., Any], params: Any) -> Any:
         session_id = params.get("sessionId") if isinstance(params, dict) else None
         session = self._desk.find(session_id) if isinstance(session_id, str) else None
         if self._client is None:
             raise LocalProtocolError("no client has introduced itself yet")
         try:
-            return await called(handler, Extension(params, self._client, session))
+            return await call(handler, Extension(params, self._client, session))
         except Exception as error:
             raise answerable(error, self._book.auth_methods(self.abilities)) from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from accord.agent.book import Book, called
+from accord.agent.book import Book
 from accord.errors import AuthRequired, InvalidParams
 
 __all__ = ["Gate"]
@@ -30,7 +30,7 @@ class Gate:
         """
         if not self._book.logins:
             return
-        is_open = self._open if self._book.logged_in is None else await called(self._book.logged_in)
+        is_open = self._open if self._book.logged_in is None else await self._book.threads.call(self._book.logged_in)
         if not is_open:
             raise AuthRequired
 
@@ -46,7 +46,7 @@ class Gate:
                 "This is no way to log in by a call", {"field": "methodId", "expected": self._expected()}
             )
         async with self._lock:
-            if await called(handler) is False:
+            if await self._book.threads.call(handler) is False:
                 raise AuthRequired("The login failed")
             self._open = True
 
@@ -60,5 +60,5 @@ class Gate:
         """Forget the login; sessions that are open stay open."""
         async with self._lock:
             if self._book.logout is not None:
-                await called(self._book.logout)
+                await self._book.threads.call(self._book.logout)
             self._open = False

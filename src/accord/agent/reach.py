@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from accord.jsonrpc.plain import plain_text
 from accord.workspace import (
     AccessDenied,
     Disk,
@@ -63,7 +64,7 @@ class Reach:
         """
         if path is None:
             return self.cwd
-        text = os.fspath(path)
+        text = plain_text(os.fspath(path))
         if not text:
             raise InvalidPath("a path cannot be empty", path=text)
         return _normal(os.path.join(self.cwd, text))  # noqa: PTH118 - a Path would hide how it ends
@@ -76,7 +77,7 @@ class Reach:
             NotAFile: It is written as that of a directory.
         """
         place = self.directory(path)
-        text = os.fspath(path)
+        text = plain_text(os.fspath(path))
         if text.endswith(_DIRECTORY_ENDINGS):
             raise NotAFile("this is a directory's path", path=text, kind="directory")
         return place

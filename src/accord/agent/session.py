@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from accord.agent.asker import Asker
-from accord.agent.book import Book, called
+from accord.agent.book import Book
 from accord.agent.client import Client
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers, open_servers
@@ -21,6 +21,7 @@ from accord.agent.outlet import Outlet
 from accord.agent.settings import OptionValue, Settings
 from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError
+from accord.jsonrpc.plain import plain
 from accord.protocol.codec import encode_json
 from accord.protocol.model import UNSET
 from accord.session.ability import ClientAbilities
@@ -183,7 +184,8 @@ class Session:
             TypeError: The state is no JSON value.
         """
         if state is not UNSET:
-            self.state = state
+            # What a restart would give back; a list or a dict stays the one that its author goes on to use.
+            self.state = state if isinstance(state, dict | list) else plain(state)
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing: it was made with store=None")
         await self._store.patch(self.id, state=encode_json(self.state))
@@ -234,7 +236,7 @@ class Session:
             return
         # Before it is made: a change that is refused was never there.
         for handler in self._book.on_option:
-            await called(handler, self, option_id, value)
+            await self._book.threads.call(handler, self, option_id, value)
         self._settings.set(option_id, value)
         await self.tell(ConfigChanged(list(self._settings.options)))
 

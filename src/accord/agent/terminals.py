@@ -18,6 +18,7 @@ from accord.agent.terminal import RELEASE_SECONDS, CommandOutcome, Tell, Termina
 from accord.agent.terminal_client import ClientTerminal
 from accord.agent.terminal_local import LocalTerminal, Screen
 from accord.errors import InvalidParams, LocalProtocolError, RequestError
+from accord.jsonrpc.plain import plain_text
 from accord.session.ask import StartTerminal, TerminalStarted
 from accord.session.event import TerminalChanged
 from accord.workspace import StartFailed, Workspace, start_command
@@ -202,7 +203,7 @@ class Terminals:
             raise TypeError("a command is a list of arguments, not a line for a shell")
         if (output_byte_limit or 0) < 0:
             raise ValueError("an output limit cannot be negative")
-        words = tuple(os.fspath(word) for word in argv)
+        words = tuple(plain_text(os.fspath(word)) for word in argv)
         if not words or not words[0]:
             raise StartFailed("the command cannot be started: no program was named", argv=words)
         return _Order(words, shlex.join(words), self._reach.directory(cwd), env or {}, output_byte_limit, cancellable)

@@ -13,7 +13,7 @@ import msgspec
 
 from accord.agent.session import Session
 from accord.errors import ConnectionLost, LocalProtocolError
-from accord.protocol.codec import encode_json
+from accord.jsonrpc.plain import plain, plain_text
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 from accord.session.event import Event, Meta, ToolChanged, ToolContentAdded
@@ -54,7 +54,7 @@ def tool_content(item: Showable) -> ToolContent:
     """An item as a tool call holds it."""
     match item:
         case str():
-            return Shown(Text(item))
+            return Shown(Text(plain_text(item)))
         case Text() | Image() | Audio() | Link() | Resource():
             return Shown(item)
         case FileChange():
@@ -66,12 +66,11 @@ def tool_content(item: Showable) -> ToolContent:
 
 
 def checked_json(value: Any, field: str) -> Any:
-    """A value that is going to be JSON: told now, while its author can see where it came from."""
+    """An author's value as plain JSON, as it is now; an error is raised while its author can see where it came from."""
     try:
-        encode_json(value)
-    except (TypeError, ValueError, RecursionError) as error:
+        return plain(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise LocalProtocolError(f"{field} is no JSON value: {error}", field=field, expected="a JSON value") from None
-    return value
 
 
 class Tool:
@@ -122,6 +121,8 @@ class Tool:
         self._announced = False
         self._task: asyncio.Task[Any] | None = None
         self._stopped = False
+        self._on_stop: Callable[[], None] | None = None
+        """Called when the client cancels this call, for a context that is no task: that of a blocking one."""
 
     def __repr__(self) -> str:
         return f"<tool call {self.title!r}, {self.status}>"
@@ -210,8 +211,10 @@ class Tool:
         self._stopped = True
         if self._task is not None:
             self._task.cancel()
-        else:
-            self._session.spawn(self.cancel())
+            return
+        if self._on_stop is not None:
+            self._on_stop()
+        self._session.spawn(self.cancel())
 
     @property
     def stop_asked(self) -> bool:
@@ -322,7 +325,8 @@ class Tool:
 
     @staticmethod
     def _absolute(session: Session, path: str | os.PathLike[str]) -> str:
-        return os.path.normpath(os.path.join(session.cwd, os.fspath(path)))  # noqa: PTH118 - no disk is asked
+        text = plain_text(os.fspath(path))
+        return os.path.normpath(os.path.join(session.cwd, text))  # noqa: PTH118 - no disk is asked
 
     @classmethod
     def _located(cls, session: Session, place: Location | str) -> Location:

@@ -20,6 +20,7 @@ from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
 from accord.agent.tool import Tool, checked_json
 from accord.errors import LocalProtocolError
+from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import UNSET, Maybe, Unknown
 from accord.session.ask import AskPermission, CommandSubject, ElicitForm, ElicitUrl, Prompt
 from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
@@ -69,6 +70,8 @@ class Turn:
         self.command = command
         self.argument = argument
         self.stop_reason: StopReason = "end_turn"
+        self.cancelled = False
+        """Whether it is being ended before its handler is done: by its client, or because it cannot be kept."""
         self.tools: list[Tool] = []
         self.background: list[Tool] = []
         """The tool calls that may go on when it is over."""
@@ -159,7 +162,7 @@ class Turn:
     async def _speak(self, content: Blocks, annotations: Annotations | None, meta: Meta | None) -> str:
         speaker, speech = self._speaker or "agent", self._speech
         if meta is not None:
-            checked_json(meta, "meta")
+            meta = checked_json(meta, "meta")
         for block in blocks_of(content):
             shown = block if annotations is None else _annotated(block, annotations)
             await self.tell(MessageChunk(speaker, shown, speech, meta))
@@ -186,7 +189,7 @@ class Turn:
             _check_word(step.status, PLAN_STATUSES, "status")
             _check_word(step.priority, PLAN_PRIORITIES, "priority")
         if meta is not None:
-            checked_json(meta, "meta")
+            meta = checked_json(meta, "meta")
         await self.tell(PlanChanged(steps, id, meta))
 
     async def usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
@@ -361,6 +364,12 @@ class Turn:
             return Elicitation("cancel", {}, name)
         return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {}, name)
 
+    async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+        """`client.request` behind all that was said in this turn: call an extension method (`_name`) of the client."""
+        self._check()
+        await self._outlet.settle()
+        return await self.client.request(method, params, timeout_seconds=timeout_seconds)
+
     async def _question(self, ask: Any) -> Any:
         self._check()
         question = Question(lambda: self._asker.ask(ask))
@@ -426,4 +435,4 @@ def _annotated(block: Block, annotations: Annotations) -> Block:
 
 def _absolute(directory: str | None, start: str) -> str:
     """The directory by its text, as the session's paths are."""
-    return os.path.normpath(os.path.join(start, directory or ""))  # noqa: PTH118 - what is behind `..` stays unknown
+    return os.path.normpath(os.path.join(start, plain_text(directory or "")))  # noqa: PTH118 - what is behind `..` stays unknown

@@ -2,80 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from accord.cli.show.asked import asked_commands, facts_of, shown_command
-from accord.cli.show.diff import diff_lines
-from accord.cli.show.line import Line, Span, clipped, line_of
-from accord.cli.show.tool import ABOUT_COLUMNS, about, headline, tool_lines
+from accord.cli.show.question import (
+    can_be_shown_whole,
+    contradicting_words,
+    question_lines,
+    sentence_of,
+    whole_lines,
+    wide_choices,
+)
 from accord.cli.terminal import Terminal
 from accord.client import FormQuestion, PermissionQuestion, UrlQuestion
-from accord.client.question import ElicitAnswer
-from accord.display import SafeText, exact, filled, joined, json_text, own, prose, prose_line, safe_lines
-from accord.session.option import PermissionOption, means_no
-from accord.session.tool import Diff
+from accord.client.question import ElicitAnswer, WiderAnswer
+from accord.display import SafeText, exact, filled, joined, json_text, own, prose_line
+from accord.session.option import PermissionOption
+from accord.session.refusal_words import means_no
 
-__all__ = ["Questions", "fact_lines", "keys_of", "subject_lines"]
+__all__ = ["Questions", "keys_of"]
 
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
-TAKEN = frozenset({"v"})
-TITLE_CHARACTERS = 400
 
 
 def keys_of(options: Sequence[PermissionOption]) -> dict[str, PermissionOption]:
-    """A key for each option: a letter for the kinds that everybody knows, a number for the rest."""
+    """A key for each option that can be given: a letter for the kinds that everybody knows, a number for the rest."""
     keys: dict[str, PermissionOption] = {}
     for number, option in enumerate(options, 1):
+        if not option.can_be_given(options):
+            continue
         letter = KEYS.get(option.kind, "")
         keys[letter if letter and letter not in keys else str(number)] = option
     return keys
 
 
-def subject_lines(question: PermissionQuestion) -> list[Line]:
-    """What a question is about."""
-    lines: list[Line] = []
-    cwd, tool = question.session.cwd, question.tool
-    if tool is not None:
-        if not asked_commands(question):
-            lines.append(headline(tool, cwd))
-        lines += tool_lines(tool, question.session.transcript.terminals)
-    lines += fact_lines(question)
-    if question.description:
-        lines += [line_of(own("    "), line) for line in safe_lines(prose(question.description))]
-    return lines
+class _Choices:
+    """The answers that somebody at the terminal can give to one question."""
 
+    def __init__(self, question: PermissionQuestion) -> None:
+        self._question = question
+        self._options = keys_of(question.options)
+        self._wide = {choice.key: choice for choice in wide_choices(question)}
+        self.can_show_more = can_be_shown_whole(question)
 
-def fact_lines(question: PermissionQuestion) -> list[Line]:
-    """The facts of a question that the line of its call does not show; what the agent calls it stands apart."""
-    commands = asked_commands(question)
-    lines: list[Line] = [
-        line_of(own("  "), Span(filled("{:<5}", fact.word), "cyan"), filled(" {}", fact.text))
-        for fact in facts_of(question)
-    ]
-    title = None if question.tool is None else question.tool.title
-    if commands and title and question.request is None:
-        lines.append(line_of(Span(filled("    the agent calls it: {}", exact(title, 200)), "dim")))
-    return lines
+    @property
+    def keys(self) -> list[str]:
+        return [*self._options, *self._wide, *(["v"] * self.can_show_more)]
 
+    @property
+    def prompt(self) -> SafeText:
+        offered = [filled("[{}] {}", key, exact(option.name, 100)) for key, option in self._options.items()]
+        if self.can_show_more:
+            has_diff = self._question.tool is not None and self._question.tool.content
+            offered.append(own("[v] whole diff") if has_diff else own("[v] whole input"))
+        return filled("  {}  {} > ", sentence_of(self._question), joined(offered, own("  ")))
 
-def _sentence(question: PermissionQuestion) -> SafeText:
-    tool, title = question.tool, exact(question.title, TITLE_CHARACTERS)
-    commands = asked_commands(question)
-    if commands and question.request is None:
-        if len(commands) > 1:
-            return filled("allow to run these {} commands?", len(commands))
-        return filled("allow to run {}?", clipped(shown_command(commands[0]), ABOUT_COLUMNS))
-    if question.command is not None or tool is None:
-        return title if title.endswith("?") else filled("allow: {}?", title)
-    what = about(tool, question.session.cwd)
-    if tool.kind in {"edit", "delete", "read", "move"}:
-        words = {"edit": "edit", "delete": "deletion", "read": "reading", "move": "move"}
-        return filled("allow the {} of {}?", words[tool.kind], what)
-    if tool.kind == "execute":
-        return filled("allow to run {}?", what)
-    return title if title.endswith("?") else filled("allow: {}?", title)
+    def show(self, terminal: Terminal) -> None:
+        """What is to be known before the question."""
+        left_out = len(self._question.options) - len(self._options)
+        if left_out:
+            terminal.say(filled("  {}", contradicting_words(left_out)), "yellow")
+        if self._wide:
+            names = joined((filled("[{}] {}", key, choice.name) for key, choice in self._wide.items()), own("  "))
+            terminal.say(filled("  always can also mean:  {}", names), "dim")
+
+    def meant(self, answer: str) -> tuple[bool, PermissionOption | WiderAnswer | None]:
+        """Whether an answer is understood, and what it is.
+
+        Whatever ids and names the agent's options have: somebody who types a refusal allows nothing.
+        """
+        key = answer.lower()
+        if key in self._wide:
+            return True, self._wide[key].answer
+        option = self._options.get(key)
+        if option is None and means_no(answer):
+            return True, self._question.reject()
+        option = option or _named(answer, self._options.values())
+        return option is not None, option
 
 
 class Questions:
@@ -88,30 +92,24 @@ class Questions:
         self._terminal = terminal
         self._shown = shown
 
-    async def permission(self, question: PermissionQuestion) -> PermissionOption | None:
+    async def permission(self, question: PermissionQuestion) -> PermissionOption | WiderAnswer | None:
         """The option that the user takes; None to dismiss the question."""
         async with self._terminal.floor():
             if not self._shown(question):
-                self._terminal.show(subject_lines(question))
-            keys = keys_of(question.options)
-            diffs = [item for item in question.tool.content if isinstance(item, Diff)] if question.tool else []
-            offered = [filled("[{}] {}", key, option.name) for key, option in keys.items()]
-            if diffs:
-                offered.append(own("[v] whole diff"))
-            prompt = filled("  {}  {} > ", _sentence(question), joined(offered, own("  ")))
+                self._terminal.show(question_lines(question))
+            choices = _Choices(question)
+            choices.show(self._terminal)
             while True:
-                answer = await self._terminal.ask(prompt)
+                answer = await self._terminal.ask(choices.prompt)
                 if answer is None:
                     return question.reject()
-                if answer.lower() == "v" and diffs:
-                    self._terminal.show(line for diff in diffs for line in diff_lines(diff))
+                if answer.lower() == "v" and choices.can_show_more:
+                    self._terminal.show(whole_lines(question))
                     continue
-                option = keys.get(answer.lower()) or _meant(answer, question.options)
-                if means_no(answer) and (option is None or option.consent != "reject"):
-                    return question.reject()
-                if option is not None:
-                    return option
-                self._terminal.say(filled("  one of: {}", ", ".join([*keys, *(["v"] if diffs else [])])), "dim")
+                is_understood, meant = choices.meant(answer)
+                if is_understood:
+                    return meant
+                self._terminal.say(filled("  one of: {}", ", ".join(choices.keys)), "dim")
 
     async def elicit(self, question: FormQuestion | UrlQuestion) -> ElicitAnswer:
         """What the user fills in, or whether the address was visited."""
@@ -169,7 +167,7 @@ class Questions:
         return self._terminal.floor()
 
 
-def _meant(answer: str, options: Sequence[PermissionOption]) -> PermissionOption | None:
+def _named(answer: str, options: Iterable[PermissionOption]) -> PermissionOption | None:
     """The option whose name or id was typed."""
     return next(
         (option for option in options if answer and answer.lower() in {option.id.lower(), option.name.lower()}), None

@@ -12,7 +12,7 @@ from accord.cli.complaint import remark
 from accord.cli.fault import phase
 from accord.cli.status import Failure, Status, UsageFailure
 from accord.config import AgentEntry, Trust, UntrustedFile, find
-from accord.display import SafeText, exact, filled, own
+from accord.display import SafeText, exact, filled, joined, own
 
 __all__ = ["Target", "approve", "noted_target", "split_agent", "target_of"]
 
@@ -20,6 +20,13 @@ START_SECONDS = 60.0
 # How a command is noted, and typed.
 COMMAND = "-- "
 ADDRESSES = ("ws://", "wss://", "http://", "https://")
+
+
+_POLICY_WORDS: dict[str | None, SafeText] = {
+    "auto-approve": own("auto-approve: whatever it wants is allowed, without asking"),
+    "deny": own("deny: whatever it asks for is denied"),
+    "prompt": own("prompt: asks you"),
+}
 
 
 @dataclass(frozen=True)
@@ -115,15 +122,25 @@ async def approve(target: Target, *, trust: bool, yes: Callable[[SafeText], Awai
     return replace(target, entry=entry)
 
 
+def _trust_question(entry: AgentEntry) -> SafeText:
+    """All that the file decides: what is run, where, with which environment, and what is allowed without asking."""
+    lines = [
+        filled("{} belongs to this project and wants to run:", entry.source),
+        filled("  {}", exact(shlex.join(entry.argv)) or own("a program from a registry")),
+        filled("  in {}", entry.cwd or str(Path.cwd())),
+    ]
+    for name, value in entry.env.items():
+        lines.append(filled("  without {}", name) if value is None else filled("  with {}={}", name, value))
+    lines.append(filled("  permission: {}", _POLICY_WORDS.get(entry.permission_policy, own("asks you"))))
+    return joined([*lines, own("trust this file?")], own("\n"))
+
+
 async def _trust(entry: AgentEntry, *, trust: bool, yes: Callable[[SafeText], Awaitable[bool]] | None) -> None:
     with phase("config"):
         if not trust:
             if yes is None:
                 raise UntrustedFile(entry.source, entry.argv)
-            wants = exact(shlex.join(entry.argv)) or own("a program from a registry")
-            if not await yes(
-                filled("{} belongs to this project and wants to run:\n  {}\ntrust this file?", entry.source, wants)
-            ):
+            if not await yes(_trust_question(entry)):
                 message = f"{entry.source} is not trusted, so {entry.name} was not started"
                 raise Failure(Status.NO_AGENT, "start", message)
         Trust().trust(entry.source, entry.sha256)

@@ -15,13 +15,14 @@ from typing import Any, Self
 from accord.client.deadline import Deadlines
 from accord.client.dial import Attempt, Observer, dial, loss_of
 from accord.client.door import Door
-from accord.client.handshake import plan_for
+from accord.client.handshake import plan_for, plan_for_dialect
 from accord.client.inbox import Inbox
 from accord.client.login import LoginCallback, choose, run_in_terminal
-from accord.client.reopening import reopen
+from accord.client.reopening import lost_session, reopen
 from accord.client.services import Offer
 from accord.client.session import ClientSession
 from accord.connection import Connection
+from accord.dialects import DialectPlugin
 from accord.errors import (
     AuthRequired,
     ConnectionLost,
@@ -74,6 +75,7 @@ class RemoteAgent:
         observers: Sequence[Observer],
     ) -> None:
         self._door = door
+        self._edition = edition
         self._plan = plan_for(edition)
         self._client = client
         self._offer = offer
@@ -100,6 +102,21 @@ class RemoteAgent:
     def __repr__(self) -> str:
         name = "unknown" if self.info is None else f"{self.info.name} {self.info.version}"
         return f"<agent {name}, {self.edition or 'no edition yet'}>"
+
+    def use_dialect(self, dialect: DialectPlugin) -> Self:
+        """Speak a dialect with the agent: `async with accord.connect("backend").use_dialect(dialect) as agent:`.
+
+        Call it before the agent is opened; a second dialect replaces the first. `observers` see the dialect's edition.
+
+        Raises:
+            LocalProtocolError: The agent is open already, or another edition was insisted on.
+        """
+        if self._link is not None:
+            raise LocalProtocolError("the agent is open: choose the dialect before", field="dialect")
+        self._plan = plan_for_dialect(self._edition, dialect)
+        self._inbox.dialect_requests = dialect.agent_requests()
+        self._door.wrap = functools.partial(dialect.link_to_agent, start_seconds=self._deadlines.start)
+        return self
 
     # --- life
 
@@ -333,7 +350,7 @@ class RemoteAgent:
             if self._attended.get(session.id) is link:
                 return
             if not self._can_resume and not self.abilities.load:
-                raise self._lost_for_good()
+                raise lost_session(self._lost)
             session.reopened(link.dialect)
             self._inbox.add(session)
             session.opened(await self._reopen_as_able(session, replay=False))
@@ -359,11 +376,6 @@ class RemoteAgent:
         await self.open()
         self.respawns += 1
         self.on_respawn(reason)
-
-    def _lost_for_good(self) -> ConnectionLost:
-        reason = self._lost or ConnectionLost("the agent was started again")
-        message = f"the session is lost, because the agent can neither resume nor load it: {reason.message}"
-        return ConnectionLost(message, exit_status=reason.exit_status, stderr_tail=reason.stderr_tail)
 
     # --- asking
 

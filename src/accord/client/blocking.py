@@ -20,7 +20,7 @@ from accord.client.deadline import Deadlines
 from accord.client.prompt import Promptable
 from accord.client.session import ClientSession
 from accord.client.turn import PromptTurn
-from accord.errors import AccordError
+from accord.errors import AccordError, LocalProtocolError
 from accord.session.ask import McpServer
 from accord.session.event import Event, StopReason
 from accord.session.option import Command, ConfigOption
@@ -337,7 +337,17 @@ def open_session(
 
     `cwd`, `roots` and `servers` are the session's; `session_id` loads one from before. Everything else is for
     `accord.connect`; plain functions given there may block, they run in threads. Works inside a running event loop.
+
+    The target may also be what `accord.connect` returned, not yet opened, for an agent that speaks a dialect:
+    `accord.open(accord.connect("backend").use_dialect(...))`. It has its options already.
+
+    Raises:
+        LocalProtocolError: The target is none, or has its options already.
     """
+    if len(target) == 1 and isinstance(target[0], RemoteAgent):
+        if options:
+            raise LocalProtocolError("give these options to accord.connect", field=next(iter(options)))
+        return BlockingSession(target[0], cwd, roots, servers, session_id)
     for name in ("permission", "elicit", "login"):
         callback = options.get(name)
         if callback is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from accord.client.agent import RemoteAgent
 from accord.client.deadline import Deadlines
@@ -14,14 +14,9 @@ from accord.client.handshake import EditionWish
 from accord.client.login import LoginCallback
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer, WorkspaceFactory
-from accord.errors import LocalProtocolError
 from accord.session.ability import Peer
 from accord.version import VERSION
 from accord.wire import Framing
-
-if TYPE_CHECKING:
-    from accord.client.simse import Simse
-    from accord.client.simse_tools import Tool
 
 __all__ = ["connect"]
 
@@ -47,9 +42,6 @@ def connect(  # noqa: PLR0913 - each is one thing that a client may want to deci
     title: str | None = None,
     strict: bool = False,
     stderr: Callable[[bytes], None] | None = None,
-    dialect: Literal["simse"] | None = None,
-    tools: Mapping[str, Tool] | None = None,
-    tool_seconds: float | None = 60.0,
     observers: Sequence[Observer] = (),
 ) -> RemoteAgent:
     """An agent to talk to, as an async context: `async with accord.connect("gemini", "--acp") as agent:`.
@@ -69,40 +61,20 @@ def connect(  # noqa: PLR0913 - each is one thing that a client may want to deci
     `deadlines` say how long it may take at what. When the agent's program is lost, the next prompt starts it again and
     resumes the session, unless `respawn` is off; a prompt is never sent twice. `observers` see every text.
 
-    `dialect="simse"` is for agents that speak the page of simse instead of v1, in our reading of it; only they order
-    tools from their client. `tools` are those that may be run for them, by name: functions of the input, each for
-    `tool_seconds` at most. There, `observers` see v1.
+    An agent that speaks a dialect of ACP needs a plug-in: `connect(...).use_dialect(...)`.
 
     Raises:
         LocalProtocolError: The target is none, or options do not go together.
     """
     offer = Offer(files, terminals, pty, missing_file, permission, elicit, terminal_login)
-    deadlines = deadlines or Deadlines()
-    simse = _simse(dialect, tools, edition=edition, start_seconds=deadlines.start, tool_seconds=tool_seconds)
-    agent = RemoteAgent(
-        Door(target, cwd=cwd, env=env, framing=framing, stderr=stderr, wrap=simse.wrap if simse else None),
-        edition=simse.edition if simse else edition,
+    return RemoteAgent(
+        Door(target, cwd=cwd, env=env, framing=framing, stderr=stderr),
+        edition=edition,
         client=Peer(name, version or VERSION, title),
         offer=offer,
-        deadlines=deadlines,
+        deadlines=deadlines or Deadlines(),
         login=login,
         respawn=respawn,
         strict=strict,
         observers=observers,
     )
-    if simse:
-        simse.serve(agent)
-    return agent
-
-
-def _simse(dialect: str | None, tools: Mapping[str, Tool] | None, **options: Any) -> Simse | None:
-    if dialect is None:
-        if tools:
-            # Not silently: whoever gives tools expects that they are run.
-            raise LocalProtocolError("only agents of a dialect order tools", field="tools", expected='dialect="simse"')
-        return None
-    if dialect != "simse":
-        raise LocalProtocolError(f"there is no dialect {dialect!r}", field="dialect", expected="simse")
-    from accord.client.simse import Simse  # noqa: PLC0415 - few agents speak it
-
-    return Simse(tools or {}, **options)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from accord.errors import ConnectFailed, LocalProtocolError
+from accord.jsonrpc.plain import plain_text
 from accord.transport import memory_pair, spawn
 from accord.transport.interface import Transport
 from accord.wire import Framing
@@ -40,7 +41,6 @@ class Door:
         env: Mapping[str, str | None] | None,
         framing: Framing,
         stderr: Callable[[bytes], None] | None,
-        wrap: Callable[[Transport], Transport] | None = None,
     ) -> None:
         self.argv = _argv(target)
         """The command, where it is one."""
@@ -51,7 +51,8 @@ class Door:
         self._target = target[0] if target else None
         self._framing: Framing = framing
         self._stderr = stderr
-        self._wrap = wrap
+        self.wrap: Callable[[Transport], Transport] = lambda link: link
+        """Applied to every new link, for an agent that speaks a dialect."""
         self._serving: asyncio.Task[None] | None = None
         self._used = False
         if self.argv is None:
@@ -68,8 +69,7 @@ class Door:
         Raises:
             ConnectFailed: There is none.
         """
-        link = await self._open()
-        return link if self._wrap is None else self._wrap(link)
+        return self.wrap(await self._open())
 
     async def _open(self) -> Transport:
         if self.argv is not None:
@@ -109,7 +109,7 @@ class Door:
 def _argv(target: tuple[Any, ...]) -> tuple[str, ...] | None:
     if not target or not all(isinstance(part, str | os.PathLike) for part in target):
         return None
-    return tuple(os.fspath(part) for part in target)
+    return tuple(plain_text(os.fspath(part)) for part in target)
 
 
 def _check(target: tuple[Any, ...]) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import msgspec
-
 from accord.connection import Connection
+from accord.dialects import DialectPlugin
 from accord.errors import LocalProtocolError
+from accord.jsonrpc.plain import plain
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.session.ability import ClientAbilities, Peer
 from accord.session.ask import Initialize, Initialized
@@ -45,6 +45,14 @@ def plan_for(edition: str) -> tuple[Proposal, ...]:
     return plan
 
 
+def plan_for_dialect(edition: str, dialect: DialectPlugin) -> tuple[Proposal, ...]:
+    """What to propose to an agent of a dialect, which is one of a single edition."""
+    if edition not in ("auto", dialect.edition):
+        expected = f"auto or {dialect.edition}"
+        raise LocalProtocolError(f"{dialect.name} is a dialect of another edition", field="edition", expected=expected)
+    return plan_for(dialect.edition)
+
+
 async def propose(
     connection: Connection, proposal: Proposal, client: Peer, abilities: ClientAbilities
 ) -> tuple[Dialect, Initialized]:
@@ -61,7 +69,7 @@ async def propose(
         said = dialect_of(each).say(ask)
         if said is not None:
             # Later editions may overwrite what an earlier one said under the same name: the version above all.
-            params.update(msgspec.to_builtins(said[1]))
+            params.update(plain(said[1]))
     # What is unstable is used only where the agent offers it.
     result = await connection.initialize(params, tuple(each.heard for each in proposal.accepted))
     edition = connection.edition

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from accord.client.handshake import Proposal
@@ -35,6 +35,7 @@ class Inbox:
 
     def __init__(self, offer: Offer) -> None:
         self.requests: dict[str, Callable[[Any], Any]] = {}
+        self.dialect_requests: Mapping[str, Callable[[Any], Any]] = {}
         self.notifications: dict[str, Callable[[Any], Any]] = {}
         self._offer = offer
         self._sessions: dict[str, ClientSession] = {}
@@ -54,8 +55,8 @@ class Inbox:
             for words in dialect.client_words:
                 share = LARGE_ANSWERS_AT_ONCE if words.ask in LARGE_ANSWERS else 0
                 handlers.on(words.method, functools.partial(self._serve, words), share=share)
-        for name, handler in self.requests.items():
-            handlers.on_extension_request(name, handler)
+        for name, handler in {**self.requests, **self.dialect_requests}.items():
+            handlers.on_extension_request(name, functools.partial(self._extension, handler))
         for name, handler in self.notifications.items():
             handlers.on_extension_notification(name, handler)
 
@@ -143,3 +144,10 @@ class Inbox:
         if services is None:
             raise unknown_session(session_id or "")
         return words.say_answer(await services.serve(ask))
+
+    async def _extension(self, handler: Callable[[Any], Any], params: Any) -> Any:
+        session_id = params.get("sessionId") if isinstance(params, dict) else None
+        session = self._sessions.get(session_id) if isinstance(session_id, str) else None
+        # The agent waits for us: that time is not the agent's.
+        with contextlib.nullcontext() if session is None else session.asked():
+            return await called(handler, params)

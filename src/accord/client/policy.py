@@ -163,11 +163,16 @@ class Policy:
     ) -> None:
         """Remember what was answered with "always": exactly what was shown, unless the user chose more."""
         option = chosen_option(question, answer)
-        if option is None or option.consent == "unknown" or not option.is_lasting or self._remember == "never":
+        if option is None or option.consent == "unknown" or self._remember == "never":
             return
         effect: Literal["allow", "deny"] = "allow" if option.consent == "allow" else "deny"
         if isinstance(answer, WiderAnswer):
+            # The scope is the user's own choice, also where the agent offers no answer that holds on.
             remembered = answer.remembered
+            if remembered.effect != effect:
+                return
+        elif not option.is_lasting:
+            return
         elif subject.targets is None:
             # The agent did not say what it is about, so there is nothing that could hold on.
             return

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from accord.errors import LocalProtocolError
+from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import Unknown
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
 
@@ -44,7 +45,7 @@ def prompt_blocks(content: Iterable[Promptable], cwd: str, kinds: frozenset[str]
 
 def _block(item: Promptable, cwd: str, kinds: frozenset[str]) -> Block:
     if isinstance(item, str):
-        return Text(item)
+        return Text(plain_text(item))
     if isinstance(item, os.PathLike):
         return file_block(Path(cwd, item), kinds)
     if not isinstance(item, Block):

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from accord.errors import MethodNotFound
+from accord.errors import ConnectionLost, MethodNotFound
 from accord.session.ask import ReopenSession, SessionOpened
 
-__all__ = ["reopen"]
+__all__ = ["lost_session", "reopen"]
 
 
 async def reopen(
@@ -35,3 +35,10 @@ async def reopen(
     ask.replay = True
     with deaf(ask.session_id):
         return await send(ask)
+
+
+def lost_session(reason: ConnectionLost | None) -> ConnectionLost:
+    """Why a session cannot go on with an agent that was started again."""
+    reason = reason or ConnectionLost("the agent was started again")
+    message = f"the session is lost, because the agent can neither resume nor load it: {reason.message}"
+    return ConnectionLost(message, exit_status=reason.exit_status, stderr_tail=reason.stderr_tail)

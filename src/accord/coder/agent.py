@@ -98,7 +98,7 @@ class _Later:
 
 def _register(agent: Agent, later: _Later) -> None:
     @agent.on_session
-    def prepare(session: Session) -> None:
+    async def prepare(session: Session) -> None:
         session.state = import_module("accord.coder.memory").remembered(session.state)
 
     @agent.prompt(accepts={"image", "resource"})

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from accord.config.errors import ConfigError
 from accord.config.fields import Notes, Table, open_table, read_bytes
+from accord.dialects import dialect_names
 
 __all__ = [
     "POLICIES",
@@ -31,7 +32,6 @@ Shape: TypeAlias = Literal["servers", "agent_servers"]
 PermissionPolicy: TypeAlias = Literal["auto-approve", "prompt", "deny"]
 
 POLICIES: tuple[PermissionPolicy, ...] = ("auto-approve", "prompt", "deny")
-DIALECTS = ("simse",)
 EDITIONS = ("auto", "newest", "1", "2", "2-june")
 FRAMINGS = ("lines", "headers")
 # The form of the file that this version knows; a file without a `version` is of the first.
@@ -209,7 +209,8 @@ def _server(shape: Shape, name: str, entry: Table) -> Server:
         timeout_ms=entry.integer("timeoutMs", MIN_TIMEOUT_MS, MAX_TIMEOUT_MS),
         permission_policy=next((each for each in POLICIES if each == policy), None),
         default_agent=entry.text("defaultAgent"),
-        dialect=entry.choice("dialect", DIALECTS),
+        # Installed packages are looked through only where an entry names a dialect.
+        dialect=entry.choice("dialect", dialect_names() if "dialect" in entry else ()),
         edition=entry.choice("edition", EDITIONS),
         framing=entry.choice("framing", FRAMINGS),
         mode=entry.text("default_mode"),

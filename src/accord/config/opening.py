@@ -10,6 +10,7 @@ from accord.client.question import PermissionCallback
 from accord.config.entry import AgentEntry
 from accord.config.errors import DownloadError, RegistryError, UntrustedFile
 from accord.config.permission import permission_for
+from accord.dialects import load_dialect
 
 __all__ = ["connect_to", "deadlines_of"]
 
@@ -47,7 +48,8 @@ def connect_to(
         "deadlines": deadlines_of(entry),
         "permission": permission_for(entry.permission_policy, ask),
     }
-    for name in ("edition", "framing", "dialect"):
+    for name in ("edition", "framing"):
         if getattr(entry, name) is not None:
             chosen[name] = getattr(entry, name)
-    return connect(*entry.argv, **{**chosen, **options})
+    agent = connect(*entry.argv, **{**chosen, **options})
+    return agent if entry.dialect is None else agent.use_dialect(load_dialect(entry.dialect))

@@ -8,6 +8,7 @@ import json
 import msgspec
 
 from accord.jsonrpc.message import ErrorObject, RequestId
+from accord.jsonrpc.plain import plain, plain_value
 
 __all__ = ["TAIL", "array_text", "error_text", "notification_head", "request_head", "result_head", "serialize_id"]
 
@@ -55,9 +56,9 @@ def error_text(id_: RequestId, error: ErrorObject) -> bytes:
     if error.data is not None:
         body["data"] = error.data
     try:
-        encoded = msgspec.json.encode(body)
+        encoded = msgspec.json.encode(body, enc_hook=plain_value)
     except UnicodeEncodeError:
-        encoded = json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
+        encoded = json.dumps(plain(body), separators=(",", ":"), allow_nan=False).encode("ascii")
     return b'{"jsonrpc":"2.0","id":%s,"error":%s}' % (serialize_id(id_), encoded)
 
 

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from accord.errors import LocalProtocolError
+from accord.jsonrpc.plain import plain, plain_value
 from accord.protocol.model import Choice, Unknown
 from accord.protocol.salvage import Misfit, Salvage
 
@@ -35,8 +36,7 @@ __all__ = [
 def _write_unknown(value: Any) -> Any:
     if isinstance(value, Unknown):
         return value.payload
-    message = f"a {type(value).__name__} cannot be written as JSON"
-    raise TypeError(message)
+    return plain_value(value)
 
 
 def _read_untagged(kind: Choice, value: Any) -> Any:
@@ -83,9 +83,9 @@ def encode_json(value: Any) -> bytes:
         TypeError, ValueError, OverflowError, RecursionError: It is no JSON value.
     """
     try:
-        return msgspec.json.encode(value)
+        return msgspec.json.encode(value, enc_hook=plain_value)
     except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode("ascii")
+        return json.dumps(plain(value), separators=(",", ":")).encode("ascii")
 
 
 def decode_json(text: bytes) -> Any:

@@ -10,15 +10,27 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from accord.protocol.model import Unknown
 from accord.session.entry import ToolCall
 from accord.session.git_patch import NOWHERE, patch_paths
 from accord.session.tool import Diff, FileChange
 
-__all__ = ["CallClaims", "CommandClaim", "PathClaim", "claims_of"]
+__all__ = [
+    "ARGUMENT_KEYS",
+    "COMMAND_KEYS",
+    "DIRECTORY_KEYS",
+    "ENVIRONMENT_KEYS",
+    "CallClaims",
+    "CommandClaim",
+    "PathClaim",
+    "claims_in",
+    "claims_of",
+    "field_name",
+]
 
 FILE_KINDS = frozenset({"read", "edit", "delete", "move", "search"})
 WRITING_KINDS = frozenset({"edit", "delete", "move"})
@@ -29,35 +41,40 @@ MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 6
 
 # Names are compared without case and separators: `file_path`, `filePath` and `FilePath` are one.
-_COMMAND_KEYS = frozenset(
-    {"command", "commands", "cmd", "cmds", "commandline", "shell", "shellcommand", "script", "argv", "bash", "exec"}
-)
-_DIRECTORY_KEYS = frozenset({"cwd", "workdir", "workingdirectory", "directory", "dir", "currentdirectory"})
-_ENVIRONMENT_KEYS = frozenset({"env", "environment", "envvars"})
-_PATH_KEYS = frozenset(
+COMMAND_KEYS = frozenset(
     {
-        "path",
-        "paths",
-        "file",
-        "files",
-        "filepath",
-        "filepaths",
-        "filename",
-        "abspath",
-        "absolutepath",
-        "targetfile",
-        "targetpath",
-        "notebookpath",
-        "oldpath",
-        "newpath",
-        "source",
-        "sourcepath",
-        "destination",
-        "destinationpath",
-        "uri",
+        *("command", "commands", "cmd", "cmds", "commandline", "cmdline", "commandstring", "commandtext"),
+        *("shell", "shellcommand", "shellline", "shellscript", "bash", "bashcommand", "terminalcommand", "script"),
+        *("argv", "exec", "execute", "executable", "program", "binary", "run", "powershell"),
     }
 )
+DIRECTORY_KEYS = frozenset({"cwd", "workdir", "workingdirectory", "workingdir", "directory", "dir", "currentdirectory"})
+ENVIRONMENT_KEYS = frozenset({"env", "environment", "envvars", "environmentvariables"})
+ARGUMENT_KEYS = frozenset({"args", "arguments", "parameters"})
+# A text under these is a line for a shell, whatever stands beside it.
+_LINE_KEYS = frozenset({"line", "script", "shell", "shellscript", "shellline"})
+_PATH_KEYS = frozenset(
+    {
+        *("path", "paths", "file", "files", "filepath", "filepaths", "filename", "filenames", "abspath"),
+        *("absolutepath", "relativepath", "relativeworkspacepath", "targetfile", "targetpath", "notebook"),
+        *("notebookpath", "oldpath", "newpath", "source", "sourcepath", "destinationpath", "uri", "uris"),
+        *("destination", "outputfile", "outputpath", "outfile", "folder", "folderpath"),
+    }
+)
+# These mean files where the call is about files, and anything elsewhere: a recipient, a date.
+_FILE_KEYS = frozenset({"target", "src", "from", "to", "dest", "dst", "output", "name"})
+# Texts that a call brings along. A string anywhere else that looks like a path counts as one.
+_TEXT_KEYS = frozenset(
+    {
+        *("content", "contents", "text", "oldstring", "newstring", "oldstr", "newstr", "oldtext", "newtext", "old"),
+        *("new", "replacement", "replace", "insert", "code", "pattern", "regex", "query", "search", "description"),
+        *("explanation", "reason", "prompt", "message", "instructions", "title", "patch", "diff", "input", "stdin"),
+    }
+)
+_NO_PATHS = _TEXT_KEYS | COMMAND_KEYS | ENVIRONMENT_KEYS | ARGUMENT_KEYS
 _PATCH_KEYS = frozenset({"patch", "diff", "input"})
+_PATH_BEGINS = ("/", "./", "../", "~/", "file:")
+MAX_PATH_CHARACTERS = 4096
 _SEPARATORS = re.compile(r"[\s_-]")
 # The headings of the patch format that some models write instead of Git's.
 _PATCH_HEADING = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$", re.MULTILINE)
@@ -123,14 +140,24 @@ def claims_of(call: ToolCall) -> CallClaims:
     for item in call.content:
         if isinstance(item, Diff):
             paths.update(dict.fromkeys(_diff_claims(call.kind, item)))
-    paths.update(dict.fromkeys(_input_claims(call.kind, call.raw_input)))
-    commands = tuple(dict.fromkeys(_input_commands(call.raw_input, 0)))
+    unknown = [item.payload for item in call.content if isinstance(item, Unknown)]
+    for said in (_opened(call.raw_input), *unknown):
+        paths.update(dict.fromkeys(_input_claims(call.kind, said)))
+    said_commands = [each for said in (call.raw_input, *unknown) for each in _input_commands(said, 0)]
+    if call.kind == "execute" and isinstance(call.raw_input, str) and not said_commands:
+        said_commands = [CommandClaim(line=call.raw_input)]
+    commands = tuple(dict.fromkeys(said_commands))
     found = tuple(paths)
     is_complete = len(found) + len(commands) <= MAX_CLAIMS and _size(found, commands) <= MAX_CHARACTERS
     if not is_complete:
         found, commands = (), ()
     digest = None if found or commands or call.raw_input is None else _digest(call)
     return CallClaims(call.kind, found, commands, is_complete, digest)
+
+
+def field_name(key: object) -> str:
+    """A key of an input without case and separators, as the tables of names have it."""
+    return _SEPARATORS.sub("", str(key)).lower()
 
 
 def _size(paths: Iterable[PathClaim], commands: Iterable[CommandClaim]) -> int:
@@ -177,12 +204,28 @@ def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
                 yield PathClaim(each, path)
 
 
+def claims_in(kind: str, payload: Any) -> CallClaims:
+    """What an object says that no edition names: the subject of a question, for instance."""
+    return claims_of(ToolCall("", kind=kind, raw_input=payload))
+
+
+def _opened(value: Any) -> Any:
+    """The value; for a text that is a JSON object or list, what it holds: a model's arguments may come as a text."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["} and len(value) <= MAX_CHARACTERS:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
 def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
+    keys = _PATH_KEYS | _FILE_KEYS if kind in FILE_KINDS else _PATH_KEYS
     # A patch changes files, whatever the call's kind says.
     changing = kind if kind in WRITING_KINDS else "edit"
     for name, value in _fields(raw_input, 0):
-        if name in _PATH_KEYS:
-            values = value if isinstance(value, list) else [value]
+        values = value if isinstance(value, list) else [value]
+        if name in keys:
             yield from (PathClaim(kind, each) for each in values if isinstance(each, str) and each)
         elif name in _PATCH_KEYS and isinstance(value, str):
             named = [*map(str.strip, _PATCH_HEADING.findall(value)), *(patch_paths(value) or ())]
@@ -193,6 +236,13 @@ def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
         elif name == "changes" and isinstance(value, dict):
             # One adapter keys its changes by path.
             yield from (PathClaim(changing, each) for each in value if isinstance(each, str) and each)
+        elif name not in _NO_PATHS:
+            yield from (PathClaim(kind, each) for each in values if _looks_like_a_path(each))
+
+
+def _looks_like_a_path(value: Any) -> bool:
+    is_short = isinstance(value, str) and len(value) <= MAX_PATH_CHARACTERS
+    return is_short and value.startswith(_PATH_BEGINS) and "\n" not in value
 
 
 def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
@@ -201,8 +251,11 @@ def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
         return
     if isinstance(value, dict):
         for key, each in value.items():
-            yield _SEPARATORS.sub("", str(key)).lower(), each
-            yield from _fields(each, depth + 1)
+            name = field_name(key)
+            each = each if name in _TEXT_KEYS else _opened(each)  # noqa: PLW2901 - the same value, read
+            yield name, each
+            if name not in ENVIRONMENT_KEYS:
+                yield from _fields(each, depth + 1)
     elif isinstance(value, list):
         for each in value:
             yield from _fields(each, depth + 1)
@@ -213,56 +266,77 @@ def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 
 def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
     """The commands of nested objects, each with the directory and environment that stand beside it."""
-    if depth > MAX_DEPTH:
-        # Deeper than anybody looks: what is there is not known.
-        yield from [CommandClaim()] if value and isinstance(value, dict | list) else []
+    value = _opened(value)
+    if _is_out_of_sight(value, depth):
+        yield CommandClaim()
     elif isinstance(value, list):
         for each in value:
             yield from _input_commands(each, depth + 1)
     elif isinstance(value, dict):
-        named = [(_SEPARATORS.sub("", str(key)).lower(), each) for key, each in value.items()]
-        fields = dict(named)
-        if len(fields) < len(named) and not _COMMAND_KEYS.isdisjoint(fields):
-            # Two spellings of one name: nobody knows which of them the agent takes.
-            yield CommandClaim()
-        for name, each in named:
-            if name in _COMMAND_KEYS:
+        fields = [(field_name(key), each) for key, each in value.items()]
+        for name, each in fields:
+            if name in COMMAND_KEYS:
                 yield from _Beside(fields).commands(name, each, depth)
-            else:
+            elif name not in _TEXT_KEYS or not isinstance(each, str):
                 yield from _input_commands(each, depth + 1)
+
+
+def _is_out_of_sight(value: Any, depth: int) -> bool:
+    """Whether a value is an object that is not read: nested deeper than anybody looks, or a text that is too large."""
+    if isinstance(value, str):
+        return len(value) > MAX_CHARACTERS and value.lstrip()[:1] in {"{", "["}
+    return depth > MAX_DEPTH and bool(value) and isinstance(value, dict | list)
+
+
+_UNREADABLE: Any = object()
+
+
+def _one(fields: Sequence[tuple[str, Any]], keys: frozenset[str]) -> Any:
+    """The one value under any of these keys; two that differ are not readable: nobody knows which one counts."""
+    values = [each for name, each in fields if name in keys and each is not None]
+    if any(each != values[0] for each in values):
+        return _UNREADABLE
+    return values[0] if values and values[0] not in ("", [], {}) else None
 
 
 class _Beside:
     """What stands beside a command in the same object: its arguments, directory and environment."""
 
-    def __init__(self, fields: dict[str, Any]) -> None:
-        named = (fields[key] for key in _DIRECTORY_KEYS if isinstance(fields.get(key), str))
-        self._directory: str | None = next((each for each in named if each), None)
-        self._environment = _environment(next((fields[key] for key in _ENVIRONMENT_KEYS if fields.get(key)), None))
-        self._arguments = next((fields[key] for key in ("args", "arguments") if key in fields), None)
+    def __init__(self, fields: Sequence[tuple[str, Any]]) -> None:
+        directory = _one(fields, DIRECTORY_KEYS)
+        environment = _one(fields, ENVIRONMENT_KEYS)
+        self._arguments = _one(fields, ARGUMENT_KEYS)
+        self._directory: str | None = directory if isinstance(directory, str) else None
+        self._environment = None if environment is _UNREADABLE else _environment(environment)
+        self._is_readable = (
+            self._environment is not None
+            and self._arguments is not _UNREADABLE
+            and (directory is None or isinstance(directory, str))
+        )
 
     def commands(self, name: str, value: Any, depth: int) -> Iterator[CommandClaim]:
         """The commands under one name: a line, an argv, several of either, or an object of its own."""
-        if value is None or value in ("", [], {}):
+        if value in ("", [], {}) or not isinstance(value, str | list | dict):
+            # `"shell": true` and the like say how something is run, not what.
             return
-        if self._environment is None:
-            yield CommandClaim(directory=self._directory)
+        if not self._is_readable:
+            yield CommandClaim()
         elif isinstance(value, str):
             yield self._line(name, value)
         elif isinstance(value, list) and name in {"commands", "cmds"}:
             for each in value:
                 yield from self.commands("line", each, depth)
         elif isinstance(value, list) and all(isinstance(each, str) for each in value):
-            yield CommandClaim(tuple(value), None, self._directory, self._environment)
+            yield CommandClaim(tuple(value), None, self._directory, self._environment or ())
         else:
             yield from list(_input_commands(value, depth + 1)) or [CommandClaim(directory=self._directory)]
 
     def _line(self, name: str, line: str) -> CommandClaim:
         arguments, environment = self._arguments, self._environment or ()
-        if name != "command" or arguments in (None, "", {}):
+        if name in _LINE_KEYS or arguments in (None, "", {}):
             return CommandClaim(None, line, self._directory, environment)
         if isinstance(arguments, list) and all(isinstance(each, str) for each in arguments):
-            # `command` beside `args` is one argv.
+            # A program beside its arguments is one argv.
             return CommandClaim((line, *arguments), None, self._directory, environment)
         return CommandClaim(directory=self._directory)
 

@@ -4,6 +4,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import Unknown
 
 __all__ = ["Annotations", "Audio", "Block", "Blocks", "Icon", "Image", "Link", "Part", "Resource", "Text", "blocks_of"]
@@ -95,5 +96,5 @@ Blocks: TypeAlias = str | Block | list[Block]
 def blocks_of(content: Blocks) -> list[Block]:
     """A list of blocks from whatever an author wrote."""
     if isinstance(content, str):
-        return [Text(content)]
+        return [Text(plain_text(content))]
     return list(content) if isinstance(content, list) else [content]

@@ -1,14 +1,13 @@
 """What a user can choose: config options, modes, slash commands, and the answers to a permission question."""
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from accord.protocol.model import Unknown
 from accord.session.content import Part
+from accord.session.refusal_words import means_no
 
-__all__ = ["Choice", "Command", "ConfigOption", "Consent", "Group", "PermissionOption", "Select", "Toggle", "means_no"]
+__all__ = ["Choice", "Command", "ConfigOption", "Consent", "Group", "PermissionOption", "Select", "Toggle"]
 
 
 class Choice(Part):
@@ -75,34 +74,6 @@ class Command(Part):
 
 Consent: TypeAlias = Literal["allow", "reject", "unknown"]
 
-_NO = frozenset(
-    {"no", "n", "nope", "nah", "nein", "non", "never", "not", "dont", "donot", "cancel", "abort", "dismiss"}
-)
-_NO |= {
-    "reject",
-    "rejected",
-    "deny",
-    "denied",
-    "decline",
-    "declined",
-    "refuse",
-    "refused",
-    "disallow",
-    "forbid",
-    "block",
-}
-_NOT_TO_BE_ASKED = frozenset({"never", "not", "dont", "donot"})
-_WORDS = re.compile(r"[^\W\d_]+")
-
-
-def means_no(text: str) -> bool:
-    """Whether a text begins with a word that everybody reads as a refusal; "don't ask again" is none."""
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("\u2019", "")
-    words = _WORDS.findall(folded[:200].replace("do not", "donot"))
-    if not words or words[0] not in _NO:
-        return False
-    return not (words[0] in _NOT_TO_BE_ASKED and "ask" in words[1:3])
-
 
 class PermissionOption(Part):
     """One answer to a permission question; `kind` is a hint, what counts is the id."""
@@ -115,7 +86,7 @@ class PermissionOption(Part):
     @property
     def refuses(self) -> bool:
         """Whether it says no in its name, or its id is a word for no: whoever says that word never allows by it."""
-        return means_no(self.name) or self.id.strip().casefold() in _NO
+        return means_no(self.name) or means_no(self.id)
 
     @property
     def consent(self) -> Consent:

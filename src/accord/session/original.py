@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from accord.jsonrpc.plain import plain
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.content import Part
 
@@ -126,7 +127,7 @@ def keep(meta: Maybe[dict[str, Any]], original: Part | None) -> dict[str, Any] |
     """Metadata that also carries the original, if there is one to carry."""
     if original is None:
         return meta or None
-    return {**(meta or {}), ORIGINAL: msgspec.to_builtins(original)}
+    return {**(meta or {}), ORIGINAL: plain(original)}
 
 
 def recall(meta: Maybe[dict[str, Any]], kind: type[O]) -> tuple[dict[str, Any] | None, O | None]:

@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from accord.jsonrpc.plain import plain_value
+
 __all__ = [
     "AnswersDocument",
     "CommandTarget",
@@ -121,7 +123,7 @@ def encode_answers(
     """
     document = AnswersDocument(FORMAT, VERSION, session, directory, agent, answers)
     try:
-        return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+        return msgspec.json.format(msgspec.json.encode(document, enc_hook=plain_value), indent=2) + b"\n"
     except UnicodeEncodeError as error:
         raise DocumentError("an answer about half a character cannot be written down") from error
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, Union, cast
 import msgspec
 
 from accord.errors import StoreError
+from accord.jsonrpc.plain import plain_value
 from accord.protocol.model import UNSET, Maybe, Unknown
 from accord.session.content import Block, Text
 from accord.session.event import Event, MessageChanged, MessageChunk, Speaker
@@ -97,8 +98,7 @@ def _message(plain: _PlainChunk | _PlainMessage) -> Event:
 def _write_unknown(value: Any) -> Any:
     if isinstance(value, Unknown):
         return {_TAG_FIELD: _UNKNOWN_TAG, "tag": value.tag, "payload": value.payload}
-    message = f"a {type(value).__name__} cannot be written as JSON"
-    raise TypeError(message)
+    return plain_value(value)
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)

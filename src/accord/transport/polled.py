@@ -217,6 +217,11 @@ class PolledSink:
         self._settled_bytes = self.buffered_bytes
         self._burst.lines = None
 
+    def replace_burst(self, burst: Burst) -> None:
+        """Let nobody add to what is about to leave, nor to what leaves later but through `burst`."""
+        self.end_burst()
+        self._burst = burst
+
     def close(self) -> None:
         """Give the descriptor back as it was, and close it. What it did not take is lost."""
         if self._closed:

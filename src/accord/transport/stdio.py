@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["StdioTransport", "open_stdio"]
 
 
-def open_stdio(framing: Framing = "lines", max_bytes: int = DEFAULT_MAX_BYTES, *, guard: bool = True) -> StdioTransport:
+def open_stdio(framing: Framing = "auto", max_bytes: int = DEFAULT_MAX_BYTES, *, guard: bool = True) -> StdioTransport:
     """The program's own stdin and stdout as a transport; to be called in a running loop.
+
+    The framing is the peer's, recognised by its first bytes, unless it is given.
 
     With the guard, nothing else of this program or its subprocesses can write to stdout (it goes to stderr)
     or read from stdin (it is empty) until `close`.
@@ -36,7 +38,7 @@ class StdioTransport(StreamTransport):
 
     def __init__(
         self,
-        framing: Framing = "lines",
+        framing: Framing = "auto",
         max_bytes: int = DEFAULT_MAX_BYTES,
         *,
         guard: bool = True,

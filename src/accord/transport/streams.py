@@ -13,14 +13,14 @@ from accord.transport.burst import FAVOUR_BYTES, SLICE_BYTES, Burst
 from accord.transport.descriptors import can_poll, enlarge_pipe
 from accord.transport.polled import READ_BYTES, PolledSink, PolledSource
 from accord.transport.turnstile import Turnstile
-from accord.wire import DEFAULT_MAX_BYTES, frame_headers, frame_line, reader_for
+from accord.wire import DEFAULT_MAX_BYTES, AutoReader, frame_headers, frame_line, reader_for
 from accord.wire.piece import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from accord.transport.threaded import ThreadedSink, ThreadedSource
-    from accord.wire import Framing
+    from accord.wire import Framing, Reader
 
 __all__ = ["StreamTransport", "open_source"]
 
@@ -36,8 +36,8 @@ class StreamTransport:
     """A `Transport` over a descriptor to read and one to write, both of which it owns from now on.
 
     They are switched to non-blocking mode and back where they are pipes or sockets; everything else (or all,
-    with `force_threads`) is served by threads. With the framing `auto` it answers as it is spoken to. To be
-    made in a running loop, and used in that loop alone.
+    with `force_threads`) is served by threads. With the framing `auto` it sends lines until the peer's first bytes
+    show that it sends frames. To be made in a running loop, and used in that loop alone.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class StreamTransport:
         force_threads: bool = False,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._reader = reader_for(framing, max_bytes)
+        self._reader = AutoReader(max_bytes, self._on_framing) if framing == "auto" else reader_for(framing, max_bytes)
         self._texts: deque[bytes] = deque()
         self._receiver: asyncio.Future[bool] | None = None
         self._take: Callable[[Piece], bool] | None = None
@@ -64,10 +64,9 @@ class StreamTransport:
         self._drains: list[asyncio.Future[None]] = []
         self._turnstile = Turnstile(self._fits, self._put, FAVOUR_BYTES)
         self._waiting = self._turnstile.waiting
-        # With the loop: to find the running one is a system call, and this is asked for each text.
-        self._burst = Burst(self._waiting, functools.partial(asyncio.current_task, self._loop))
-        # In other framings nobody else can add to what leaves.
-        self.burst = self._burst if framing == "lines" else Burst()
+        self._burst = self._new_burst()
+        # Nobody else can add to frames that leave.
+        self.burst = Burst() if framing == "headers" else self._burst
         enlarge_pipe(read_from)
         enlarge_pipe(write_to)
         # In this order, and closed in the other: both may be one socket, whose blocking mode is restored by
@@ -147,6 +146,19 @@ class StreamTransport:
         before += lines
         before += b"\n"
         return True
+
+    def _new_burst(self) -> Burst:
+        # With the loop: to find the running one is a system call, and this is asked for each text.
+        return Burst(self._waiting, functools.partial(asyncio.current_task, self._loop))
+
+    def _on_framing(self, reader: Reader) -> None:
+        """The peer has shown its framing: its reader takes the place of the one that recognised it."""
+        self._reader = reader
+        if reader.framing == "headers":
+            # `burst` stays as it is, and closed: whoever holds it finds no lines any more.
+            self._burst = self._new_burst()
+            if isinstance(self._sink, PolledSink):
+                self._sink.replace_burst(self._burst)
 
     def _frame(self, text: bytes | bytearray) -> bytes | bytearray:
         return frame_headers(text) if self._reader.framing == "headers" else frame_line(text)

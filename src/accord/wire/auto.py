@@ -1,7 +1,9 @@
-"""Knows how to tell from a peer's first bytes whether it speaks lines or `Content-Length` frames.
+"""Recognises from a peer's first bytes whether it sends lines or `Content-Length` frames.
 
-The first line that opens with `{` or `[` means lines, one that opens with a `Content-…` header means frames.
-Any other line (a banner, a stray print) is a text of its own and says nothing about those that follow.
+A first line that opens with `{` or `[` means lines, one that opens with `Content-Length:` or `Content-Type:` means
+frames. A line with any other header may be the first of a frame, so it waits for the line behind it, as long as the
+block of headers may be. Every other line (a banner, a stray print) is a text of its own and says nothing about those
+that follow.
 """
 
 from __future__ import annotations
@@ -10,11 +12,13 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from accord.wire.bom import BOM
-from accord.wire.headers import HeaderReader
+from accord.wire.headers import MAX_HEADER_BYTES, HeaderReader
 from accord.wire.lines import LineReader
 from accord.wire.reader import DEFAULT_MAX_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from accord.errors import FrameError
     from accord.wire.reader import Reader
 
@@ -23,18 +27,28 @@ __all__ = ["AutoReader"]
 # A line that does not show itself within these is a banner: what is looked at again and again stays small.
 _OPENING_BYTES = 64
 
-_HEADER = re.compile(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
+_CONTENT_HEADER = re.compile(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
+# The characters of a name are those of RFC 9110's token, as in `wire.headers`.
+_HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*(:|\Z)")
 
 
 class AutoReader:
-    """A `Reader` that becomes one of lines or of frames, for good, as soon as the first bytes show which."""
+    """A `Reader` that becomes one of lines or of frames, for good, as soon as the first bytes show which.
 
-    __slots__ = ("_in_banner", "_max_bytes", "_opening", "_reader", "framing")
+    `on_recognised` gets the reader of that framing before it is fed the first text, and may use it in place of this
+    one from then on: that saves a call for every piece.
+    """
 
-    def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+    __slots__ = ("_block_bytes", "_in_banner", "_max_bytes", "_on_recognised", "_opening", "_reader", "framing")
+
+    def __init__(
+        self, max_bytes: int = DEFAULT_MAX_BYTES, on_recognised: Callable[[Reader], None] | None = None
+    ) -> None:
         self._max_bytes = max_bytes
+        self._on_recognised = on_recognised
         self._reader: Reader = LineReader(max_bytes)  # also reads the banners before anything is decided
-        self._opening = b""  # of a line that may still become either
+        self._opening = b""  # lines that may be the first of a block of headers, and a line that may become either
+        self._block_bytes = 0  # the whole lines of the opening
         self._in_banner = False
         self.framing: Literal["lines", "headers"] | None = None
 
@@ -52,44 +66,56 @@ class AutoReader:
         """The texts that `data` completes; banners are among them."""
         if self.framing is not None:
             return self._reader.feed(data)
-        data, self._opening = self._opening + data, b""
+        data = self._opening + data
         texts: list[bytes] = []
-        at, end = 0, len(data)
+        start, at, end = 0, self._block_bytes, len(data)
         while at < end and self.fault is None:
-            if not self._in_banner:
-                meaning = _meaning_of(data[at : at + _OPENING_BYTES])
-                if meaning is None:
-                    self._opening = data[at:]
-                    break
-                if meaning != "banner":
-                    self._decide(meaning)
-                    return texts + self._reader.feed(data[at:])
+            meaning = "banner" if self._in_banner else _meaning_of(data[at : at + _OPENING_BYTES])
+            if meaning is None:
+                break
+            if meaning == "lines":
+                return texts + self._become(meaning, self._reader, data[start:])
+            if meaning == "headers":
+                return texts + self._become(meaning, HeaderReader(self._max_bytes), data[start:].removeprefix(BOM))
             line_end = data.find(b"\n", at) + 1
-            self._in_banner = not line_end
-            texts += self._reader.feed(data[at : line_end or end])
-            at = line_end or end
+            stop = line_end or end
+            if meaning == "header" and stop - start <= MAX_HEADER_BYTES:
+                if not line_end:
+                    break
+            else:
+                self._in_banner = not line_end
+                texts += self._reader.feed(data[start:stop])
+                start = stop
+            at = stop
+        self._opening, self._block_bytes = (data[start:], at - start) if self.fault is None else (b"", 0)
         return texts
 
     def finish(self) -> list[bytes]:
         """What is left of the last line or frame."""
-        opening, self._opening = self._opening, b""
+        opening, self._opening, self._block_bytes = self._opening, b"", 0
         return self._reader.feed(opening) + self._reader.finish()
 
-    def _decide(self, framing: Literal["lines", "headers"]) -> None:
-        self.framing = framing
-        if framing == "headers":
-            self._reader = HeaderReader(self._max_bytes)
+    def _become(self, framing: Literal["lines", "headers"], reader: Reader, data: bytes) -> list[bytes]:
+        self.framing, self._reader = framing, reader
+        self._opening, self._block_bytes = b"", 0
+        if self._on_recognised is not None:
+            self._on_recognised(reader)
+        return reader.feed(data)
 
 
-def _meaning_of(opening: bytes) -> Literal["lines", "headers", "banner"] | None:
-    """What a line that opens so says about the framing; None where more bytes are needed to tell."""
+def _meaning_of(opening: bytes) -> Literal["lines", "headers", "header", "banner"] | None:
+    """What a line that opens so says about the framing; None where more bytes are needed to tell.
+
+    `header` is one that any peer may send before those of ours.
+    """
     words = opening.removeprefix(BOM).lstrip(b" \t\r")
     if words.startswith((b"{", b"[")):
         return "lines"
-    if _HEADER.match(words):
+    if _CONTENT_HEADER.match(words):
         return "headers"
+    header = _HEADER.match(words)
+    if header is not None and header[1]:
+        return "header"
     if len(opening) == _OPENING_BYTES or b"\n" in opening:
         return "banner"
-    so_far = words.lower().rstrip(b" \t")
-    undecided = (b"content-length", b"content-type", BOM)
-    return None if any(known.startswith(so_far) for known in undecided) else "banner"
+    return None if header is not None or BOM.startswith(words) else "banner"

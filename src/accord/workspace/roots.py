@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from accord.jsonrpc.plain import plain_text
 from accord.workspace.errors import InvalidPath, NotADirectory, PathOutsideRoots, workspace_error
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def parse_path(path: str | os.PathLike[str]) -> str:
     Raises:
         InvalidPath: It is relative or no system could have it.
     """
-    text = os.fspath(path)
+    text = plain_text(os.fspath(path))
     try:
         size_bytes = len(os.fsencode(text))
     except UnicodeEncodeError:

@@ -97,7 +97,7 @@ async def test_a_command_shows_its_output_in_colour_and_nothing_else_of_its_sequ
 async def test_the_plan_is_a_line_on_a_small_screen_and_a_panel_on_a_wide_one(tmp_path: Path, edition: str) -> None:
     async with open_chat(make_actor().agent, tmp_path, edition=edition, size=(80, 24)) as chat:
         await chat.say("plan")
-        await chat.sees("Planned.", "plan 1/3", "Change", "12.3k/200k 6% · $0.25", "A plan of three")
+        await chat.sees("Planned.", "plan 1/3", "Change", "12.3k/200k tokens 6% · $0.25", "A plan of three")
         assert not chat.app.query_one("#plan PlanPanel", PlanPanel).is_on_screen
         await chat.press("ctrl+l")
         await chat.sees("✓ Read", "▸ Change !", "○ Test")
@@ -139,7 +139,7 @@ async def test_a_permission_is_given_by_a_key_after_the_whole_diff_was_shown(tmp
     async with open_chat(actor.agent, tmp_path, edition=edition) as chat:
         await chat.say("edit a.py")
         dialog = await asked(chat)
-        await chat.sees("Edit a.py", "Allow", "Always allow", "Reject")
+        await chat.sees("allow the edit of a.py?", "Allow", "Always allow", "Reject")
         shown = dialog.query_one(DiffView).text
         await chat.press("y")
         await chat.sees("Changed.")
@@ -505,7 +505,7 @@ async def test_everything_important_is_seen_at_80_by_24(tmp_path: Path) -> None:
         await chat.sees("Planned.")
         await chat.say("edit a.py")
         await asked(chat)
-        await chat.sees("Edit a.py", "pritn('hi')", "print('hi')", "Allow", "Always allow", "Reject")
+        await chat.sees("allow the edit of a.py?", "pritn('hi')", "print('hi')", "Allow", "Always allow", "Reject")
         assert all(len(line) <= 80 for line in chat.text.split("\n"))
         await chat.press("y")
         await chat.sees("Changed.", "actor 3.1", "Ask first", "$0.25", "plan 1/3", "Enter sends")
@@ -620,7 +620,7 @@ async def test_who_does_not_log_in_is_told_what_to_do(tmp_path: Path) -> None:
         """Lets everybody in."""
 
     @agent.prompt
-    def reply(turn: accord.Turn) -> None:
+    async def reply(turn: accord.Turn) -> None:
         del turn
 
     async with open_chat(agent, tmp_path, ready=False) as chat:

@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.cli.show.diff import changed, counted, diff_lines, hunks_of
+from accord.cli.show.diff import changed, diff_lines, hunks_of
+from accord.cli.show.differences import counts
 from accord.cli.show.line import Line
 from accord.session.tool import Diff, FileChange
 
@@ -29,8 +30,8 @@ def test_the_hunks_turn_the_old_text_into_the_new(old: list[str], new: list[str]
     assert made == new
 
 
-def test_lines_that_go_and_come_are_counted() -> None:
-    assert counted(diff("one\ntwo\n", "one\nthree\nfour\n")) == (2, 1)
+def test_lines_that_go_and_come_are_counts() -> None:
+    assert counts(diff("one\ntwo\n", "one\nthree\nfour\n")) == (2, 1)
     assert changed(diff("one\n", "two\n")) == "+1 \N{MINUS SIGN}1"
     assert changed(diff(None, "one\n")) == "+1 \N{MINUS SIGN}0 new file"
 
@@ -38,7 +39,7 @@ def test_lines_that_go_and_come_are_counted() -> None:
 def test_a_patch_is_shown_where_there_are_no_texts() -> None:
     patch = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-one\n+two\n"
     told = Diff([FileChange("f")], patch)
-    assert counted(told) == (1, 1)
+    assert counts(told) == (1, 1)
     assert "    -one" in text(diff_lines(told))
 
 
@@ -58,7 +59,7 @@ def test_several_places_say_where_they_are() -> None:
 def test_a_huge_change_is_not_compared_line_by_line() -> None:
     old = "".join(f"old {number}\n" for number in range(100_000))
     new = "".join(f"new {number}\n" for number in range(100_000))
-    assert counted(diff(old, new)) == (100_000, 100_000)
+    assert counts(diff(old, new)) == (100_000, 100_000)
 
 
 def test_an_escape_sequence_in_a_file_is_harmless() -> None:

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from accord.cli.show.line import Line
+from accord.cli.show.place import place_of
 from accord.cli.show.plan import plan_lines
-from accord.cli.show.tool import about, headline, place_of, tool_lines
+from accord.cli.show.tool import about, headline, tool_lines
 from accord.cli.show.usage import usage_words
 from accord.protocol.model import Unknown
 from accord.session.content import Text
@@ -79,4 +80,4 @@ def test_a_plan_is_one_line_where_it_fits() -> None:
 def test_usage_is_tokens_and_money() -> None:
     assert usage_words(None) == []
     assert usage_words(UsageChanged(1200, 0)) == ["1.2k tokens"]
-    assert usage_words(UsageChanged(1200, 200_000, Cost(0.5, "EUR"))) == ["1.2k/200k tokens", "0.5 EUR"]
+    assert usage_words(UsageChanged(1200, 200_000, Cost(0.5, "EUR"))) == ["1.2k/200k tokens 0%", "0.50 EUR"]

@@ -162,5 +162,6 @@ def separated(separator: str, place: int) -> Callable[[Hand], object]:
 for _number, (_name, _separator) in enumerate(SEPARATORS.items()):
     trick(
         f"always-separator-{_name}", f"has a rule behind a separator ({_name}) in what is allowed always",
-        separated(_separator, _number % 3), **FIRST, chat=True, then=(Again(GO_ON),),
+        separated(_separator, _number % 3),
+        **FIRST, chat=_name in {"line-feed", "next-line", "line"}, then=(Again(GO_ON),),
     )  # fmt: skip

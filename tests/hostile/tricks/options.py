@@ -28,7 +28,8 @@ def offers(*options: Option, allowing: Sequence[str] = ()) -> Callable[[Hand], o
     return play
 
 
-REFUSED: dict[str, Any] = {"status": 0, "chat": True}
+REFUSED: dict[str, Any] = {"status": 0}
+ON_SCREEN: dict[str, Any] = {"status": 0, "chat": True}
 NO = option("n", "No", "reject_once")
 
 trick(
@@ -36,7 +37,7 @@ trick(
     "has an answer that allows under the name No",
     offers(option("x", "No", "allow_once")),
     answers=("y", "n"),
-    **REFUSED,
+    **ON_SCREEN,
 )
 trick(
     "option-no-typed",
@@ -64,7 +65,7 @@ trick(
     "has an answer that allows under the name No with something invisible in it",
     offers(option("x", "N\u200bo\u202e", "allow_once"), NO),
     answers=("y", "n"),
-    **REFUSED,
+    **ON_SCREEN,
 )
 trick(
     "option-yes-rejects",
@@ -78,7 +79,7 @@ trick(
     "has an answer that allows with the id no",
     offers(option("no", "Go on", "allow_once"), option("yes", "Stop", "reject_once")),
     answers=("no", "n"),
-    **REFUSED,
+    **ON_SCREEN,
 )
 trick(
     "option-id-n",
@@ -99,7 +100,7 @@ trick(
     "has two answers with one id, and no is meant",
     offers(option("x", "Yes", "allow_once"), option("x", "No", "reject_once")),
     answers=("n", "n"),
-    **REFUSED,
+    **ON_SCREEN,
 )
 trick(
     "option-one-id-yes",
@@ -131,13 +132,13 @@ trick(
     rules=("allow execute",),
     status=5,
 )
-trick("option-none", "has no answers", offers(), answers=("n",), **REFUSED)
+trick("option-none", "has no answers", offers(), answers=("n",), **ON_SCREEN)
 trick(
     "option-many",
     "has a thousand answers",
     offers(*(option(f"o{n}", f"Answer {n}", "allow_once") for n in range(999)), NO),
     answers=("n", "n"),
-    **REFUSED,
+    **ON_SCREEN,
 )
 trick(
     "option-poisoned",
@@ -147,14 +148,14 @@ trick(
         option("n", "\x9bQZ\U000e0041No\r", "reject_once"),
     ),
     answers=("n", "n"),
-    **REFUSED,
+    **ON_SCREEN,
 )
 trick(
     "option-long",
     "has an answer of a hundred thousand letters",
     offers(option("y", "Yes " + "x" * 100_000, "allow_once"), NO),
     answers=("n", "n"),
-    **REFUSED,
+    **ON_SCREEN,
 )
 trick(
     "option-key-taken",

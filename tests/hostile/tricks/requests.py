@@ -39,6 +39,8 @@ trick(
     writes("new.txt"),
     counts=NOBODY,
     bare_changes=("new.txt",),
+    check=("ACP-PROMPT-001",),
+    check_status=0,
 )
 trick(
     "terminal-nobody",
@@ -201,7 +203,7 @@ trick(
 )  # fmt: skip
 
 
-@trick("many-writes", "asks for two hundred writes at once where nobody is there", counts=(200, 0, 0))
+@trick("many-writes", "asks for two hundred writes at once where nobody is there", counts=(200, 0, 0), heavy=True)
 def _(hand: Hand) -> None:
     asked = [hand.ask("fs/write_text_file", path=f"{hand.cwd}/n{each}", content="x") for each in range(200)]
     for _each in asked:

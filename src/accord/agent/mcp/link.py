@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
+import msgspec
 from mcp import ClientSession, MCPError
 from mcp.client.session import IncomingMessage
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
@@ -27,7 +28,6 @@ from accord.agent.mcp.stdio import over_stdio
 from accord.agent.mcp.talk import call_tool, follow_changes, greet, list_tools
 from accord.agent.mcp.tool import McpFailure, McpResult, McpTool
 from accord.errors import ConnectionLost, LocalProtocolError
-from accord.protocol.codec import decode_json, encode_json
 from accord.session.ask import McpServer
 from accord.version import VERSION
 
@@ -219,8 +219,9 @@ class ServerLink:
 
 
 def _plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    # Strictly: the MCP package cannot write half a character.
     try:
-        plain: dict[str, Any] = decode_json(encode_json(dict(arguments)))
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(dict(arguments)))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise LocalProtocolError(
             "the arguments of a tool must be JSON; nothing was sent", field="arguments", expected="JSON"

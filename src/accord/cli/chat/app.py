@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import MountError
 from textual.widgets import OptionList
 
-from accord.cli.chat.bars import StatusBar, StatusFacts, TitleBar, settings_words, usage_words
+from accord.cli.chat.bars import StatusBar, StatusFacts, TitleBar, settings_words
 from accord.cli.chat.choosing import answered, change_option, choose_session
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
@@ -31,7 +31,8 @@ from accord.cli.chat.talk import Connect, Talk, Wishes
 from accord.cli.chat.timeline import Timeline
 from accord.cli.chat.tool_part import WantsWhole
 from accord.cli.chat.widgets import Words, announce
-from accord.client.question import FormQuestion, PermissionQuestion, UrlQuestion
+from accord.cli.show.usage import usage_words
+from accord.client.question import FormQuestion, PermissionAnswer, PermissionQuestion, UrlQuestion
 from accord.client.session import ClientSession
 from accord.display import EMPTY, clip, exact, filled, joined, own, prose, prose_line
 from accord.errors import AccordError
@@ -308,7 +309,7 @@ class ChatApp(App[int]):
         doing = "waiting for your answer" if self._asking.locked() else talk.doing
         doing = doing or ("ready" if talk.session is not None else "no session")
         queued = len(talk.queue) if talk.is_busy else 0
-        usage = usage_words(self._transcript.usage)
+        usage = joined(usage_words(self._transcript.usage), own(" · "))
         self.query_one(StatusBar).follow(StatusFacts(exact(doing), talk.is_busy, seconds, queued, usage, hint))
 
     # --- what the user does
@@ -430,7 +431,7 @@ class ChatApp(App[int]):
 
     # --- what the agent asks
 
-    async def _ask_permission(self, question: PermissionQuestion) -> str | None:
+    async def _ask_permission(self, question: PermissionQuestion) -> PermissionAnswer:
         async with self._asking:
             return await answered(self, PermissionDialog(question, self._diff_layout, self._arming_seconds))
 

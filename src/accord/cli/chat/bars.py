@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from accord.cli.chat.plain import MUTED, count, label
+from accord.cli.chat.plain import MUTED, label
 from accord.cli.chat.widgets import Words
 from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own
 from accord.protocol.model import Unknown
-from accord.session.event import Cost, UsageChanged
 from accord.session.option import ConfigOption, Select
 
-__all__ = ["StatusBar", "StatusFacts", "TitleBar", "settings_words", "usage_words"]
+__all__ = ["StatusBar", "StatusFacts", "TitleBar", "settings_words"]
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SHOWN_CATEGORIES = ("mode", "model", "thought_level")
@@ -62,24 +61,6 @@ def value_name(option: ConfigOption) -> SafeText:
         choices = [*option.choices, *(choice for group in option.groups for choice in group.choices)]
         return exact(next((choice.name for choice in choices if choice.value == option.value), option.value))
     return own("on") if option.value else own("off")
-
-
-def usage_words(usage: UsageChanged | None) -> SafeText:
-    """How full the context is, and what it has cost."""
-    if usage is None:
-        return EMPTY
-    words = filled("{}/{}", count(usage.used), count(usage.size))
-    if usage.size > 0:
-        words = filled("{} {}%", words, usage.used * 100 // usage.size)
-    cost = usage.cost
-    if isinstance(cost, Cost):
-        amount = f"{cost.amount:.2f}" if cost.amount >= 0.1 or not cost.amount else f"{cost.amount:.4f}"  # noqa: PLR2004
-        words = (
-            filled("{} · ${}", words, amount)
-            if cost.currency == "USD"
-            else filled("{} · {} {}", words, amount, exact(cost.currency, 8))
-        )
-    return words
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from accord.cli.chat.differences import Row
 from accord.cli.chat.lines import TAB_SIZE, Lines
 from accord.cli.chat.plain import chopped, styled
+from accord.cli.show.differences import Row
 from accord.display import EMPTY, SafeText, exact, filled, own, source_line
 
 __all__ = ["DiffLayout", "DiffView"]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from accord.cli.chat.app import ChatApp
+from accord.cli.chat.note import Note
 from accord.cli.chat.talk import Connect, Prepare, Wishes
 from accord.session.ask import McpServer, SessionSummary
 
@@ -24,6 +25,7 @@ def run_chat(  # noqa: PLR0913 - what the verb decides
     servers: Sequence[McpServer] = (),
     prepare: Prepare | None = None,
     known: Callable[[], Sequence[SessionSummary]] = lambda: (),
+    ready: Callable[[Callable[[Note], None]], None] = lambda _: None,
     mouse: bool = True,
 ) -> int:
     """Talk to an agent, full screen, until the user leaves; gives the exit status.
@@ -31,8 +33,10 @@ def run_chat(  # noqa: PLR0913 - what the verb decides
     `connect` makes the agent: `accord.connect` with its target filled in, perhaps with a `Policy` around the
     `permission` it is given. `session` is the id of one to go on with, `key` is ours for it. `prepare` is called with
     each session that was opened; `known` gives the sessions that are remembered here, beside the agent's.
+    `ready` is given the function that shows a note in the conversation.
     """
     wishes = Wishes(str(Path(cwd).absolute()), session, key, roots, servers, prepare, known)
     app = ChatApp(connect, wishes, name=name)
+    ready(app.say)
     app.run(mouse=mouse)
     return int(app.talk.status) if app.return_code == 0 else 1

@@ -11,11 +11,12 @@ from textual.widget import Widget
 
 from accord.cli.chat.blocks import block_label
 from accord.cli.chat.diff_view import DiffLayout, DiffView
-from accord.cli.chat.differences import Row, counts, rows_of_diff, short_path
 from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.lines import Lines
 from accord.cli.chat.plain import BREAK, MUTED, coloured_lines, label
 from accord.cli.chat.widgets import Prose, Words
+from accord.cli.show.differences import Row, counts, rows_of_diff
+from accord.cli.show.place import place_of
 from accord.display import EMPTY, SafeText, exact, filled, joined, json_text, own, prose
 from accord.protocol.model import Unknown
 from accord.session.content import Text
@@ -314,7 +315,7 @@ class ToolPart(Fold):
         if not self._raw.is_attached:
             await self.body.mount(self._raw)
         places = [
-            (filled("at  {}:{}" if place.line else "at  {}", short_path(place.path, self._cwd), place.line), "")
+            (filled("at  {}:{}" if place.line else "at  {}", place_of(place.path, self._cwd), place.line), "")
             for place in tool.locations
         ]
         shown = lines or places or [(own("(nothing to show)"), MUTED)]

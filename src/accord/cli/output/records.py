@@ -20,6 +20,7 @@ from accord.cli.status import Failure
 from accord.cli.target import Target
 from accord.client import Verdict
 from accord.display import json_line
+from accord.jsonrpc.plain import plain_value
 from accord.protocol.model import UNSET, Unknown
 from accord.session.entry import ToolCall
 from accord.session.event import Event, UsageChanged
@@ -37,7 +38,7 @@ def as_record(event: Event) -> dict[str, Any]:
 def _hooked(value: Any) -> Any:
     if isinstance(value, Unknown):
         return value.payload
-    raise NotImplementedError(type(value))
+    return plain_value(value)
 
 
 def _write(record: dict[str, Any]) -> None:

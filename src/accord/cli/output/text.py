@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from accord.cli.book import PREFIXES
 from accord.cli.output.interface import ConsentCounts, Ending, Opening, Output
 from accord.cli.permission import decided_by
-from accord.cli.question import fact_lines, subject_lines
 from accord.cli.show.block import block_text, blocks_text
 from accord.cli.show.line import Span, clipped, duration, line_of
 from accord.cli.show.plan import plan_lines
+from accord.cli.show.question import question_lines, unasked_words, verdict_words
 from accord.cli.show.screen import Screen
 from accord.cli.show.tool import about, headline, tool_lines
 from accord.cli.show.usage import usage_words
@@ -42,14 +42,6 @@ from accord.session.option import Select, Toggle
 from accord.session.rules import Rule
 
 __all__ = ["TextOutput"]
-
-_REASONS = {
-    "policy": "by the config's policy",
-    "remembered": "as you answered before",
-    "question": "as you allowed in this turn",
-    "default": "inside the session's directories",
-    "nobody": "nobody can be asked, and no rule allows it",
-}
 
 SESSION_LETTERS = 8
 THOUGHT_COLUMNS = 100
@@ -149,28 +141,33 @@ class TextOutput(Output):
 
     def judged(self, verdict: Verdict) -> None:
         """What was decided without the user; the user knows the rest."""
-        if verdict.by == "user":
+        if verdict.by in {"user", "question"}:
+            # Answered by the user, or done because of that answer.
             return
         if verdict.is_allowed and isinstance(verdict.question.request, ReadFile):
             # Counted at the end: agents read hundreds of files.
             return
         self._show(verdict.question)
         by = verdict.by if self._opening is None else decided_by(verdict, self._opening.target)
-        why = own(_REASONS[by]) if by in _REASONS else filled("by the rule: {}", str(verdict.rule))
-        word = own("allowed") if verdict.is_allowed else own("denied")
-        self._screen.line([Span(filled("    {}: {}", word, why), "dim" if verdict.is_allowed else "yellow")])
+        style = "dim" if verdict.is_allowed else "yellow"
+        self._screen.line([Span(filled("    {}", verdict_words(verdict, by)), style)])
         self._screen.flush()
 
     def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
-        """Named, so that nobody takes the rule for a guard that held."""
+        """Named in a line."""
         self._leave_thought()
-        what = about(call, "" if self._opening is None else self._session.cwd)
-        line = "    the agent did this without asking, which a rule denies ({}): {} {}"
-        self._screen.line([Span(filled(line, str(rule), call.kind, what), "yellow")])
+        self._screen.line(
+            [
+                Span(
+                    filled("    {}", unasked_words(call, rule, "" if self._opening is None else self._session.cwd)),
+                    "yellow",
+                )
+            ]
+        )
         self._screen.flush()
 
     def shows(self, question: PermissionQuestion) -> bool:
-        """On the same screen: the call as it stands."""
+        """On the same screen, whole: what was shown of the call before may not be what is asked now."""
         self._settle()
         self._leave_thought()
         self._screen.end_line()
@@ -181,18 +178,11 @@ class TextOutput(Output):
         return True
 
     def _show(self, question: PermissionQuestion) -> None:
-        call = question.tool
-        if question.request is not None:
-            self._leave_thought()
-            self._screen.end_line()
-            self._screen.lines(subject_lines(question))
-            return
-        if call is None or question.command is not None or question.description or not self._seen(call.id).head:
-            self._screen.lines(subject_lines(question))
-        else:
-            self._screen.lines(fact_lines(question))
-        if call is not None:
-            self._seen(call.id).head = True
+        self._leave_thought()
+        self._screen.end_line()
+        self._screen.lines(question_lines(question))
+        if question.tool is not None and question.request is None:
+            self._seen(question.tool.id).head = True
 
     # --- what happens
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
 
 from accord.cli.show.block import block_text
 from accord.cli.show.diff import INDENT, changed, diff_lines
 from accord.cli.show.line import OUTCOME_COLUMN, Line, Span, clipped, duration, line_of, width
+from accord.cli.show.place import place_of
 from accord.display import SafeText, exact, filled, joined, json_text, own, printed, safe_lines, trimmed
 from accord.protocol.model import Unknown
 from accord.session.entry import Terminal, ToolCall
 from accord.session.tool import Diff, Shown, TerminalView
 
-__all__ = ["Lookup", "about", "headline", "place_of", "tool_lines"]
+__all__ = ["Lookup", "about", "headline", "kind_word", "tool_lines"]
 
 WORDS = {"execute": own("run"), "switch_mode": own("mode"), "other": own("tool")}
 STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow"}
@@ -24,14 +24,6 @@ ABOUT_COLUMNS = 100
 KIND_CHARACTERS = 20
 
 Lookup = Mapping[str, Terminal]
-
-
-def place_of(path: str, cwd: str) -> str:
-    """A path as somebody in the directory calls it."""
-    place = PurePath(path)
-    if place.is_absolute() and place.is_relative_to(cwd):
-        return str(place.relative_to(cwd)) or "."
-    return path
 
 
 def about(call: ToolCall, cwd: str) -> SafeText:
@@ -48,12 +40,16 @@ def about(call: ToolCall, cwd: str) -> SafeText:
     return exact(call.title or call.name or call.id)
 
 
+def kind_word(kind: str) -> SafeText:
+    """The word for a kind of tool call."""
+    return WORDS.get(kind) or exact(kind, KIND_CHARACTERS)
+
+
 def headline(call: ToolCall, cwd: str, seconds: float | None = None) -> Line:
     """The line of a call; with `seconds` it says also how it ended, and how long it took."""
     what = clipped(about(call, cwd), ABOUT_COLUMNS)
     counts = [changed(item) for item in call.content if isinstance(item, Diff)]
-    kind = WORDS.get(call.kind) or exact(call.kind, KIND_CHARACTERS)
-    spans = line_of(own("  "), Span(filled("{:<5}", kind), "cyan"), filled(" {}", what))
+    spans = line_of(own("  "), Span(filled("{:<5}", kind_word(call.kind)), "cyan"), filled(" {}", what))
     if counts:
         spans.append(Span(filled("   {}", counts[-1]), "dim"))
     if seconds is not None:

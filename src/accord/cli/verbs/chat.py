@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from accord.cli.book import Book
 from accord.cli.fault import phase
-from accord.cli.permission import policy_of
+from accord.cli.permission import decided_by, policy_of
 from accord.cli.question import Questions
 from accord.cli.ruling import rules_of
+from accord.cli.show.question import question_lines, unasked_words, verdict_words
 from accord.cli.show.screen import is_terminal
 from accord.cli.status import Failure, Status, UsageFailure
 from accord.cli.talk import Talk, capped
@@ -21,12 +23,19 @@ from accord.cli.target import Target, approve, split_agent, target_of
 from accord.cli.terminal import Terminal
 from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
 from accord.cli.words import Parser, split_command
-from accord.client import ClientSession, RemoteAgent
+from accord.client import ClientSession, RemoteAgent, Verdict
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import Record, connect_to, load_mcp
 from accord.config.opening import deadlines_of
+from accord.display import EMPTY, SafeText, filled, joined, own
 from accord.errors import LocalProtocolError
+from accord.session.agent_ask import ReadFile
 from accord.session.ask import McpServer, SessionSummary
+from accord.session.entry import ToolCall
+from accord.session.rules import Rule
+
+if TYPE_CHECKING:
+    from accord.cli.chat.note import Note
 
 __all__ = ["run"]
 
@@ -78,6 +87,7 @@ def run(arguments: Sequence[str]) -> int:
             servers=chat.servers,
             prepare=chat.prepare,
             known=chat.known,
+            ready=chat.show_notes_with,
             mouse=not options.no_mouse,
         )
 
@@ -95,6 +105,7 @@ class _Chat:
         self._book = book
         self._rules = rules_of(wish.rules)
         self._name = wish.session
+        self._say: Callable[[Note], None] = lambda _: None
         record = self._wanted()
         self.session = None if record is None else record.session_id
         self.key = None if record is None else record.key
@@ -116,7 +127,15 @@ class _Chat:
     def connect(self, *, permission: PermissionCallback, elicit: ElicitCallback, terminal_login: bool) -> RemoteAgent:
         """The agent, with the rules of the line before the user's answers."""
         entry, wish = self._target.entry, self._wish
-        policy = policy_of(self._target, self._rules, ask=permission, environment=wish.env)
+        policy = policy_of(
+            self._target,
+            self._rules,
+            ask=permission,
+            environment=wish.env,
+            say=lambda line: self._note(filled("{}", line)),
+            on_verdict=self._judged,
+            on_unasked=self._completed_unasked,
+        )
         chosen = {name: value for name in ("edition", "framing") if (value := getattr(wish, name)) is not None}
         return connect_to(
             entry,
@@ -127,6 +146,30 @@ class _Chat:
             env={**entry.env, **wish.env},
             **chosen,
         )
+
+    def show_notes_with(self, say: Callable[[Note], None]) -> None:
+        """Where notes are shown from now on."""
+        self._say = say
+
+    def _note(self, text: SafeText, level: Literal["info", "warning"] = "info", detail: SafeText = EMPTY) -> None:
+        from accord.cli.chat.note import Note  # noqa: PLC0415 - brings a whole screen along
+
+        self._say(Note(text, level, detail=detail))
+
+    def _judged(self, verdict: Verdict) -> None:
+        """What was decided without the user; reads inside the session's directories are too many to be shown."""
+        request = verdict.question.request
+        if verdict.by in {"user", "question"} or (
+            verdict.is_allowed and (request is None or isinstance(request, ReadFile))
+        ):
+            return
+        lines = question_lines(verdict.question, diffs=False)
+        detail = joined((joined(span.text for span in line) for line in lines), own("\n"))
+        words = verdict_words(verdict, decided_by(verdict, self._target))
+        self._note(words, "info" if verdict.is_allowed else "warning", detail)
+
+    def _completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+        self._note(unasked_words(call, rule, str(Path.cwd())), "warning")
 
     async def prepare(self, agent: RemoteAgent, session: ClientSession) -> None:
         """Note a session, and set what is wished."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from rich.text import Text as RichText
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -13,30 +12,35 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from accord.cli.chat.blocks import block_label
 from accord.cli.chat.dialogs.frame import Dialog
 from accord.cli.chat.diff_view import DiffLayout, DiffView
-from accord.cli.chat.differences import rows_of_diff
 from accord.cli.chat.lines import Lines
-from accord.cli.chat.plain import MUTED, label, styled, styled_lines
+from accord.cli.chat.plain import label, styled, styled_lines
 from accord.cli.chat.widgets import Words, option_of
-from accord.cli.show.asked import facts_of
-from accord.client.question import PermissionQuestion
-from accord.display import SafeText, exact, filled, json_text, own, prose
-from accord.session.content import Text
-from accord.session.entry import ToolCall
+from accord.cli.show.differences import rows_of_diff
+from accord.cli.show.question import (
+    WideChoice,
+    can_be_shown_whole,
+    contradicting_words,
+    question_lines,
+    sentence_of,
+    wide_choices,
+)
+from accord.client.question import PermissionQuestion, WiderAnswer
+from accord.display import SafeText, exact, filled, json_text, own
 from accord.session.option import PermissionOption
-from accord.session.tool import Diff, Shown
+from accord.session.tool import Diff
 
 __all__ = ["PermissionDialog"]
 
 # Who is typing when the question comes must not answer it by that.
 ARMING_SECONDS = 0.5
+MAX_INPUT_CHARACTERS = 100_000
 _LETTERS = {"y": "allow_once", "a": "allow_always", "n": "reject_once", "x": "reject_always"}
 
 
-class PermissionDialog(Dialog[str]):
-    """Gives the id of an option, or None."""
+class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
+    """Gives an option, alone or with a wider scope to remember, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"choose({number - 1})", show=False) for number in range(1, 10)),
@@ -60,21 +64,21 @@ class PermissionDialog(Dialog[str]):
         self._layout: DiffLayout = layout
         self._arming_seconds = arming_seconds
         self._is_armed = False
+        self._options = [each for each in question.options if each.can_be_given(question.options)]
+        self._wide = wide_choices(question)
 
     def compose(self) -> ComposeResult:
         """The question, what it is about, the answers."""
         question = self._question
         with Vertical(classes="dialog--box") as box:
             box.border_title = "permission"
-            yield Words(
-                label((own("the agent asks: "), MUTED), (exact(question.title, 400), "bold")), classes="dialog--title"
-            )
+            yield Words(label((sentence_of(question), "bold")), classes="dialog--title")
             with VerticalScroll(classes="permission--subject", can_focus=False):
                 yield from self._subject()
             with Vertical(id="answers"):
-                yield OptionList(
-                    *(_answer(at, option) for at, option in enumerate(question.options)), markup=False, compact=True
-                )
+                answers = [_answer(at, option) for at, option in enumerate(self._options)]
+                answers += [_wide_answer(len(answers) + at, choice) for at, choice in enumerate(self._wide)]
+                yield OptionList(*answers, markup=False, compact=True)
                 yield Words(self._hint(), classes="dialog--hint")
 
     def _hint(self) -> SafeText:
@@ -105,38 +109,50 @@ class PermissionDialog(Dialog[str]):
     # --- what it is about
 
     def _subject(self) -> Iterator[Widget]:
-        question, tool = self._question, self._question.tool
-        if question.description:
-            yield Words(prose(question.description))
-        facts = facts_of(question, with_files=True)
-        if facts:
-            yield Lines([styled((filled("{:<6} ", fact.word), "dim"), (fact.text, "bold")) for fact in facts])
-        if tool is not None:
-            yield from _tool_views(tool, self._layout, question.session.cwd)
+        question = self._question
+        yield Lines([styled(*line) for line in question_lines(question, diffs=False)])
+        left_out = len(question.options) - len(self._options)
+        if left_out:
+            yield Words(label((contradicting_words(left_out), "$warning")))
+        for item in [] if question.tool is None else question.tool.content:
+            if isinstance(item, Diff):
+                yield DiffView(rows_of_diff(item, question.session.cwd), self._layout)
+        if can_be_shown_whole(question):
+            yield from self._whole_input()
+
+    def _whole_input(self) -> Iterator[Widget]:
+        """All of it can be scrolled through: somebody who allows something must be able to see it."""
+        tool = self._question.tool
+        if tool is not None and not any(isinstance(item, Diff) for item in tool.content):
+            yield Lines(styled_lines(json_text(tool.raw_input, 2, MAX_INPUT_CHARACTERS), "dim"))
 
     # --- answering
 
     def action_choose(self, index: int) -> None:
         """By number."""
-        if self._is_armed and index < len(self._question.options):
-            self.dismiss(self._question.options[index].id)
+        if self._is_armed:
+            self._take(index)
 
     def action_choose_kind(self, kind: str) -> None:
         """By letter: the first answer of a kind."""
         option = self._question.option(kind)
         if self._is_armed and option is not None:
-            self.dismiss(option.id)
+            self.dismiss(option)
 
     def action_leave(self) -> None:
         """Escape is the least that says no."""
         if self._is_armed:
-            option = self._question.reject()
-            self.dismiss(None if option is None else option.id)
+            self.dismiss(self._question.reject())
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """By Enter or by a click."""
         if self._is_armed:
-            self.dismiss(self._question.options[event.option_index].id)
+            self._take(event.option_index)
+
+    def _take(self, index: int) -> None:
+        answers: list[PermissionOption | WiderAnswer] = [*self._options, *(choice.answer for choice in self._wide)]
+        if index < len(answers):
+            self.dismiss(answers[index])
 
     # --- looking
 
@@ -161,19 +177,6 @@ def _answer(at: int, option: PermissionOption) -> Option:
     )
 
 
-def _tool_views(tool: ToolCall, layout: DiffLayout, cwd: str) -> Iterator[Widget]:
-    """All that is known of it, whole: who allows something must be able to see it."""
-    has_diff = any(isinstance(item, Diff) for item in tool.content)
-    for item in tool.content:
-        if isinstance(item, Diff):
-            yield DiffView(rows_of_diff(item, cwd), layout)
-        elif isinstance(item, Shown):
-            block = item.block
-            yield Lines(styled_lines(prose(block.text))) if isinstance(block, Text) else Words(block_label(block))
-    if tool.raw_input is not None and not has_diff:
-        yield Lines(_raw(tool.raw_input))
-
-
-def _raw(value: object) -> list[RichText]:
-    """The input of a tool."""
-    return styled_lines(json_text(value, 2, 100_000), "dim")
+def _wide_answer(at: int, choice: WideChoice) -> Option:
+    name = filled("✓ always: {}", choice.name)
+    return option_of(label((filled("{} ", at + 1), "bold"), (own("   "), ""), (name, "")))

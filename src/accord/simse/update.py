@@ -7,11 +7,10 @@ The page puts an update beside the session's id, v1 below it; the page tags it b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
-__all__ = ["PERMISSION", "TOOL_CALL", "Json", "notification", "notified", "shown", "update_of", "v1_updates"]
+from accord.dialects import Json
 
-Json: TypeAlias = dict[str, Any]
+__all__ = ["PERMISSION", "TOOL_CALL", "notification", "notified", "shown", "update_of", "v1_updates"]
 
 PERMISSION = "request_permission"
 TOOL_CALL = "tool_call"

@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 import accord
-from accord.client.simse import MAX_UNSAID, SimseTransport
-from accord.client.simse_tools import ToolBench
+from accord import simse
 from accord.config.acp_json import read_config
 from accord.config.entry import entry_of
 from accord.config.opening import connect_to
+from accord.dialects.translation import MAX_UNSENT
+from accord.simse.client_transport import ClientTransport
+from accord.simse.tool_runner import ToolRunner
 from accord.transport import check_transport, memory_pair
 from accord.transport.interface import Transport
 from tests.client.clock import in_no_time, now
@@ -83,8 +85,10 @@ def backend(tmp_path: Path) -> Backend:
 
 
 @asynccontextmanager
-async def session_with(backend: Backend, folder: Path, **options: Any) -> AsyncIterator[accord.ClientSession]:
-    async with accord.connect(*backend.argv, dialect="simse", **options) as agent:
+async def session_with(
+    backend: Backend, folder: Path, *, dialect: simse.Dialect | None = None, **options: Any
+) -> AsyncIterator[accord.ClientSession]:
+    async with accord.connect(*backend.argv, **options).use_dialect(dialect or simse.Dialect()) as agent:
         yield await agent.new_session(folder)
 
 
@@ -146,10 +150,10 @@ async def test_the_dialect_is_off_unless_it_is_wanted(backend: Backend) -> None:
 async def test_a_backend_without_initialize_is_a_v1_agent_that_can_do_nothing_more(
     backend: Backend, tmp_path: Path
 ) -> None:
-    async with accord.connect(*backend.argv, dialect="simse") as agent:
+    async with accord.connect(*backend.argv).use_dialect(simse.Dialect()) as agent:
         assert (agent.edition, agent.abilities.load, agent.abilities.prompts) == ("v1", False, frozenset())
         link = agent.connection.transport
-        assert isinstance(link, SimseTransport)
+        assert isinstance(link, ClientTransport)
         assert link.pid is not None
         await agent.new_session(tmp_path)
     assert [params["cwd"] for params in backend.heard("session/new")] == [str(tmp_path)]
@@ -166,7 +170,7 @@ async def test_a_backend_that_leaves_initialize_unanswered_is_one_too(tmp_path: 
 async def test_a_backend_that_ends_at_its_start_tells_its_status(tmp_path: Path) -> None:
     program = "import sys; sys.stdin.readline(); sys.stderr.write('no key'); sys.exit(3)"
     with pytest.raises(accord.ConnectionLost) as caught:
-        await accord.connect(sys.executable, "-c", program, dialect="simse", cwd=tmp_path).open()
+        await accord.connect(sys.executable, "-c", program, cwd=tmp_path).use_dialect(simse.Dialect()).open()
     assert (caught.value.exit_status, caught.value.stderr_tail) == (3, "no key")
 
 
@@ -174,7 +178,7 @@ async def test_a_backend_that_ends_at_its_start_tells_its_status(tmp_path: Path)
 async def test_an_agent_that_refuses_v1_for_a_reason_is_not_asked_for_a_draft() -> None:
     ours, theirs = memory_pair()
     hand = Hand(theirs)
-    opening = asyncio.ensure_future(accord.connect(ours, dialect="simse").open())
+    opening = asyncio.ensure_future(accord.connect(ours).use_dialect(simse.Dialect()).open())
     asked = await hand.hear()
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32000, "message": "log in"}})
     with pytest.raises(accord.AuthRequired):
@@ -212,7 +216,7 @@ async def test_a_permission_inside_an_update_is_asked_and_answered(
 @timely
 async def test_always_holds_for_the_action_and_for_the_session(backend: Backend, tmp_path: Path, answer: str) -> None:
     user = User(answer, "allow_once", "reject_once")
-    async with accord.connect(*backend.argv, dialect="simse", permission=user) as agent:
+    async with accord.connect(*backend.argv, permission=user).use_dialect(simse.Dialect()) as agent:
         session = await agent.new_session(tmp_path)
         first = await session.prompt("ask delete a\nask delete b\nask write c")
         second = await session.prompt("ask delete d")
@@ -273,7 +277,9 @@ async def test_a_registered_tool_is_run_and_its_output_goes_back(backend: Backen
         threads.append(threading.current_thread())
         return f"hello {given['name']}"
 
-    async with session_with(backend, tmp_path, tools={"add": add, "greet": greet}, strict=True) as session:
+    async with session_with(
+        backend, tmp_path, dialect=simse.Dialect({"add": add, "greet": greet}), strict=True
+    ) as session:
         turn = await session.prompt('tool add {"a": 2, "b": 3}\ntool greet {"name": "Ada"}')
         calls = calls_of(session)
         [_, call] = session.transcript.tool_calls.values()
@@ -290,7 +296,7 @@ async def test_a_registered_tool_is_run_and_its_output_goes_back(backend: Backen
 @timely
 async def test_a_tool_that_nobody_registered_fails_and_nothing_is_run(backend: Backend, tmp_path: Path) -> None:
     ran: list[Any] = []
-    async with session_with(backend, tmp_path, tools={"safe": ran.append}) as session:
+    async with session_with(backend, tmp_path, dialect=simse.Dialect({"safe": ran.append})) as session:
         turn = await session.prompt('tool rm {"path": "/"}')
         calls = calls_of(session)
     told = json.loads(turn.text)
@@ -315,7 +321,7 @@ async def test_a_failing_tool_says_why_only_where_it_wants_to(
         return object()
 
     tools = {"refuse": refuse, "crash": crash, "leave": leave, "mumble": mumble}
-    async with session_with(backend, tmp_path, tools=tools) as session:
+    async with session_with(backend, tmp_path, dialect=simse.Dialect(tools)) as session:
         turn = await session.prompt("\n".join(f"tool {name}" for name in tools))
         statuses = [status for _, status, _ in calls_of(session)]
     told = [json.loads(line) for line in turn.text.splitlines()]
@@ -342,7 +348,8 @@ async def test_a_slow_tool_is_given_up(backend: Backend, tmp_path: Path) -> None
     def block(_given: dict[str, Any]) -> None:
         hold.wait(BOUND_SECONDS)
 
-    async with session_with(backend, tmp_path, tools={"wait": wait, "block": block}, tool_seconds=0.05) as session:
+    dialect = simse.Dialect({"wait": wait, "block": block}, tool_seconds=0.05)
+    async with session_with(backend, tmp_path, dialect=dialect) as session:
         turn = await session.prompt("tool wait\ntool block\nsay done")
     hold.set()
     assert cancelled.is_set()
@@ -388,7 +395,7 @@ async def test_a_cancel_stops_the_tool_that_runs(backend: Backend, tmp_path: Pat
         finally:
             stopped.set()
 
-    async with session_with(backend, tmp_path, tools={"wait": wait}) as session:
+    async with session_with(backend, tmp_path, dialect=simse.Dialect({"wait": wait})) as session:
         turn = session.prompt("tool wait\ntool wait")
         ending = asyncio.ensure_future(turn.wait())
         await started.wait()
@@ -413,7 +420,7 @@ async def test_what_a_backend_does_not_wait_for_ends_with_its_turn(backend: Back
             gone.add(name)
 
     tool, user = functools.partial(hang, "tool"), functools.partial(hang, "question")
-    async with session_with(backend, tmp_path, tools={"hang": tool}, permission=user) as session:
+    async with session_with(backend, tmp_path, dialect=simse.Dialect({"hang": tool}), permission=user) as session:
         turn = await session.prompt("leave")
         await until(lambda: all(status == "failed" for _, status, _ in calls_of(session)))
         await until(lambda: began == gone)
@@ -449,18 +456,12 @@ async def test_an_entry_of_acp_json_switches_it_on(backend: Backend, tmp_path: P
 # --- what does not go together
 
 
-def test_tools_need_the_dialect_and_the_dialect_is_one_of_v1() -> None:
+def test_the_dialect_is_one_of_v1_and_its_tools_are_functions() -> None:
     with pytest.raises(accord.LocalProtocolError) as caught:
-        accord.connect("agent", tools={"add": print})
-    assert caught.value.field == "tools"
-    with pytest.raises(accord.LocalProtocolError) as caught:
-        accord.connect("agent", dialect="simse", edition="2")
+        accord.connect("agent", edition="2").use_dialect(simse.Dialect())
     assert caught.value.field == "edition"
     with pytest.raises(accord.LocalProtocolError) as caught:
-        accord.connect("agent", dialect="french")  # type: ignore[arg-type]
-    assert caught.value.field == "dialect"
-    with pytest.raises(accord.LocalProtocolError) as caught:
-        accord.connect("agent", dialect="simse", tools={"add": 3})  # type: ignore[dict-item]
+        simse.Dialect({"add": 3})  # type: ignore[dict-item]
     assert caught.value.field == "tools"
 
 
@@ -468,11 +469,13 @@ def test_tools_need_the_dialect_and_the_dialect_is_one_of_v1() -> None:
 
 
 @asynccontextmanager
-async def hand_with(**options: Any) -> AsyncIterator[tuple[Hand, accord.ClientSession]]:
+async def hand_with(
+    *, dialect: simse.Dialect | None = None, **options: Any
+) -> AsyncIterator[tuple[Hand, accord.ClientSession]]:
     """A client of the dialect, and a hand that plays its agent."""
     ours, theirs = memory_pair()
     hand = Hand(theirs)
-    agent = accord.connect(ours, dialect="simse", **options)
+    agent = accord.connect(ours, **options).use_dialect(dialect or simse.Dialect())
     opening = asyncio.ensure_future(agent.open())
     asked = await hand.hear()
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32601, "message": "no"}})
@@ -491,7 +494,7 @@ async def test_an_agent_may_be_silent_for_nearly_all_of_its_start() -> None:
     for deadlines, seconds in ((accord.Deadlines(start=20), 16.0), (accord.Deadlines(start=None), 30.0)):
         ours, _theirs = memory_pair()
         before = now()
-        async with accord.connect(ours, dialect="simse", deadlines=deadlines) as agent:
+        async with accord.connect(ours, deadlines=deadlines).use_dialect(simse.Dialect()) as agent:
             assert (agent.edition, now() - before) == ("v1", seconds)
 
 
@@ -499,7 +502,7 @@ async def test_an_agent_may_be_silent_for_nearly_all_of_its_start() -> None:
 async def test_an_introduction_that_comes_late_is_passed_over() -> None:
     ours, theirs = memory_pair()
     hand = Hand(theirs)
-    async with accord.connect(ours, dialect="simse") as agent:
+    async with accord.connect(ours).use_dialect(simse.Dialect()) as agent:
         asked = await hand.hear()
         await hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": 7}})
         assert await hand.is_alive()
@@ -517,7 +520,7 @@ async def test_the_clock_rests_while_the_user_is_asked_and_while_a_tool_runs() -
         return "done"
 
     deadlines = accord.Deadlines(first=60, idle=60)
-    options: dict[str, Any] = {"permission": user, "tools": {"slow": slow}, "tool_seconds": 4000}
+    options: dict[str, Any] = {"permission": user, "dialect": simse.Dialect({"slow": slow}, tool_seconds=4000)}
     async with hand_with(deadlines=deadlines, **options) as (hand, session):
         turn = session.prompt("go")
         ending = asyncio.ensure_future(turn.wait())
@@ -562,7 +565,7 @@ async def test_silence_after_a_permission_counts_from_its_answer() -> None:
 def test_the_transport_keeps_what_transports_promise() -> None:
     async def pair() -> tuple[Transport, Transport]:
         ours, theirs = memory_pair()
-        return SimseTransport(ours), theirs
+        return ClientTransport(ours), theirs
 
     asyncio.run(check_transport(pair))
 
@@ -570,7 +573,7 @@ def test_the_transport_keeps_what_transports_promise() -> None:
 @timely
 async def test_answers_wait_for_an_agent_that_does_not_read_which_is_then_not_read_either() -> None:
     ours, theirs = memory_pair(max_bytes=2000)
-    link, hand = SimseTransport(ours), Hand(theirs)
+    link, hand = ClientTransport(ours), Hand(theirs)
     question = {"sessionId": "s", "type": "request_permission", "action": "a" * 100, "requestId": "r"}
     await hand.notify("session/update", question)
     asked = json.loads(await link.receive() or b"")
@@ -578,12 +581,12 @@ async def test_answers_wait_for_an_agent_that_does_not_read_which_is_then_not_re
     await link.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": always}).encode())
     assert json.loads(await link.receive() or b"")["params"]["update"]["status"] == "completed"
     receiving = asyncio.ensure_future(link.receive())
-    count = 4 * MAX_UNSAID
+    count = 4 * MAX_UNSENT
     asking = asyncio.ensure_future(_repeat(hand, count, question))
-    await until(lambda: len(link._unsaid) == MAX_UNSAID)
+    await until(lambda: len(link._unsent) == MAX_UNSENT)
     for _ in range(20):
         await asyncio.sleep(0)
-    assert (len(link._unsaid), asking.done()) == (MAX_UNSAID, False)
+    assert (len(link._unsent), asking.done()) == (MAX_UNSENT, False)
     for _ in range(count + 1):
         assert (await hand.hear())["params"]["response"] == "allow_always"
     await asking
@@ -607,7 +610,7 @@ async def test_what_is_not_the_pages_business_passes_byte_for_byte() -> None:
         b'{"a":' * 100_000,
     ]
     ours, theirs = memory_pair()
-    link = SimseTransport(ours)
+    link = ClientTransport(ours)
     for text in texts:
         await theirs.send(text)
         assert await link.receive() == text
@@ -619,7 +622,7 @@ async def test_what_is_not_the_pages_business_passes_byte_for_byte() -> None:
 @timely
 async def test_an_order_may_say_whatever_json_can() -> None:
     given: list[Any] = []
-    async with hand_with(tools={"take": given.append}) as (hand, session):
+    async with hand_with(dialect=simse.Dialect({"take": given.append})) as (hand, session):
         ending = asyncio.ensure_future(session.prompt("go").wait())
         prompt = await hand.hear()
         head = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","type":"tool_call",'
@@ -632,7 +635,7 @@ async def test_an_order_may_say_whatever_json_can() -> None:
 
 @timely
 async def test_no_depth_of_an_order_ends_the_connection() -> None:
-    async with hand_with(tools={"dig": lambda _: None}) as (hand, session):
+    async with hand_with(dialect=simse.Dialect({"dig": lambda _: None})) as (hand, session):
         ending = asyncio.ensure_future(session.prompt("go").wait())
         prompt = await hand.hear()
         for depth in range(0, 1200, 50):
@@ -646,35 +649,9 @@ async def test_no_depth_of_an_order_ends_the_connection() -> None:
 
 
 @timely
-async def test_what_cannot_be_written_again_is_left_to_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_message: Any) -> bytes:
-        raise RecursionError
-
-    monkeypatch.setattr("accord.client.simse.encode", refuse)
-    ours, theirs = memory_pair()
-    link = SimseTransport(ours)
-    text = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","type":"plan","entries":[]}}'
-    await theirs.send(text)
-    assert await link.receive() == text
-    await link.close()
-
-
-@timely
-async def test_one_receives_at_a_time() -> None:
-    ours, _theirs = memory_pair()
-    link = SimseTransport(ours)
-    receiving = asyncio.ensure_future(link.receive())
-    await asyncio.sleep(0)
-    with pytest.raises(RuntimeError):
-        await link.receive()
-    await link.close()
-    assert await receiving is None
-
-
-@timely
 async def test_what_was_ordered_behind_a_cancel_that_is_itself_cancelled_still_leaves() -> None:
     ours, theirs = memory_pair(max_bytes=10)
-    link, hand = SimseTransport(ours, ["wait"]), Hand(theirs)
+    link, hand = ClientTransport(ours, ["wait"]), Hand(theirs)
     await link.send(json.dumps(PROMPT).encode())
     await hand.notify("session/update", ORDER)
     assert json.loads(await link.receive() or b"")["method"] == "session/update"
@@ -692,7 +669,7 @@ async def test_what_was_ordered_behind_a_cancel_that_is_itself_cancelled_still_l
 @timely
 async def test_a_tool_that_is_done_at_once_was_in_progress_before() -> None:
     ours, theirs = memory_pair()
-    link, hand = SimseTransport(ours, ["wait"]), Hand(theirs)
+    link, hand = ClientTransport(ours, ["wait"]), Hand(theirs)
     await link.send(json.dumps(PROMPT).encode())
     assert (await hand.hear())["id"] == 1
     await hand.notify("session/update", ORDER)
@@ -727,7 +704,7 @@ class HeldLink:
 @timely
 async def test_who_waits_behind_our_own_answers_is_not_overtaken() -> None:
     below = HeldLink()
-    link = SimseTransport(below)
+    link = ClientTransport(below)
     held = below.held = asyncio.get_running_loop().create_future()
     below.incoming.put_nowait(b'{"jsonrpc":"2.0","id":9,"method":"_simse/tool"}')
     receiving = asyncio.ensure_future(link.receive())
@@ -746,8 +723,8 @@ async def test_who_waits_behind_our_own_answers_is_not_overtaken() -> None:
 def test_a_tool_that_hangs_in_its_thread_keeps_no_program_from_ending() -> None:
     program = """
 import asyncio, threading
-from accord.client.simse_tools import ToolBench
-bench = ToolBench({"hang": lambda _: threading.Event().wait()}, 0.01, lambda _: None)
+from accord.simse.tool_runner import ToolRunner
+bench = ToolRunner({"hang": lambda _: threading.Event().wait()}, 0.01)
 try:
     asyncio.run(bench.run({"toolName": "hang", "sessionId": "s", "input": {}}))
 except Exception as error:
@@ -762,6 +739,6 @@ async def test_a_timeout_of_the_tools_own_is_not_ours() -> None:
     async def fail(_given: dict[str, Any]) -> None:
         raise TimeoutError
 
-    bench = ToolBench({"fail": fail}, None, lambda _: None)
+    bench = ToolRunner({"fail": fail}, None)
     with pytest.raises(TimeoutError):
         await bench.run({"toolName": "fail", "sessionId": "s", "input": {}})

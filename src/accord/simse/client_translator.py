@@ -9,33 +9,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
-from accord.session.dialect_simse.permission import REJECT, Question, question_in, response_of
-from accord.session.dialect_simse.prompt import prompt_text
-from accord.session.dialect_simse.tool import TOOL_METHOD, Order, is_order
-from accord.session.dialect_simse.update import (
+from accord.dialects import Json, Translation
+from accord.simse.permission import REJECT, Question, question_in, response_of
+from accord.simse.prompt import prompt_text
+from accord.simse.tool import TOOL_METHOD, Order, is_order
+from accord.simse.update import (
     METHOD,
     PERMISSION,
     TOOL_CALL,
-    Json,
     notified,
     update_of,
     v1_updates,
 )
 
-__all__ = ["Steps", "Translator"]
+__all__ = ["ClientTranslator"]
 
 Id: TypeAlias = int | str
 
 METHOD_NOT_FOUND = -32601
 UNKNOWN_AGENT: Json = {"protocolVersion": 1, "agentCapabilities": {}}
 """What an agent is taken for that does not know `initialize`, as the page does not."""
-
-
-class Steps(NamedTuple):
-    """What is to be sent now, in this order each way. A message that needs no change is the very one that came."""
-
-    to_agent: list[Json]
-    to_client: list[Json]
 
 
 class _Call(NamedTuple):
@@ -45,7 +38,7 @@ class _Call(NamedTuple):
     session_id: str | None
 
 
-class Translator:
+class ClientTranslator:
     """One connection. `tools` are the names of those that the client runs; no other is ever ordered from it."""
 
     def __init__(self, tools: Collection[str] = ()) -> None:
@@ -63,7 +56,7 @@ class Translator:
 
     # --- from the client
 
-    def say(self, message: Json) -> Steps:
+    def outgoing(self, message: Json) -> Translation:
         """What a message of the client becomes."""
         method = message.get("method")
         if method is None:
@@ -74,28 +67,28 @@ class Translator:
         if method == "session/prompt" and session is not None:
             self._cancelled.discard(session)
             params = message["params"]
-            return Steps([{**message, "params": {**params, "prompt": prompt_text(params.get("prompt"))}}], [])
+            return Translation([{**message, "params": {**params, "prompt": prompt_text(params.get("prompt"))}}], [])
         if method == "session/cancel" and session is not None:
             self._cancelled.add(session)
             told, withdrawn = self._withdraw(session, "cancelled")
-            return Steps([message, *told], withdrawn)
-        return Steps([message], [])
+            return Translation([message, *told], withdrawn)
+        return Translation([message], [])
 
-    def _answered(self, message: Json) -> Steps:
+    def _answered(self, message: Json) -> Translation:
         id_ = message.get("id")
         if id_ in self._withdrawn:
             self._withdrawn.remove(id_)
-            return Steps([], [])
+            return Translation([], [])
         asked = self._asked.pop(id_, None) if isinstance(id_, str) else None
         if asked is None:
-            return Steps([message], [])
+            return Translation([message], [])
         if isinstance(asked, Order):
             told, shown = asked.answered(message)
-            return Steps([told], [shown])
+            return Translation([told], [shown])
         response = response_of(message)
         if response.endswith("_always"):
             self._always.setdefault(asked.session_id, {})[asked.action] = response
-        return Steps([asked.answer(response)], [asked.end(response)])
+        return Translation([asked.answer(response)], [asked.end(response)])
 
     def _withdraw(self, session_id: str, reason: str) -> tuple[list[Json], list[Json]]:
         """End what the client was asked for a session: the answers for the agent, and what the client is told."""
@@ -115,18 +108,18 @@ class Translator:
 
     # --- from the agent
 
-    def hear(self, message: Json) -> Steps:
+    def incoming(self, message: Json) -> Translation:
         """What a message of the agent becomes."""
         method = message.get("method")
         if method is None:
-            return Steps([], [*self._reply(message)])
+            return Translation([], [*self._reply(message)])
         if method == TOOL_METHOD:
-            return Steps(_refused(message), [])
+            return Translation(_refused(message), [])
         params = message.get("params")
         session = _session(params)
         found = update_of(params) if method == METHOD and session is not None and isinstance(params, dict) else None
         if found is None or session is None:
-            return Steps([], [message])
+            return Translation([], [message])
         tag, fields = found
         if tag == PERMISSION and not self._is_replayed(session):
             question = question_in(session, fields)
@@ -134,34 +127,34 @@ class Translator:
                 return self._permission(question)
         updates = [notified(message, session, update) for update in v1_updates(tag, fields)]
         if updates == [message]:
-            return Steps([], [message])
+            return Translation([], [message])
         if tag == TOOL_CALL and is_order(fields) and not self._is_replayed(session):
             return self._order(Order(session, fields), updates)
-        return Steps([], updates)
+        return Translation([], updates)
 
-    def _permission(self, question: Question) -> Steps:
+    def _permission(self, question: Question) -> Translation:
         session = question.session_id
         held = self._always.get(session, {}).get(question.action)
         if session in self._cancelled:
             held = REJECT
         if held is not None:
-            return Steps([question.answer(held)], [])
+            return Translation([question.answer(held)], [])
         id_ = self._make_id()
         self._asked[id_] = question
-        return Steps([], [question.ask(id_)])
+        return Translation([], [question.ask(id_)])
 
-    def _order(self, order: Order, updates: list[Json]) -> Steps:
+    def _order(self, order: Order, updates: list[Json]) -> Translation:
         if self._runs(order):
             # To begin again could do twice what must be done once.
-            return Steps([], [])
+            return Translation([], [])
         reason = self._reason_against(order)
         if reason is not None:
             told, shown = order.failed(reason)
-            return Steps([told], [*updates, shown])
+            return Translation([told], [*updates, shown])
         id_ = self._make_id()
         self._asked[id_] = order
         updates[0]["params"]["update"]["status"] = "in_progress"
-        return Steps([order.started()], [*updates, order.request(id_)])
+        return Translation([order.started()], [*updates, order.request(id_)])
 
     def _runs(self, order: Order) -> bool:
         running = (each for each in self._asked.values() if isinstance(each, Order))
@@ -215,12 +208,12 @@ class Translator:
         """Whether the agent has still to answer `initialize`."""
         return any(call.method == "initialize" for call in self._calls.values())
 
-    def take_silence(self) -> Steps:
+    def take_silence(self) -> Translation:
         """The agent did not answer `initialize` in time: it is taken for one that does not know it."""
         unanswered = [id_ for id_, call in self._calls.items() if call.method == "initialize"]
         for id_ in unanswered:
             del self._calls[id_]
-        return Steps([], [{"jsonrpc": "2.0", "id": id_, "result": UNKNOWN_AGENT} for id_ in unanswered])
+        return Translation([], [{"jsonrpc": "2.0", "id": id_, "result": UNKNOWN_AGENT} for id_ in unanswered])
 
     def _awaits(self, method: str, session_id: str) -> bool:
         return _Call(method, session_id) in self._calls.values()

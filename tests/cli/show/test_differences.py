@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.cli.chat.differences import Row, change_rows, counts, file_title, patch_rows, rows_of_diff, short_path
+from accord.cli.show.differences import Row, change_rows, counts, file_title, patch_rows, rows_of_diff
 from accord.session.tool import Diff, FileChange
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=30).map(lambda lines: "".join(f"{x}\n" for x in lines))
@@ -70,4 +70,3 @@ def test_titles_say_what_happened_to_which_file() -> None:
     assert file_title(FileChange("/w/b", operation="move", old_path="/w/a"), "/w") == "a → b (move)"
     assert file_title(FileChange("/w/a", "x", None, "delete"), "/w") == "a (delete)"
     assert file_title(FileChange("/w/a", operation="_fold"), "/w") == "a (_fold)"
-    assert short_path("/work/a", "/w") == "/work/a"

@@ -1,4 +1,4 @@
-"""Tools that are run here because an agent of simse's dialect orders them: found by name, and for a bounded time."""
+"""The tools that a client runs for a backend of simse's page: found by name, each for a bounded time."""
 
 from __future__ import annotations
 
@@ -10,45 +10,39 @@ from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from typing import Any, TypeAlias
 
-from accord.client.session import ClientSession
 from accord.errors import InternalError
 
-__all__ = ["Tool", "ToolBench"]
+__all__ = ["Tool", "ToolRunner"]
 
 Tool: TypeAlias = Callable[[dict[str, Any]], Any]
 """Gets the input; gives the output, which JSON must be able to say, or something to wait for that gives it."""
 
 
-class ToolBench:
-    """Runs the tools that a user of the client registered, and no others, each for so many seconds at most.
+class ToolRunner:
+    """Runs the tools that the user of a client registered, and no others, each for `timeout_seconds` at most.
 
-    `find` gives the session that a call belongs to: its clock rests meanwhile, because the agent waits for us. A tool
-    that is a plain function runs in a thread of its own; when its time is over, nobody waits for it any more.
+    A coroutine function runs in the loop, a plain function in a thread of its own. When its time is over a coroutine is
+    cancelled; a thread goes on, and its output is dropped.
     """
 
-    def __init__(
-        self, tools: Mapping[str, Tool], timeout_seconds: float | None, find: Callable[[str], ClientSession | None]
-    ) -> None:
+    def __init__(self, tools: Mapping[str, Tool], timeout_seconds: float | None) -> None:
         self._tools = dict(tools)
         self._timeout_seconds = timeout_seconds
-        self._find = find
 
     async def run(self, params: Any) -> Any:
         """The output of a tool.
 
         Raises:
-            RequestError: As the tool raised it, to be told to the agent; whatever else it raises is not.
+            RequestError: As the tool raised it: the backend gets its message. It gets no other exception's.
         """
         tool = self._tools[params["toolName"]]
-        session = self._find(params["sessionId"])
-        with contextlib.nullcontext() if session is None else session.asked():
-            try:
-                async with asyncio.timeout(self._timeout_seconds) as limit:
-                    return await _called(tool, params["input"])
-            except TimeoutError:
-                if not limit.expired():
-                    raise
-                raise InternalError(f"the tool did not finish within {self._timeout_seconds:g} s") from None
+        try:
+            async with asyncio.timeout(self._timeout_seconds) as limit:
+                return await _called(tool, params["input"])
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise InternalError(f"the tool did not finish within {self._timeout_seconds:g} s") from None
 
 
 async def _called(tool: Tool, given: dict[str, Any]) -> Any:

@@ -8,17 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.dialects import Translation
 from accord.protocol import v1
 from accord.protocol.codec import Codec, encode
-from accord.session.dialect_simse import TOOL_METHOD, Steps, Translator
 from accord.session.dialect_v1.permission import permission_in
+from accord.simse.client_translator import ClientTranslator
+from accord.simse.tool import TOOL_METHOD
 
 Json = dict[str, Any]
 
 TEXT: Json = {"type": "text", "text": "hi"}
 CHUNK = {"sessionUpdate": "agent_message_chunk", "content": TEXT}
 OUT = [{"type": "content", "content": {"type": "text", "text": "out"}}]
-NOTHING = Steps([], [])
+NOTHING = Translation([], [])
 
 
 def request(id_: Any, method: str, **params: Any) -> Json:
@@ -43,18 +45,18 @@ def v1_update(**update: Any) -> Json:
     return told(update=update)
 
 
-def updates(steps: Steps) -> list[Json]:
+def updates(steps: Translation) -> list[Json]:
     """What the client is told, each of it an update as v1 wants it."""
-    found = [message["params"] for message in steps.to_client if message.get("method") == "session/update"]
+    found = [message["params"] for message in steps.to_us if message.get("method") == "session/update"]
     for params in found:
         Codec(strict=True).decode(v1.SessionNotification, encode(params))
     return [params["update"] for params in found]
 
 
-def prompting(*tools: str) -> Translator:
+def prompting(*tools: str) -> ClientTranslator:
     """While a prompt is worked on."""
-    translator = Translator(tools)
-    translator.say(request(7, "session/prompt", sessionId="s", prompt=[TEXT]))
+    translator = ClientTranslator(tools)
+    translator.outgoing(request(7, "session/prompt", sessionId="s", prompt=[TEXT]))
     return translator
 
 
@@ -99,13 +101,13 @@ def ran(call: str = "t1", **fields: Any) -> Json:
 )
 def test_every_block_has_words(block: Any, words: str) -> None:
     message = request(1, "session/prompt", sessionId="s", prompt=[block, TEXT], _meta={"a": 1})
-    [said] = Translator().say(message).to_agent
+    [said] = ClientTranslator().outgoing(message).to_peer
     assert said == request(1, "session/prompt", sessionId="s", prompt=f"{words}\nhi", _meta={"a": 1})
 
 
 def test_a_prompt_that_is_no_list_stays_as_it_is() -> None:
     message = request(1, "session/prompt", sessionId="s", prompt="hi")
-    assert Translator().say(message) == Steps([message], [])
+    assert ClientTranslator().outgoing(message) == Translation([message], [])
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_a_prompt_that_is_no_list_stays_as_it_is() -> None:
     ],
 )
 def test_what_the_page_says_as_v1_does_is_the_very_same_message(message: Json) -> None:
-    [said] = Translator().say(message).to_agent
+    [said] = ClientTranslator().outgoing(message).to_peer
     assert said is message
 
 
@@ -130,35 +132,35 @@ def test_what_the_page_says_as_v1_does_is_the_very_same_message(message: Json) -
     [(None, "end_turn"), ({}, "end_turn"), ("done", "end_turn"), ({"stopReason": None}, "end_turn")],
 )
 def test_a_result_without_a_stop_reason_is_end_turn(answer: Any, reason: str) -> None:
-    assert prompting().hear(result(7, answer)) == Steps([], [result(7, {"stopReason": reason})])
+    assert prompting().incoming(result(7, answer)) == Translation([], [result(7, {"stopReason": reason})])
 
 
 def test_what_else_a_result_says_stays() -> None:
-    assert prompting().hear(result(7, {"_meta": {"a": 1}})).to_client == [
+    assert prompting().incoming(result(7, {"_meta": {"a": 1}})).to_us == [
         result(7, {"_meta": {"a": 1}, "stopReason": "end_turn"})
     ]
 
 
 @pytest.mark.parametrize("message", [result(7, {"stopReason": "refusal"}), failure(7, -32000, "log in")])
 def test_a_stop_reason_or_an_error_is_passed_on(message: Json) -> None:
-    [heard] = prompting().hear(message).to_client
+    [heard] = prompting().incoming(message).to_us
     assert heard is message
 
 
 def test_a_result_without_a_stop_reason_after_a_cancel_is_cancelled_once() -> None:
     translator = prompting()
     cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}}
-    assert translator.say(cancel) == Steps([cancel], [])
-    assert translator.hear(result(7, {})).to_client == [result(7, {"stopReason": "cancelled"})]
-    translator.say(request(8, "session/prompt", sessionId="s", prompt=[]))
-    assert translator.hear(result(8, {})).to_client == [result(8, {"stopReason": "end_turn"})]
+    assert translator.outgoing(cancel) == Translation([cancel], [])
+    assert translator.incoming(result(7, {})).to_us == [result(7, {"stopReason": "cancelled"})]
+    translator.outgoing(request(8, "session/prompt", sessionId="s", prompt=[]))
+    assert translator.incoming(result(8, {})).to_us == [result(8, {"stopReason": "end_turn"})]
 
 
 def test_a_cancel_that_came_before_a_prompt_is_not_about_it() -> None:
-    translator = Translator()
-    translator.say({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}})
-    translator.say(request(7, "session/prompt", sessionId="s", prompt=[]))
-    assert translator.hear(result(7, {})).to_client == [result(7, {"stopReason": "end_turn"})]
+    translator = ClientTranslator()
+    translator.outgoing({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}})
+    translator.outgoing(request(7, "session/prompt", sessionId="s", prompt=[]))
+    assert translator.incoming(result(7, {})).to_us == [result(7, {"stopReason": "end_turn"})]
 
 
 # --- initialize
@@ -175,20 +177,20 @@ def test_a_cancel_that_came_before_a_prompt_is_not_about_it() -> None:
     ],
 )
 def test_an_agent_without_initialize_is_v1_and_can_nothing_more(answer: Json, heard: Json) -> None:
-    translator = Translator()
-    translator.say(request(0, "initialize", protocolVersion=1))
+    translator = ClientTranslator()
+    translator.outgoing(request(0, "initialize", protocolVersion=1))
     assert translator.awaits_initialize
-    assert translator.hear(answer) == Steps([], [heard])
+    assert translator.incoming(answer) == Translation([], [heard])
     assert not translator.awaits_initialize
     assert translator.take_silence() == NOTHING
 
 
 def test_silence_is_an_answer_to_initialize_and_to_nothing_else() -> None:
-    translator = Translator()
-    translator.say(request(0, "initialize", protocolVersion=1))
-    translator.say(request(1, "session/new", cwd="/"))
+    translator = ClientTranslator()
+    translator.outgoing(request(0, "initialize", protocolVersion=1))
+    translator.outgoing(request(1, "session/new", cwd="/"))
     unknown = {"protocolVersion": 1, "agentCapabilities": {}}
-    assert translator.take_silence() == Steps([], [result(0, unknown)])
+    assert translator.take_silence() == Translation([], [result(0, unknown)])
     assert translator.take_silence() == NOTHING
 
 
@@ -209,12 +211,12 @@ def test_silence_is_an_answer_to_initialize_and_to_nothing_else() -> None:
     ],
 )
 def test_a_chunk_is_read_in_every_shape(params: Json) -> None:
-    [update] = updates(Translator().hear(told(**params)))
+    [update] = updates(ClientTranslator().incoming(told(**params)))
     assert {key: update[key] for key in CHUNK} == CHUNK
 
 
 def test_a_chunk_of_several_blocks_is_several() -> None:
-    heard = updates(Translator().hear(told(type="agent_thought_chunk", content=["a", TEXT])))
+    heard = updates(ClientTranslator().incoming(told(type="agent_thought_chunk", content=["a", TEXT])))
     assert [update["content"]["text"] for update in heard] == ["a", "hi"]
 
 
@@ -238,16 +240,16 @@ def test_a_chunk_of_several_blocks_is_several() -> None:
     ],
 )
 def test_what_is_v1_or_nothing_that_we_know_is_the_very_same_message(message: Json) -> None:
-    [heard] = Translator().hear(message).to_client
+    [heard] = ClientTranslator().incoming(message).to_us
     assert heard is message
 
 
 def test_an_update_that_neither_knows_keeps_everything_below_its_tag() -> None:
-    assert updates(Translator().hear(told(type="_mood", value=3))) == [{"sessionUpdate": "_mood", "value": 3}]
+    assert updates(ClientTranslator().incoming(told(type="_mood", value=3))) == [{"sessionUpdate": "_mood", "value": 3}]
 
 
 def test_what_stands_beside_a_nested_update_stays() -> None:
-    [heard] = Translator().hear(told(_meta={"a": 1}, update={"type": "plan", "entries": []})).to_client
+    [heard] = ClientTranslator().incoming(told(_meta={"a": 1}, update={"type": "plan", "entries": []})).to_us
     assert heard == told(_meta={"a": 1}, update={"sessionUpdate": "plan", "entries": []})
 
 
@@ -272,7 +274,7 @@ def test_what_stands_beside_a_nested_update_stays() -> None:
     ],
 )  # fmt: skip
 def test_a_tool_call_update_of_the_agent_is_v1s(fields: Json, update: Json) -> None:
-    heard = updates(Translator().hear(told(type="tool_call_update", toolCallId="t", **fields)))
+    heard = updates(ClientTranslator().incoming(told(type="tool_call_update", toolCallId="t", **fields)))
     assert heard == [{"sessionUpdate": "tool_call_update", "toolCallId": "t", **update}]
 
 
@@ -282,17 +284,17 @@ def test_a_tool_call_update_of_the_agent_is_v1s(fields: Json, update: Json) -> N
 @pytest.mark.parametrize("answer", ["allow_once", "allow_always", "reject_once", "reject_always"])
 def test_a_permission_in_an_update_is_a_request_and_its_answer_an_update(answer: str) -> None:
     translator = prompting()
-    steps = translator.hear(question())
-    [asked] = steps.to_client
-    assert (steps.to_agent, asked["method"]) == ([], "session/request_permission")
+    steps = translator.incoming(question())
+    [asked] = steps.to_us
+    assert (steps.to_peer, asked["method"]) == ([], "session/request_permission")
     params = Codec(strict=True).decode(v1.RequestPermissionRequest, encode(asked["params"]))
     assert [(o.option_id, o.kind) for o in params.options] == [
         (kind, kind) for kind in ("allow_once", "allow_always", "reject_once", "reject_always")
     ]
     assert (params.session_id, params.tool_call.title) == ("s", "Delete a.txt")
     assert params.tool_call.raw_input == {"action": "delete", "description": "Delete a.txt", "requestId": "r1"}
-    steps = translator.say(selected(asked["id"], answer))
-    assert steps.to_agent == [response(answer)]
+    steps = translator.outgoing(selected(asked["id"], answer))
+    assert steps.to_peer == [response(answer)]
     [ended] = updates(steps)
     assert ended["toolCallId"] == params.tool_call.tool_call_id
     assert ended["status"] == ("completed" if answer.startswith("allow") else "failed")
@@ -310,15 +312,15 @@ def test_a_permission_in_an_update_is_a_request_and_its_answer_an_update(answer:
     ],
 )
 def test_a_permission_is_asked_in_every_shape(shape: Json) -> None:
-    [asked] = prompting().hear(shape).to_client
+    [asked] = prompting().incoming(shape).to_us
     assert asked["method"] == "session/request_permission"
     Codec(strict=True).decode(v1.RequestPermissionRequest, encode(asked["params"]))
 
 
 def test_a_permission_without_an_id_is_only_told() -> None:
     fields = {"action": "delete", "description": "Delete a.txt", "requestId": None}
-    heard = prompting().hear(question(request_id=None))
-    assert heard == Steps([], [v1_update(sessionUpdate="request_permission", **fields)])
+    heard = prompting().incoming(question(request_id=None))
+    assert heard == Translation([], [v1_update(sessionUpdate="request_permission", **fields)])
 
 
 @pytest.mark.parametrize(
@@ -333,26 +335,26 @@ def test_a_permission_without_an_id_is_only_told() -> None:
 )
 def test_whatever_does_not_choose_one_of_the_four_rejects(answer: Json) -> None:
     translator = prompting()
-    translator.hear(question())
-    assert translator.say(answer).to_agent == [response("reject_once")]
+    translator.incoming(question())
+    assert translator.outgoing(answer).to_peer == [response("reject_once")]
 
 
 @pytest.mark.parametrize("answer", ["allow_always", "reject_always"])
 def test_always_is_answered_without_asking_for_the_action_and_the_session(answer: str) -> None:
     translator = prompting()
-    [asked] = translator.hear(question()).to_client
-    translator.say(selected(asked["id"], answer))
-    assert translator.hear(question("r2")) == Steps([response(answer, "r2")], [])
-    assert translator.hear(question("r3", action="write")).to_client[0]["method"] == "session/request_permission"
-    assert translator.hear(question("r4", session="other")).to_client[0]["method"] == "session/request_permission"
+    [asked] = translator.incoming(question()).to_us
+    translator.outgoing(selected(asked["id"], answer))
+    assert translator.incoming(question("r2")) == Translation([response(answer, "r2")], [])
+    assert translator.incoming(question("r3", action="write")).to_us[0]["method"] == "session/request_permission"
+    assert translator.incoming(question("r4", session="other")).to_us[0]["method"] == "session/request_permission"
 
 
 @pytest.mark.parametrize("answer", ["allow_once", "reject_once"])
 def test_once_is_asked_again(answer: str) -> None:
     translator = prompting()
-    [asked] = translator.hear(question()).to_client
-    translator.say(selected(asked["id"], answer))
-    [again] = translator.hear(question("r2")).to_client
+    [asked] = translator.incoming(question()).to_us
+    translator.outgoing(selected(asked["id"], answer))
+    [again] = translator.incoming(question("r2")).to_us
     assert again["id"] != asked["id"]
 
 
@@ -366,16 +368,16 @@ def test_once_is_asked_again(answer: str) -> None:
 )
 def test_always_ends_with_the_session(call: Json, answer: Json) -> None:
     translator = prompting()
-    [asked] = translator.hear(question()).to_client
-    translator.say(selected(asked["id"], "allow_always"))
-    translator.say(call)
-    assert translator.hear(answer).to_client == [answer]
-    assert translator.hear(question("r2")).to_agent == []
+    [asked] = translator.incoming(question()).to_us
+    translator.outgoing(selected(asked["id"], "allow_always"))
+    translator.outgoing(call)
+    assert translator.incoming(answer).to_us == [answer]
+    assert translator.incoming(question("r2")).to_peer == []
 
 
 def test_every_action_has_a_kind_of_its_own_for_the_users_rules() -> None:
     actions = ["delete", "a b", "a_b", "a\nallow all", "a:b", "", "x" * 41, "x" * 42, "\ud83d"]
-    asked = [prompting().hear(question(action=action)).to_client[0] for action in actions]
+    asked = [prompting().incoming(question(action=action)).to_us[0] for action in actions]
     heard = [permission_in(Codec(strict=True).decode(v1.RequestPermissionRequest, encode(a["params"]))) for a in asked]
     kinds = [str(each.tool and each.tool.kind) for each in heard]
     assert len(set(kinds)) == len(actions)
@@ -387,8 +389,8 @@ def test_every_action_has_a_kind_of_its_own_for_the_users_rules() -> None:
 
 
 def test_a_registered_tool_is_shown_and_ordered_from_the_client() -> None:
-    steps = prompting("add").hear(order())
-    assert steps.to_agent == [ran(status="in_progress")]
+    steps = prompting("add").incoming(order())
+    assert steps.to_peer == [ran(status="in_progress")]
     assert updates(steps) == [
         {
             "sessionUpdate": "tool_call", "toolCallId": "t1", "title": "add", "name": "add", "kind": "other",
@@ -396,7 +398,7 @@ def test_a_registered_tool_is_shown_and_ordered_from_the_client() -> None:
         }
     ]  # fmt: skip
     params = {"sessionId": "s", "toolCallId": "t1", "toolName": "add", "input": {"a": 1}}
-    assert steps.to_client[1:] == [request("simse-1", TOOL_METHOD, **params)]
+    assert steps.to_us[1:] == [request("simse-1", TOOL_METHOD, **params)]
 
 
 @pytest.mark.parametrize(
@@ -407,7 +409,7 @@ def test_a_registered_tool_is_shown_and_ordered_from_the_client() -> None:
     ],
 )
 def test_an_order_is_read_in_every_shape_and_needs_no_input(shape: Json) -> None:
-    assert prompting("add").hear(shape).to_client[1]["params"]["input"] == {}
+    assert prompting("add").incoming(shape).to_us[1]["params"]["input"] == {}
 
 
 @pytest.mark.parametrize(
@@ -433,9 +435,9 @@ def test_an_order_is_read_in_every_shape_and_needs_no_input(shape: Json) -> None
 )  # fmt: skip
 def test_what_a_tool_gave_goes_back_and_is_shown(answer: Json, page: Json, update: Json) -> None:
     translator = prompting("add")
-    translator.hear(order())
-    steps = translator.say(answer)
-    assert steps.to_agent == [ran(**page)]
+    translator.incoming(order())
+    steps = translator.outgoing(answer)
+    assert steps.to_peer == [ran(**page)]
     assert updates(steps) == [{"sessionUpdate": "tool_call_update", "toolCallId": "t1", **update}]
 
 
@@ -448,55 +450,55 @@ def test_what_a_tool_gave_goes_back_and_is_shown(answer: Json, page: Json, updat
     ],
 )
 def test_what_is_not_registered_or_has_no_input_fails_and_is_not_ordered(refused: Json) -> None:
-    steps = prompting("add").hear(refused)
-    [answer] = steps.to_agent
+    steps = prompting("add").incoming(refused)
+    [answer] = steps.to_peer
     assert answer["params"]["error"]
     assert "output" not in answer["params"]
     assert [update.get("status") for update in updates(steps)] == [None, "failed"]
-    assert all(message["method"] == "session/update" for message in steps.to_client)
+    assert all(message["method"] == "session/update" for message in steps.to_us)
 
 
 def test_tools_are_ordered_only_while_a_prompt_is_worked_on() -> None:
-    before = Translator(["add"]).hear(order())
+    before = ClientTranslator(["add"]).incoming(order())
     translator = prompting("add")
-    translator.hear(result(7, {}))
-    after = translator.hear(order())
-    other = prompting("add").hear(order(sessionId="other"))
+    translator.incoming(result(7, {}))
+    after = translator.incoming(order())
+    other = prompting("add").incoming(order(sessionId="other"))
     for steps in (before, after, other):
-        assert steps.to_agent[0]["params"]["error"]
-        assert all(message["method"] == "session/update" for message in steps.to_client)
+        assert steps.to_peer[0]["params"]["error"]
+        assert all(message["method"] == "session/update" for message in steps.to_us)
 
 
 def test_what_is_replayed_is_neither_run_nor_asked_again() -> None:
-    translator = Translator(["add"])
-    translator.say(request(5, "session/load", sessionId="s", cwd="/", mcpServers=[]))
-    steps = translator.hear(order())
-    assert (steps.to_agent, [update["title"] for update in updates(steps)]) == ([], ["add"])
-    steps = translator.hear(question())
-    assert steps.to_agent == []
-    assert steps.to_client[0]["params"]["update"]["sessionUpdate"] == "request_permission"
+    translator = ClientTranslator(["add"])
+    translator.outgoing(request(5, "session/load", sessionId="s", cwd="/", mcpServers=[]))
+    steps = translator.incoming(order())
+    assert (steps.to_peer, [update["title"] for update in updates(steps)]) == ([], ["add"])
+    steps = translator.incoming(question())
+    assert steps.to_peer == []
+    assert steps.to_us[0]["params"]["update"]["sessionUpdate"] == "request_permission"
 
 
 @pytest.mark.parametrize("status", ["in_progress", "completed", "failed"])
 def test_a_tool_call_that_the_agent_runs_itself_is_only_shown(status: str) -> None:
-    steps = prompting("add").hear(order(status=status))
-    assert (steps.to_agent, len(steps.to_client), updates(steps)[0]["status"]) == ([], 1, status)
+    steps = prompting("add").incoming(order(status=status))
+    assert (steps.to_peer, len(steps.to_us), updates(steps)[0]["status"]) == ([], 1, status)
 
 
 def test_a_call_that_runs_is_not_begun_again() -> None:
     translator = prompting("add")
-    translator.hear(order())
-    assert translator.hear(order()) == NOTHING
-    translator.say(result("simse-1", 1))
-    assert translator.hear(order()).to_agent == [ran(status="in_progress")]
+    translator.incoming(order())
+    assert translator.incoming(order()) == NOTHING
+    translator.outgoing(result("simse-1", 1))
+    assert translator.incoming(order()).to_peer == [ran(status="in_progress")]
 
 
 def test_an_agent_cannot_order_a_tool_by_our_own_request() -> None:
     translator = prompting("add")
     params = {"sessionId": "s", "toolCallId": "t", "toolName": "add", "input": {}}
-    steps = translator.hear(request("x", TOOL_METHOD, **params))
-    assert (steps.to_agent[0]["error"]["code"], steps.to_client) == (-32601, [])
-    assert translator.hear({"jsonrpc": "2.0", "method": TOOL_METHOD, "params": params}) == NOTHING
+    steps = translator.incoming(request("x", TOOL_METHOD, **params))
+    assert (steps.to_peer[0]["error"]["code"], steps.to_us) == (-32601, [])
+    assert translator.incoming({"jsonrpc": "2.0", "method": TOOL_METHOD, "params": params}) == NOTHING
 
 
 # --- the end of a turn
@@ -504,32 +506,32 @@ def test_an_agent_cannot_order_a_tool_by_our_own_request() -> None:
 
 def test_a_cancel_answers_all_that_is_open_and_withdraws_it() -> None:
     translator = prompting("add")
-    translator.hear(order())
-    translator.hear(question())
+    translator.incoming(order())
+    translator.incoming(question())
     cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}}
-    steps = translator.say(cancel)
-    assert steps.to_agent == [cancel, ran(status="completed", error="cancelled"), response("reject_once")]
+    steps = translator.outgoing(cancel)
+    assert steps.to_peer == [cancel, ran(status="completed", error="cancelled"), response("reject_once")]
     assert [update["status"] for update in updates(steps)] == ["failed", "failed"]
-    withdrawn = [m["params"]["requestId"] for m in steps.to_client if m["method"] == "$/cancel_request"]
+    withdrawn = [m["params"]["requestId"] for m in steps.to_us if m["method"] == "$/cancel_request"]
     assert withdrawn == ["simse-1", "simse-2"]
-    assert translator.say(failure("simse-1", -32800, "cancelled")) == NOTHING
-    assert translator.say(selected("simse-2", "allow_always")) == NOTHING
-    assert translator.hear(question("r2")).to_agent == [response("reject_once", "r2")]
-    assert translator.hear(order("t2")).to_agent == [ran("t2", status="completed", error="cancelled")]
+    assert translator.outgoing(failure("simse-1", -32800, "cancelled")) == NOTHING
+    assert translator.outgoing(selected("simse-2", "allow_always")) == NOTHING
+    assert translator.incoming(question("r2")).to_peer == [response("reject_once", "r2")]
+    assert translator.incoming(order("t2")).to_peer == [ran("t2", status="completed", error="cancelled")]
 
 
 def test_the_end_of_the_turn_withdraws_what_is_open_and_tells_the_agent_nothing() -> None:
     translator = prompting("add")
-    translator.hear(order())
-    translator.hear(question())
-    translator.hear(question("r9", session="other"))
-    steps = translator.hear(result(7, {}))
-    assert steps.to_agent == []
-    withdrawn = [m["params"]["requestId"] for m in steps.to_client if m.get("method") == "$/cancel_request"]
+    translator.incoming(order())
+    translator.incoming(question())
+    translator.incoming(question("r9", session="other"))
+    steps = translator.incoming(result(7, {}))
+    assert steps.to_peer == []
+    withdrawn = [m["params"]["requestId"] for m in steps.to_us if m.get("method") == "$/cancel_request"]
     assert withdrawn == ["simse-1", "simse-2"]
-    assert steps.to_client[-1] == result(7, {"stopReason": "end_turn"})
-    assert translator.say(result("simse-1", 3)) == NOTHING
-    assert translator.say(selected("simse-3", "allow_once")).to_agent == [response("allow_once", "r9", "other")]
+    assert steps.to_us[-1] == result(7, {"stopReason": "end_turn"})
+    assert translator.outgoing(result("simse-1", 3)) == NOTHING
+    assert translator.outgoing(selected("simse-3", "allow_once")).to_peer == [response("allow_once", "r9", "other")]
 
 
 # --- whatever comes
@@ -551,7 +553,7 @@ MESSAGES = st.dictionaries(st.sampled_from(["id", "result", "error", "params"]),
 def test_nothing_that_an_agent_says_is_too_much(said: list[Json]) -> None:
     translator = prompting("add")
     for params in said:
-        steps = translator.hear(told(**params))
-        encode([*steps.to_agent, *steps.to_client])
-        steps = translator.hear({"jsonrpc": "2.0", **params})
-        encode([*steps.to_agent, *steps.to_client])
+        steps = translator.incoming(told(**params))
+        encode([*steps.to_peer, *steps.to_us])
+        steps = translator.incoming({"jsonrpc": "2.0", **params})
+        encode([*steps.to_peer, *steps.to_us])

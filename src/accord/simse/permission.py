@@ -6,10 +6,11 @@ import hashlib
 import re
 from typing import Any
 
-from accord.session.dialect_simse.update import METHOD, Json, notification, shown
+from accord.dialects import Json
 from accord.session.original import ToolOriginal, keep
+from accord.simse.update import METHOD, notification, shown
 
-__all__ = ["REJECT", "Question", "question_in", "response_of"]
+__all__ = ["REJECT", "WORDS", "Question", "question_in", "response_of"]
 
 REJECT = "reject_once"
 """What everything is that does not approve: the page has no word for a question that was dismissed."""
@@ -20,6 +21,8 @@ NAMES = {
     "reject_once": "Reject once",
     "reject_always": "Always reject",
 }
+WORDS = frozenset(NAMES)
+"""The page's four answers."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 _STRANGE = re.compile(r"[^A-Za-z0-9_.-]+")
 DIGEST_CHARACTERS = 12

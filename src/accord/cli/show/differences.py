@@ -6,9 +6,10 @@ import difflib
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from accord.cli.show.place import place_of
 from accord.session.tool import Diff, FileChange
 
-__all__ = ["Row", "RowKind", "change_rows", "counts", "patch_rows", "rows_of_diff", "short_path"]
+__all__ = ["Row", "RowKind", "change_rows", "counts", "patch_rows", "rows_of_diff"]
 
 RowKind: TypeAlias = Literal["file", "same", "removed", "added", "gap"]
 
@@ -45,16 +46,10 @@ def file_title(change: FileChange, cwd: str = "") -> str:
     operation = change.operation
     if operation == "modify" and change.old is None and change.new is not None:
         operation = "add"
-    path = short_path(change.path, cwd)
+    path = place_of(change.path, cwd)
     if change.old_path:
-        path = f"{short_path(change.old_path, cwd)} → {path}"
+        path = f"{place_of(change.old_path, cwd)} → {path}"
     return path if operation == "modify" else f"{path} ({operation})"
-
-
-def short_path(path: str, cwd: str) -> str:
-    """A path as it is named from a directory, if it is below it."""
-    below = cwd.rstrip("/\\")
-    return path[len(below) + 1 :] if below and path.startswith((f"{below}/", f"{below}\\")) else path
 
 
 def counts(diff: Diff) -> tuple[int, int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord.session.dialect_simse.update import METHOD, Json, notification, shown
+from accord.dialects import Json
+from accord.simse.update import METHOD, notification, shown
 
 __all__ = ["TOOL_METHOD", "Order", "is_order"]
 

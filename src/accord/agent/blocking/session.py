@@ -1,0 +1,207 @@
+"""A session, its client and the calls of extension methods for handlers in threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from accord.agent.blocking.services import BlockingFiles, BlockingMcpServers, BlockingTerminal, BlockingTerminals
+from accord.agent.client import Client
+from accord.agent.link import Extension
+from accord.agent.session import Session
+from accord.agent.settings import OptionValue
+from accord.agent.threads import Scope, blocking_view
+from accord.protocol.model import UNSET
+from accord.session.ability import ClientAbilities
+from accord.session.option import Command, ConfigOption
+from accord.session.transcript import Transcript
+
+__all__ = ["BlockingClient", "BlockingExtension", "BlockingSession"]
+
+T = TypeVar("T")
+
+
+class BlockingClient:
+    """`Client`, blocking."""
+
+    def __init__(self, client: Client, scope: Scope) -> None:
+        self.name = client.name
+        self.version = client.version
+        self.title = client.title
+        self._client = client
+        self._scope = scope
+
+    def __repr__(self) -> str:
+        return f"<blocking {self._client!r}>"
+
+    @property
+    def abilities(self) -> ClientAbilities:
+        """What it declared, nothing more."""
+        return self._client.abilities
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it is still there, as far as anybody knows."""
+        return self._client.is_connected
+
+    def can(self, what: str) -> bool:
+        """See `Client.can`."""
+        return self._client.can(what)
+
+    def end_elicitation(self, elicitation_id: str) -> None:
+        """See `Client.end_elicitation`."""
+        self._scope.wait(self._client.end_elicitation, elicitation_id)
+
+    def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+        """See `Client.request`."""
+        return self._scope.wait(self._client.request, method, params, timeout_seconds=timeout_seconds)
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """See `Client.notify`."""
+        self._scope.wait(self._client.notify, method, params)
+
+
+class BlockingSession:
+    """`Session`, blocking.
+
+    `spawn` takes a plain function here, and runs it in a thread of its own.
+    """
+
+    def __init__(self, session: Session, scope: Scope) -> None:
+        self.id = session.id
+        self.cwd = session.cwd
+        self.roots = session.roots
+        self.meta = session.meta
+        self.client = BlockingClient(session.client, scope)
+        self._session = session
+        self._scope = scope
+
+    def __repr__(self) -> str:
+        return f"<blocking {self._session!r}>"
+
+    # --- what it can use
+
+    @property
+    def files(self) -> BlockingFiles:
+        """Text files, the client's where it offers them, otherwise those on the local disk."""
+        return BlockingFiles(self._session, self._scope)
+
+    @property
+    def terminals(self) -> BlockingTerminals:
+        """Commands, in the client's terminals where it offers them, otherwise our own."""
+        return BlockingTerminals(self._session, self._scope)
+
+    def mcp(self) -> BlockingMcpServers:
+        """See `Session.mcp`."""
+        return BlockingMcpServers(self._scope.wait(self._session.mcp), self._scope)
+
+    # --- what it keeps
+
+    @property
+    def state(self) -> Any:
+        """The author's own: any JSON value, kept with `save`."""
+        return self._session.state
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self._session.state = state
+
+    @property
+    def title(self) -> str | None:
+        """How it is called in lists; changed by `set_title`."""
+        return self._session.title
+
+    @property
+    def touched_at(self) -> float:
+        """When a prompt was taken last, in seconds since 1970."""
+        return self._session.touched_at
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more can happen in it."""
+        return self._session.is_closed
+
+    def save(self, state: Any = UNSET) -> None:
+        """See `Session.save`."""
+        self._scope.wait(self._session.save, state)
+
+    def history(self, *, refused: bool = False) -> Transcript:
+        """See `Session.history`."""
+        return self._scope.wait(self._session.history, refused=refused)
+
+    # --- settings
+
+    def option(self, option_id: str) -> str | bool:
+        """See `Session.option`."""
+        return self._session.option(option_id)
+
+    @property
+    def offered(self) -> list[ConfigOption]:
+        """The options that this client can show."""
+        return self._session.offered
+
+    def set_option(self, option_id: str, value: OptionValue) -> None:
+        """See `Session.set_option`."""
+        self._scope.wait(self._session.set_option, option_id, value)
+
+    @property
+    def commands(self) -> list[Command]:
+        """The slash commands it offers."""
+        return self._session.commands
+
+    def set_commands(self, commands: Sequence[Command]) -> None:
+        """See `Session.set_commands`."""
+        self._scope.wait(self._session.set_commands, commands)
+
+    def set_title(self, title: str | None) -> None:
+        """See `Session.set_title`."""
+        self._scope.wait(self._session.set_title, title)
+
+    def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
+        """See `Session.notice`."""
+        self._scope.wait(self._session.notice, title, description, severity=severity)
+
+    # --- beside the turns
+
+    def spawn(self, work: Callable[[], T]) -> Future[T]:
+        """Let a function run in a thread beside the turns, until it is done or the session closes.
+
+        What is used in it is bound to the session, not to the turn that began it: a tool call in the background, the
+        session itself. When the session closes, their verbs raise `asyncio.CancelledError`.
+        """
+        outcome: Future[T] = Future()
+        self._scope.wait(self._spawn, work, outcome)
+        return outcome
+
+    async def _spawn(self, work: Callable[[], T], outcome: Future[T]) -> None:
+        def ended(task: asyncio.Task[T]) -> None:
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if error is None:
+                outcome.set_result(task.result())
+            else:
+                outcome.set_exception(error)
+
+        outcome.set_running_or_notify_cancel()
+        self._session.spawn(self._scope.threads.run(work)).add_done_callback(ended)
+
+    def keep(self, terminal: BlockingTerminal) -> None:
+        """See `Session.keep`."""
+        self._scope.wait(self._keep, terminal)
+
+    async def _keep(self, terminal: BlockingTerminal) -> None:
+        self._session.keep(terminal._terminal)  # noqa: SLF001
+
+
+class BlockingExtension:
+    """`Extension`, blocking."""
+
+    def __init__(self, extension: Extension, scope: Scope) -> None:
+        self.params = extension.params
+        self.client = BlockingClient(extension.client, scope)
+        self.session = None if extension.session is None else BlockingSession(extension.session, scope)
+
+
+blocking_view.register(Session, BlockingSession)
+blocking_view.register(Extension, BlockingExtension)

@@ -1,0 +1,333 @@
+"""A permission question as lines: what would be done, from everything that the agent has said of the call.
+
+Facts come first: each file with its diff, each command with its directory and environment changes, input that names
+neither as JSON. The title and the description are the agent's own words: they stand below and are marked as such.
+`accord run` and `accord chat` show the same lines.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from accord.cli.show.diff import INDENT, changed, diff_lines
+from accord.cli.show.line import Line, Span, line_of
+from accord.cli.show.place import place_of
+from accord.cli.show.tool import about, kind_word
+from accord.client import PermissionQuestion, Verdict
+from accord.client.question import WiderAnswer
+from accord.display import SafeText, exact, filled, joined, json_text, own, prose, safe_lines
+from accord.session.agent_ask import StartTerminal
+from accord.session.claims import (
+    ARGUMENT_KEYS,
+    COMMAND_KEYS,
+    DIRECTORY_KEYS,
+    ENVIRONMENT_KEYS,
+    CallClaims,
+    claims_of,
+    field_name,
+)
+from accord.session.content import Text
+from accord.session.entry import ToolCall
+from accord.session.option import PermissionOption
+from accord.session.remembered import RememberedAnswer
+from accord.session.rules import Rule, wider_answers
+from accord.session.tool import Diff, Shown
+
+__all__ = [
+    "WideChoice",
+    "can_be_shown_whole",
+    "contradicting_words",
+    "question_lines",
+    "sentence_of",
+    "unasked_words",
+    "verdict_words",
+    "whole_lines",
+    "wide_choices",
+]
+
+DIFF_LINES = 12
+FILES = 40
+COMMANDS = 20
+VARIABLES = 20
+TEXT_LINES = 10
+PATH_CHARACTERS = 1000
+INPUT_CHARACTERS = 600
+COMMAND_CHARACTERS = 4000
+# Words that a title may add to the facts without saying anything of its own.
+_FILLING = frozenset(
+    {"the", "a", "file", "edit", "write", "run", "read", "delete", "move", "execute", "of", "in", "to", "command"}
+)
+_REASONS = {
+    "policy": own("by the config's policy"),
+    "remembered": own("as you answered before"),
+    "question": own("as you allowed in this turn"),
+    "default": own("inside the session's directories"),
+    "nobody": own("nobody can be asked, and no rule allows it"),
+}
+_NOUNS = {"edit": own("edit"), "delete": own("deletion"), "read": own("reading"), "move": own("move")}
+
+
+@dataclass(frozen=True)
+class WideChoice:
+    """A wider meaning of "always" that can be chosen: its key at the terminal, its name, and the answer."""
+
+    key: str
+    name: SafeText
+    answer: WiderAnswer
+
+
+def wide_choices(question: PermissionQuestion) -> list[WideChoice]:
+    """What "always" could mean beyond exactly what is shown; none where that is not known."""
+    option = question.option("allow_always", "allow_once")
+    if option is None or question.subject is None:
+        return []
+    return [_wide_choice(question, option, answer) for answer in wider_answers(question.subject)]
+
+
+def _wide_choice(question: PermissionQuestion, option: PermissionOption, answer: RememberedAnswer) -> WideChoice:
+    given = WiderAnswer(option, answer)
+    if answer.scope == "folder":
+        place = place_of(answer.folder or "", question.session.cwd)
+        return WideChoice("f", filled("every {} below {}/", answer.kind or "", place.rstrip("/")), given)
+    if answer.scope == "program":
+        return WideChoice("p", filled("every command of {}", answer.program or ""), given)
+    return WideChoice("e", filled("every {}", answer.kind or ""), given)
+
+
+def contradicting_words(count: int) -> SafeText:
+    """Answers that cannot be given."""
+    return filled("{} answers of the agent contradict each other or themselves, and cannot be given", count)
+
+
+# --- how it was decided
+
+
+def verdict_words(verdict: Verdict, decided_by: str) -> SafeText:
+    """How something was decided without asking the user."""
+    word = own("allowed") if verdict.is_allowed else own("denied")
+    if decided_by in _REASONS:
+        return filled("{}: {}", word, _REASONS[decided_by])
+    return filled("{}: by the rule: {}", word, str(verdict.rule))
+
+
+def unasked_words(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
+    """A call that a rule denies was completed: named, so that nobody takes the rule for a guard that held."""
+    return filled(
+        "the agent did this without asking, which a rule denies ({}): {} {}",
+        str(rule), exact(call.kind, 20), about(call, cwd),
+    )  # fmt: skip
+
+
+# --- the lines
+
+
+def question_lines(question: PermissionQuestion, *, diffs: bool = True) -> list[Line]:
+    """Everything that is asked; without `diffs` where they are shown in another way."""
+    claims = _claims(question)
+    lines: list[Line] = []
+    lines += _files(question, claims, diffs=diffs)
+    lines += _commands(question, claims)
+    lines += _unnamed(question, claims, shown=bool(lines))
+    lines += _words(question, claims)
+    lines += _open_calls(question)
+    return lines
+
+
+def whole_lines(question: PermissionQuestion) -> list[Line]:
+    """All diffs and the whole input, without a limit."""
+    lines = [line for diff in _diffs(question) for line in diff_lines(diff)]
+    if not lines and question.tool is not None and question.tool.raw_input is not None:
+        lines = [line_of(INDENT, line) for line in safe_lines(json_text(question.tool.raw_input, 2))]
+    return lines
+
+
+def can_be_shown_whole(question: PermissionQuestion) -> bool:
+    """Whether `whole_lines` may hold more than the question shows."""
+    if _diffs(question):
+        return True
+    rest = None if question.tool is None else _rest(question.tool.raw_input)
+    return rest is not None and len(json_text(rest)) > INPUT_CHARACTERS
+
+
+def sentence_of(question: PermissionQuestion) -> SafeText:
+    """The question in one line, in our own words: never the agent's title."""
+    claims = _claims(question)
+    commands = _command_texts(question, claims)
+    cwd = question.session.cwd
+    paths = list(dict.fromkeys((claim.kind, place_of(claim.path, cwd)) for claim in claims.paths if claim.path))
+    if len(commands) == 1 and not any(kind != "execute" for kind, _ in paths):
+        return filled("allow to run {}?", exact(commands[0][0], 200))
+    if len(paths) == 1 and not commands and paths[0][0] in _NOUNS:
+        kind, path = paths[0]
+        return filled("allow the {} of {}?", _NOUNS[kind], exact(path, 200))
+    return own("allow this?")
+
+
+# --- what it is about
+
+
+def _claims(question: PermissionQuestion) -> CallClaims:
+    if question.claims is not None:
+        return question.claims
+    return CallClaims() if question.tool is None else claims_of(question.tool)
+
+
+def _diffs(question: PermissionQuestion) -> list[Diff]:
+    return [] if question.tool is None else [item for item in question.tool.content if isinstance(item, Diff)]
+
+
+def _files(question: PermissionQuestion, claims: CallClaims, *, diffs: bool) -> Iterator[Line]:
+    cwd = question.session.cwd
+    shown: set[str] = set()
+    for diff in _diffs(question):
+        paths = [change.path for change in diff.changes]
+        shown.update(place_of(path, cwd) for change in diff.changes for path in (change.path, change.old_path) if path)
+        kind = "edit" if question.tool is None or question.tool.kind == "other" else question.tool.kind
+        names = joined((exact(place_of(path, cwd), PATH_CHARACTERS) for path in paths[:FILES]), own(", ")) or own(
+            "a patch"
+        )
+        head = line_of(_word(kind), filled(" {}", names), Span(filled("   {}", changed(diff)), "dim"))
+        yield [*head, *_leads_elsewhere(question, paths)]
+        if diffs:
+            yield from diff_lines(diff, DIFF_LINES * max(1, min(len(diff.changes), FILES)))
+    others = list(dict.fromkeys((claim.kind, claim.path and place_of(claim.path, cwd)) for claim in claims.paths))
+    others = [(kind, path) for kind, path in others if path not in shown]
+    for kind, path in others[:FILES]:
+        name = exact(path, PATH_CHARACTERS) if path else own("files that are not named")
+        yield [*line_of(_word(kind), filled(" {}", name)), *_leads_elsewhere(question, [path])]
+    if len(others) > FILES or not claims.is_complete:
+        yield _dim(own("and more files and commands than can be shown"))
+
+
+def _leads_elsewhere(question: PermissionQuestion, paths: list[str]) -> list[Span]:
+    """Where links take these paths, as far as that is not what is written."""
+    if question.subject is None:
+        return []
+    places = {place_of(path, question.session.cwd) for path in paths}
+    real = [
+        access.path
+        for access in question.subject.accesses
+        if access.path is not None
+        and access.path != access.spelled
+        and access.spelled is not None
+        and places & {access.spelled, place_of(access.spelled, question.subject.roots[0])}
+    ]
+    if not real:
+        return []
+    return [Span(filled("   leads to {}", joined(map(exact, dict.fromkeys(real)), own(", "))), "yellow")]
+
+
+def _command_texts(
+    question: PermissionQuestion, claims: CallClaims
+) -> list[tuple[str, str | None, tuple[tuple[str, str], ...]]]:
+    """Each command once, with its directory and its environment changes; an empty text where it could not be read."""
+    found = []
+    if isinstance(question.request, StartTerminal):
+        argv = [question.request.command, *question.request.args]
+        cwd = question.command.cwd if question.command is not None else question.request.cwd
+        found.append((shlex.join(argv), cwd, tuple(question.request.env)))
+    elif question.command is not None:
+        found.append((question.command.command, question.command.cwd, ()))
+    for claim in claims.commands:
+        text = claim.line if claim.argv is None else shlex.join(claim.argv)
+        found.append((text or "", claim.directory, claim.environment))
+    return list(dict.fromkeys(found))
+
+
+def _commands(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line]:
+    commands = _command_texts(question, claims)
+    for text, directory, environment in commands[:COMMANDS]:
+        shown = exact(text, COMMAND_CHARACTERS) if text else own("a command that could not be read")
+        yield line_of(_word("execute"), filled(" {}", shown))
+        yield _dim(filled("in {}", directory or question.session.cwd))
+        for name, value in environment[:VARIABLES]:
+            yield line_of(Span(filled("        with {}={}", exact(name, 200), exact(value, 400)), "yellow"))
+        if len(environment) > VARIABLES:
+            yield _dim(filled("and {} more variables", len(environment) - VARIABLES))
+    if len(commands) > COMMANDS:
+        yield _dim(filled("and {} more commands", len(commands) - COMMANDS))
+
+
+def _unnamed(question: PermissionQuestion, claims: CallClaims, *, shown: bool) -> Iterator[Line]:
+    """Input that names neither a file nor a command, and the results that came with the question."""
+    tool = question.tool
+    if not shown and tool is not None:
+        kind = "other" if question.request is not None else claims.kind
+        yield line_of(_word(kind), filled(" {}", exact(tool.name or "what it touches is not said", 200)))
+    if question.other is not None:
+        yield _dim(json_text(question.other, None, INPUT_CHARACTERS))
+    if tool is None:
+        return
+    rest = _rest(tool.raw_input)
+    if rest is not None and not _diffs(question):
+        yield _dim(json_text(rest, None, INPUT_CHARACTERS))
+    for item in tool.content:
+        if isinstance(item, Shown) and isinstance(item.block, Text):
+            yield from _quoted(item.block.text)
+
+
+def _rest(raw_input: Any) -> Any:
+    """The input without the fields that are shown as a command; None where nothing is left."""
+    if not isinstance(raw_input, dict):
+        return raw_input
+    names = {key: field_name(key) for key in raw_input}
+    if not set(names.values()) & COMMAND_KEYS:
+        return raw_input or None
+    shown = COMMAND_KEYS | DIRECTORY_KEYS | ENVIRONMENT_KEYS | ARGUMENT_KEYS
+    return {key: value for key, value in raw_input.items() if names[key] not in shown} or None
+
+
+# --- what the agent says of it
+
+
+def _words(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line]:
+    if question.request is not None:
+        yield _dim(filled("{}", question.title))
+    elif not _says_nothing_new(question, claims):
+        yield _dim(filled("the agent calls it: {}", exact(question.title, 400)))
+    if question.description:
+        yield _dim(own("the agent says:"))
+        yield from _quoted(question.description)
+
+
+def _says_nothing_new(question: PermissionQuestion, claims: CallClaims) -> bool:
+    """Whether the title is made of the facts that are shown anyway."""
+    paths = [claim.path for claim in claims.paths]
+    known = {place_of(path, question.session.cwd) for path in paths} | set(paths)
+    for text, _, _ in _command_texts(question, claims):
+        known |= {text, *text.split()}
+    return all(word in known or word.lower() in _FILLING for word in question.title.split())
+
+
+def _quoted(text: str) -> Iterator[Line]:
+    lines = safe_lines(prose(text.strip("\n")))
+    for line in lines[:TEXT_LINES]:
+        yield line_of(Span(filled("        | {}", line), "dim"))
+    if len(lines) > TEXT_LINES:
+        yield _dim(filled("… {} more lines", len(lines) - TEXT_LINES))
+
+
+def _open_calls(question: PermissionQuestion) -> Iterator[Line]:
+    if question.tool is not None or question.request is not None:
+        return
+    if question.command is None and not question.open_calls:
+        yield _dim(own("it names no tool call, and none is running"))
+    for call in question.open_calls:
+        title = exact(call.title or call.name or call.id, 200)
+        yield _dim(filled("running now: {} {}", exact(call.kind, 20), title))
+        claims = claims_of(call)
+        facts = [*_commands(question, claims), *_files(question, claims, diffs=False)]
+        yield from facts
+        if not facts and call.raw_input is not None:
+            yield _dim(json_text(call.raw_input, None, INPUT_CHARACTERS))
+
+
+def _word(kind: str) -> Span:
+    return Span(filled("  {:<5}", kind_word(kind)), "cyan")
+
+
+def _dim(text: SafeText) -> Line:
+    return line_of(Span(filled("        {}", text), "dim"))

@@ -1,0 +1,206 @@
+"""A transport that translates: messages in and out, one at a time, by a `Translator` that does no I/O."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from accord.errors import LocalProtocolError, TransportError
+from accord.protocol.codec import encode, parse_json
+from accord.transport.interface import DrainingTransport, HangUpTransport, Transport
+
+__all__ = ["MAX_UNSENT", "Json", "TranslatedTransport", "Translation", "Translator"]
+
+log = logging.getLogger("accord.dialects")
+
+# How many messages of the translator's own may wait for a peer that does not read before it is not read any more.
+MAX_UNSENT = 64
+
+Json: TypeAlias = dict[str, Any]
+"""One message as plain JSON."""
+
+
+class Translation(NamedTuple):
+    """The messages that replace one message, in this order each way. A message that needs no change is the same object.
+
+    `to_peer` goes out over the link, `to_us` to the connection above.
+    """
+
+    to_peer: list[Json]
+    to_us: list[Json]
+
+
+class Translator(Protocol):
+    """The state of one connection of a dialect. It gets any JSON object; if it raises, the message passes unchanged."""
+
+    def outgoing(self, message: Json) -> Translation:
+        """The messages that replace one message of ours."""
+        ...
+
+    def incoming(self, message: Json) -> Translation:
+        """The messages that replace one message of the peer."""
+        ...
+
+
+class TranslatedTransport:
+    """A `Transport` that speaks an edition of ACP, over a `link` to a peer that speaks a dialect of it.
+
+    A text that is no JSON object, or that the translator does not change, passes byte for byte. A message that the
+    translator sends in answer to an incoming one is written by a task of its own; while `MAX_UNSENT` of them wait for
+    the peer, nothing more is read from it.
+    """
+
+    def __init__(self, link: Transport, translator: Translator) -> None:
+        self._link = link
+        self._translator = translator
+        self._received: deque[bytes] = deque()
+        self._reading: asyncio.Task[bytes | None] | None = None
+        self._news: asyncio.Future[None] | None = None
+        self._unsent: deque[bytes] = deque()
+        """The translator's own messages, which no sender waits for."""
+        self._writing: asyncio.Task[None] | None = None
+        self._all_sent = asyncio.Event()
+        self._all_sent.set()
+        self._in_order = asyncio.Lock()
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the peer's process, where it is one."""
+        return getattr(self._link, "pid", None)
+
+    @property
+    def exit_status(self) -> int | None:
+        """The exit status of the peer's process, if it has ended."""
+        return getattr(self._link, "exit_status", None)
+
+    @property
+    def stderr_tail(self) -> str:
+        """The end of what the peer's process wrote to stderr."""
+        return getattr(self._link, "stderr_tail", "")
+
+    async def send(self, text: bytes | bytearray) -> None:
+        """Send the translation of one text, behind everything that was sent before."""
+        text = bytes(text)
+        to_peer, to_us = _translated(text, self._translator.outgoing) or ([text], [])
+        self._received.extend(to_us)
+        self._wake()
+        try:
+            async with self._in_order:
+                await self._all_sent.wait()
+                for each in to_peer[:1]:
+                    await self._link.send(each)
+        finally:
+            # Also for a sender that is cancelled: the peer waits for them.
+            self._send_soon(to_peer[1:])
+
+    async def receive(self) -> bytes | None:
+        """The next text for the connection above."""
+        if self._news is not None:
+            raise RuntimeError("another task is receiving from this transport")
+        while not self._closed:
+            if self._received:
+                return self._received.popleft()
+            if len(self._unsent) < MAX_UNSENT:
+                reading = self._read_on()
+                if reading.done():
+                    self._reading = None
+                    text = reading.result()
+                    if text is None:
+                        break
+                    self._take(text)
+                    continue
+            self._news = asyncio.get_running_loop().create_future()
+            try:
+                await self._news
+            finally:
+                self._news = None
+        return None
+
+    async def drain(self) -> None:
+        """Wait while the link holds much that is not written, where the link can tell."""
+        if isinstance(self._link, DrainingTransport):
+            await self._link.drain()
+
+    def hung_up(self) -> bool:
+        """Whether the peer is gone, where the link can tell."""
+        return isinstance(self._link, HangUpTransport) and self._link.hung_up()
+
+    async def close(self) -> None:
+        """End the link below."""
+        self._closed = True
+        self._wake()
+        await self._link.close()
+
+    def inject(self, messages: Iterable[Json]) -> None:
+        """Let the connection above receive messages that no incoming text brought."""
+        self._received.extend([encode(each) for each in messages])
+        self._wake()
+
+    # --- receiving
+
+    def _read_on(self) -> asyncio.Task[bytes | None]:
+        if self._reading is None:
+            self._reading = asyncio.get_running_loop().create_task(self._link.receive())
+            self._reading.add_done_callback(self._read_one)
+        return self._reading
+
+    def _read_one(self, reading: asyncio.Task[bytes | None]) -> None:
+        if not reading.cancelled():
+            reading.exception()  # retrieved, also if `receive` is not called again
+        self._wake()
+
+    def _take(self, text: bytes) -> None:
+        to_peer, to_us = _translated(text, self._translator.incoming) or ([], [text])
+        self._received.extend(to_us)
+        self._send_soon(to_peer)
+
+    def _wake(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    # --- sending
+
+    def _send_soon(self, texts: Iterable[bytes]) -> None:
+        if self._closed:
+            return
+        self._unsent.extend(texts)
+        if self._unsent and self._writing is None:
+            self._all_sent.clear()
+            # Not by the receiver: a peer that writes before it reads would wait for us, and we for it.
+            self._writing = asyncio.get_running_loop().create_task(self._send_all())
+
+    async def _send_all(self) -> None:
+        try:
+            with contextlib.suppress(TransportError):  # the receiver gets it too
+                while self._unsent:
+                    await self._link.send(self._unsent[0])
+                    self._unsent.popleft()
+        finally:
+            self._unsent.clear()
+            self._writing = None
+            self._all_sent.set()
+            self._wake()
+
+
+def _translated(text: bytes, translate: Callable[[Json], Translation]) -> tuple[list[bytes], list[bytes]] | None:
+    """The texts for the peer and for us; None for a text that passes as it is."""
+    try:
+        message = parse_json(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict):
+        return None
+    try:
+        to_peer, to_us = ([text if each is message else encode(each) for each in way] for way in translate(message))
+    except (LocalProtocolError, RecursionError):
+        # It can be parsed and not be encoded again, because it is nested so deeply: its receiver judges it.
+        return None
+    except Exception:
+        log.exception("a dialect's translator failed; the message passes as it is")
+        return None
+    return to_peer, to_us

@@ -1,0 +1,51 @@
+"""Values that are JSON by nature and not by type: subclasses of strings and numbers, models, dataclasses.
+
+`plain_value` is a hook for msgspec, which calls it for what it does not know itself: the exact types, enums,
+dataclasses, attrs classes and structs never come here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+__all__ = ["plain", "plain_text", "plain_value"]
+
+
+def plain_value(value: Any) -> Any:
+    """The same as a type that msgspec knows.
+
+    Raises:
+        TypeError: JSON has no words for it.
+    """
+    # Not by `str(value)` and the like: a subclass may say something else there than what it holds.
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
+        try:
+            return dump(mode="json")  # pydantic's, without importing it
+        except Exception as error:
+            message = f"a {type(value).__name__} does not give itself as JSON"
+            raise TypeError(message) from error
+    message = f"a {type(value).__name__} cannot be written as JSON"
+    raise TypeError(message)
+
+
+def plain_text(text: str) -> str:
+    """The text of a string that may be of a subclass, which would go on to behave in its own way."""
+    return text if type(text) is str else str.__str__(text)
+
+
+def plain(value: Any) -> Any:
+    """A copy that holds nothing but dicts, lists, tuples, strings, numbers, booleans and None.
+
+    Raises:
+        TypeError, ValueError, RecursionError: It is no JSON value.
+    """
+    return msgspec.to_builtins(value, enc_hook=plain_value, str_keys=True)

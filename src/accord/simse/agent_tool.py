@@ -1,0 +1,163 @@
+"""Tool calls for the agent's side: those that the client runs, and what a client of the page is told of the others.
+
+The page has one meaning for `tool_call`: the client is to run it. So it is sent for an order and for nothing else; a
+call that the agent runs itself is told by `tool_call_update` alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.dialects import Json
+from accord.simse.update import METHOD, TOOL_CALL
+
+__all__ = ["BY_CLIENT", "ORDER_METHOD", "RESULT_METHOD", "RUNS_TOOLS_METHOD", "OwnCalls", "ToolOrders"]
+
+ORDER_METHOD = "_simse/order_tool"
+"""The agent's request that orders a tool: `sessionId`, `toolCallId`, `toolName`, `input`; answered when it runs."""
+RESULT_METHOD = "_simse/tool_result"
+"""The agent's request for the result of an order, by its `toolCallId`: `output` or `error`."""
+RUNS_TOOLS_METHOD = "_simse/runs_tools"
+"""The agent's question whether its client runs tools, answered by the translator."""
+BY_CLIENT = "accord/simse"
+"""The key in the `_meta` of a tool call that the client runs: only the order tells the client of it."""
+
+TOOL_CALL_UPDATE = "tool_call_update"
+FAILED = "the tool failed"
+_BAD_ENDS = ("failed", "error", "cancelled")
+_ENDS = ("completed", *_BAD_ENDS)
+
+
+class _Order:
+    def __init__(self, id_: Any, session_id: str) -> None:
+        self.session_id = session_id
+        self.waiting: Any = id_
+        """The id of the agent's request that waits for the client, if there is one."""
+        self.started = False
+        self.result: Json | None = None
+
+
+class ToolOrders:
+    """The tools that the client was asked to run, by the ids of their calls."""
+
+    def __init__(self) -> None:
+        self._orders: dict[str, _Order] = {}
+
+    def order(self, id_: Any, params: Json) -> Json:
+        """The `tool_call` for the client."""
+        self._orders[params["toolCallId"]] = _Order(id_, params["sessionId"])
+        fields = {name: params[name] for name in ("toolCallId", "toolName", "input")}
+        tags = {"sessionUpdate": TOOL_CALL, "type": TOOL_CALL}
+        return {"jsonrpc": "2.0", "method": METHOD, "params": {"sessionId": params["sessionId"], **tags, **fields}}
+
+    def await_result(self, id_: Any, call_id: str) -> list[Json]:
+        """The agent asks for the result: the answer, if the client was quicker."""
+        order = self._orders.get(call_id)
+        if order is None:
+            return [_answer(id_, {"error": FAILED})]
+        if order.result is None:
+            order.waiting = id_
+            return []
+        del self._orders[call_id]
+        return [_answer(id_, order.result)]
+
+    def take(self, fields: Json, session_id: Any) -> list[Json] | None:
+        """The answers for the agent; None if no such tool was ordered, or if the fields say nothing of it."""
+        call_id = fields.get("toolCallId")
+        order = self._orders.get(call_id) if isinstance(call_id, str) else None
+        if order is None or order.result is not None or session_id not in (None, order.session_id):
+            return None
+        status, result = fields.get("status"), _result_in(fields)
+        if status != "in_progress" and result is None:
+            return None
+        answers: list[Json] = []
+        if not order.started:
+            order.started = True
+            answers.append(_answer(order.waiting, {"status": "in_progress"}))
+            order.waiting = None
+        if result is not None:
+            order.result = result
+            if order.waiting is not None:
+                del self._orders[str(call_id)]
+                answers.append(_answer(order.waiting, result))
+        return answers
+
+    def withdraw(self, id_: Any) -> bool:
+        """The agent does not wait any more; False if the request is none of ours."""
+        found = [call_id for call_id, order in self._orders.items() if order.waiting == id_]
+        for call_id in found:
+            del self._orders[call_id]
+        return bool(found)
+
+    def forget_unwanted(self, session_id: Any) -> None:
+        """A new prompt begins: an order that no request waits for was given up between its start and its result."""
+        unwanted = [
+            call_id
+            for call_id, order in self._orders.items()
+            if order.session_id == session_id and order.waiting is None
+        ]
+        for call_id in unwanted:
+            del self._orders[call_id]
+
+
+class OwnCalls:
+    """The tool calls that the agent runs itself: a client of the page hears that each began, and how it ended."""
+
+    def __init__(self) -> None:
+        self._calls: dict[tuple[str, str], Json] = {}
+        """The last fields of each call that was announced and has not ended."""
+        self._stand_ins: set[tuple[str, str]] = set()
+        """Calls that v1 makes up for a question about no call: the page asks without one."""
+
+    def told(self, session_id: str, update: Json) -> Json | None:
+        """The update of the page for one of v1; None where it has nothing to tell."""
+        key = (session_id, update["toolCallId"])
+        first = update.get("sessionUpdate") == TOOL_CALL
+        if key in self._stand_ins:
+            self._stand_ins.remove(key)
+            return None
+        if BY_CLIENT in (update.get("_meta") or {}) or not (first or key in self._calls):
+            return None
+        call = self._calls[key] = {**self._calls.get(key, {}), **update}
+        status = update.get("status")
+        if status not in _ENDS:
+            return _page(call, {"status": "in_progress"}) if first else None
+        del self._calls[key]
+        shown = _texts(call)
+        if status in _BAD_ENDS:
+            return _page(call, {"status": "completed", "error": shown or FAILED})
+        return _page(call, {"status": "completed", "output": call.get("rawOutput", shown)})
+
+    def asked(self, session_id: str, call: Json) -> str:
+        """The action of a question about a call: the tool's name, else the kind of the call, else its title."""
+        key = (session_id, call["toolCallId"])
+        if key not in self._calls:
+            self._stand_ins.add(key)
+        known = {**self._calls.get(key, {}), **call}
+        kind = known.get("kind")
+        action = known.get("name") or (None if kind == "other" else kind) or known.get("title")
+        return str(action or "permission")
+
+
+def _page(call: Json, fields: Json) -> Json:
+    tags = {"sessionUpdate": TOOL_CALL_UPDATE, "type": TOOL_CALL_UPDATE}
+    return {**tags, "toolCallId": call["toolCallId"], "title": call.get("title", ""), **fields}
+
+
+def _texts(call: Json) -> str:
+    items = [item.get("content") or {} for item in call.get("content") or []]
+    return "\n".join(item["text"] for item in items if isinstance(item.get("text"), str))
+
+
+def _result_in(fields: Json) -> Json | None:
+    """How a tool ended, if it did; the page has no status for a failure, but an error beside `completed`."""
+    error, status = fields.get("error"), fields.get("status")
+    if error not in (None, "") or status in _BAD_ENDS:
+        return {"error": str(error or FAILED)}
+    if status == "completed" or (status is None and "output" in fields):
+        return {"output": fields.get("output")}
+    return None
+
+
+def _answer(id_: Any, result: Json) -> Json:
+    return {"jsonrpc": "2.0", "id": id_, "result": result}

@@ -1,0 +1,135 @@
+"""What a permission question shows: facts from everything that was said of the call, the agent's own words apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.cli.show.question import (
+    can_be_shown_whole,
+    question_lines,
+    sentence_of,
+    whole_lines,
+    wide_choices,
+)
+from accord.client.question import MachineAsk, PermissionQuestion
+from accord.session.agent_ask import CommandSubject, StartTerminal
+from accord.session.claims import claims_of
+from accord.session.content import Text
+from accord.session.entry import ToolCall
+from accord.session.option import PermissionOption
+from accord.session.tool import Diff, FileChange, Location, Shown
+from accord.workspace.subject import SubjectResolver
+
+OPTIONS = (PermissionOption("y", "Yes", "allow_once"), PermissionOption("n", "No", "reject_once"))
+
+
+class Here:
+    """As much of a session as is shown."""
+
+    def __init__(self, cwd: str) -> None:
+        self.cwd = cwd
+        self.running_turn = None
+
+
+def asked(tool: ToolCall | None, title: str = "Claim", cwd: str = "/w", **more: Any) -> PermissionQuestion:
+    claims = None if tool is None else claims_of(tool)
+    subject = None if claims is None else SubjectResolver(cwd, []).of_call(claims)
+    return PermissionQuestion(Here(cwd), title, OPTIONS, tool, claims=claims, subject=subject, **more)  # type: ignore[arg-type]
+
+
+def shown(question: PermissionQuestion) -> str:
+    return "\n".join("".join(span.text for span in line) for line in question_lines(question))
+
+
+def test_a_command_is_shown_with_arguments_directory_and_environment() -> None:
+    tool = ToolCall(
+        "t", "List files", "execute",
+        raw_input={"command": "git", "args": ["push", "--force"], "cwd": "/elsewhere", "env": {"GIT_SSH": "/x/ssh"}},
+    )  # fmt: skip
+    text = shown(asked(tool, "List files"))
+    assert "run   git push --force" in text
+    assert "in /elsewhere" in text
+    assert "with GIT_SSH=/x/ssh" in text
+    assert "the agent calls it: List files" in text
+    assert sentence_of(asked(tool, "List files")) == "allow to run git push --force?"
+
+
+@pytest.mark.parametrize("kind", ["read", "think", "other", "_private"])
+def test_a_command_is_shown_whatever_kind_the_call_says_it_is(kind: str) -> None:
+    assert "run   rm -rf /" in shown(asked(ToolCall("t", "Think", kind, raw_input={"cmd": ["rm", "-rf", "/"]})))
+
+
+def test_every_file_of_an_edit_is_shown_with_its_diff() -> None:
+    changes = [FileChange(f"/w/{name}", f"old {name}\n", f"new {name}\n") for name in ("a", "b", "c")]
+    tool = ToolCall("t", "Fix a typo", "edit", content=[Diff(changes)], locations=[Location("/w/d")])
+    text = shown(asked(tool, "Fix a typo"))
+    for name in ("a", "b", "c"):
+        assert f"- old {name}" in text
+        assert f"+ new {name}" in text
+    assert "edit  d" in text
+    assert sentence_of(asked(tool)) == "allow this?"
+
+
+def test_input_that_names_nothing_is_shown_as_clipped_json() -> None:
+    tool = ToolCall("t", "Harmless", "other", raw_input={"amount": 7, "to": "x" * 5000})
+    text = shown(asked(tool))
+    assert '{"amount": 7, "to": "xxx' in text
+    assert len(text) < 2000
+    assert can_be_shown_whole(asked(tool))
+    assert "x" * 5000 in "".join(span.text for line in whole_lines(asked(tool)) for span in line)
+
+
+def test_a_question_that_names_no_call_is_shown_with_the_calls_that_run() -> None:
+    running = ToolCall("t", "Deploy to production", "execute", "in_progress")
+    text = shown(asked(None, "Go on?", open_calls=(running,)))
+    assert "running now: execute Deploy to production" in text
+    assert "the agent calls it: Go on?" in text
+    assert sentence_of(asked(None, "Go on?")) == "allow this?"
+
+
+def test_the_title_is_left_out_where_it_only_repeats_the_facts() -> None:
+    tool = ToolCall("t", "Edit a.py", "edit", locations=[Location("/w/a.py")])
+    assert "the agent calls it" not in shown(asked(tool, "Edit a.py"))
+    assert sentence_of(asked(tool, "Edit a.py")) == "allow the edit of a.py?"
+
+
+def test_where_a_link_leads_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("x", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    tool = ToolCall("t", "Edit", "edit", locations=[Location(str(tmp_path / "link"))])
+    assert f"leads to {(tmp_path / 'real').resolve()}" in shown(asked(tool, cwd=str(tmp_path)))
+
+
+def test_a_request_for_a_terminal_is_shown_with_its_environment() -> None:
+    request: MachineAsk = StartTerminal("s", "make", ["all"], env=[("PATH", "/evil")], cwd="/w/sub")
+    question = asked(None, "Own words", command=CommandSubject("make all", "/w/sub"), request=request)
+    text = shown(question)
+    assert "run   make all" in text
+    assert "in /w/sub" in text
+    assert "with PATH=/evil" in text
+    assert sentence_of(question) == "allow to run make all?"
+
+
+def test_nothing_that_is_shown_steers_a_terminal() -> None:
+    bad = "\x1b[2J\u202e\u061c\x9b\U000e0041"
+    tool = ToolCall(
+        "t", bad, bad, raw_input={"command": f"ls {bad}", "cwd": bad, "env": {bad: bad}}, name=bad,
+        content=[Shown(Text(bad)), Diff([FileChange(f"/w/{bad}", bad, bad)])],
+    )  # fmt: skip
+    text = shown(asked(tool, bad, description=bad))
+    assert not set("\x1b\u202e\u061c\x9b\U000e0041") & set(text)
+
+
+def test_wider_scopes_are_named() -> None:
+    edit = asked(ToolCall("t", "Edit", "edit", locations=[Location("/w/src/a.py")]))
+    assert [(each.key, each.name) for each in wide_choices(edit)] == [
+        ("f", "every edit below src/"),
+        ("e", "every edit"),
+    ]
+    command = asked(ToolCall("t", "Run", "execute", raw_input={"command": "git status"}))
+    assert [(each.key, each.name) for each in wide_choices(command)] == [("p", "every command of git")]
+    unknown = asked(ToolCall("t", "Run", "execute"))
+    assert wide_choices(unknown) == []
