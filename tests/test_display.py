@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from accord.display import (
     SafeText,
     clip,
+    colours_kept,
     exact,
     filled,
     joined,
@@ -206,3 +209,31 @@ def test_deep_values_are_bounded() -> None:
         deep = [deep]
     assert json_text(deep) == "(too deep to be shown)"
     assert len(json_text("x" * 10_000, limit=100)) == 100
+
+
+@pytest.mark.parametrize(
+    ("show", "text"),
+    [
+        (printed, "x" * 1_000_000),
+        (printed, "x\r" * 500_000),
+        (printed, "\x9d" * 1_000_000 + "\x1ba"),
+        (prose, "\x9d" * 1_000_000),
+        (prose, "\x90a" * 500_000 + "\x1b"),
+        (prose, "\x9b" + "0" * 1_000_000),
+        (colours_kept, "\x9d" * 1_000_000 + "\x1ba"),
+        (exact, "a" + " " * 1_000_000 + "b"),
+        (source_line, "\x1b]" * 500_000),
+    ],
+    ids=range(9),
+)
+def test_a_text_of_a_million_letters_is_shown_at_once(show: Callable[[str], str], text: str) -> None:
+    # With time that grows by the square of the length each of them took minutes.
+    began = time.process_time()
+    show(text)
+    assert time.process_time() - began < 10
+
+
+def test_a_line_that_was_written_over_is_its_last_state() -> None:
+    assert printed("1%\r50%\r100%\nnext\r\r\n\rlast\r") == "100%\nnext\nlast"
+    assert exact("  a b ") == "\\x20\\x20a b\\x20"
+    assert exact("  ") == "\\x20\\x20"

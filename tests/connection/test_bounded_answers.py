@@ -18,6 +18,7 @@ from accord.connection.backlog import OPEN_REQUEST_BYTES
 from accord.connection.inbound import Inbound
 from accord.errors import CallTimeout, ConnectionLost, RequestError
 from accord.protocol import v1
+from accord.protocol.codec import encode_between
 from accord.protocol.edition import V2_JUNE
 from accord.transport import StreamTransport
 from tests.connection.rig import Hand, agent_handlers, initialize, initialized, until
@@ -517,3 +518,26 @@ def _watch(call: Callable[[int], None], look: Callable[[], None]) -> Callable[[i
         look()
 
     return called
+
+
+async def test_answers_that_nobody_can_read_any_more_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def encode(head: bytes, result: Any, tail: bytes) -> bytes | bytearray:
+        made.append(1)
+        return encode_between(head, result, tail)
+
+    monkeypatch.setattr("accord.connection.answers.encode_between", encode)
+    asked = Asked(20 * BUDGET)
+    handlers = agent_handlers()
+    handlers.on_extension_request("_get", asked.at_once)
+    (here, there), (back, forth) = os.pipe(), os.pipe()
+    asks = b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"_get","params":{}}\n' % number for number in range(200))
+    os.write(there, b'{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1}}\n' + asks)
+    os.close(back)
+    connection = Connection(StreamTransport(here, forth), "agent", handlers, max_backlog_bytes=BUDGET)
+    async with asyncio.timeout(BOUND_SECONDS), connection:
+        await until(lambda: asked.ran == 200)
+        assert len(made) <= 3
+        await until(lambda: connection.backlog_bytes == 0)
+    os.close(there)

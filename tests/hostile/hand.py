@@ -229,6 +229,11 @@ class Hand:
         else:
             self.answer(self._prompt["id"], {"stopReason": reason})
 
+    @property
+    def prompt_id(self) -> Any:
+        """The id of the prompt that runs."""
+        return None if self._prompt is None else self._prompt["id"]
+
 
 def diff(path: str, old: str | None = "old\n", new: str = "new\n") -> dict[str, Any]:
     """A change of one file in a tool call's content."""

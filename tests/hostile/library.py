@@ -75,16 +75,13 @@ class Library:
 
     async def _talk(self, argv: list[str], policy: Policy | None, folder: Path, *, goes_on: bool) -> None:
         async with self._connected(argv, policy) as agent:
-            with contextlib.suppress(accord.AccordError):
+            with contextlib.suppress(accord.AccordError, TimeoutError):
+                await agent.open()
                 await self._prompt(agent, folder, goes_on=goes_on)
 
     async def _prompt(self, agent: accord.client.ConnectedAgent, folder: Path, *, goes_on: bool) -> None:
-        if goes_on:
-            session = await agent.resume_session(self._session_id, folder, key=self._key)
-        elif self.row.at == "load":
-            session = await agent.load_session("s-1", folder)
-        else:
-            session = await agent.new_session(folder)
+        async with asyncio.timeout(self.row.timeout):
+            session = await self._opened(agent, folder, goes_on=goes_on)
         self._key, self._session_id = session.key, session.id
         for _ in range(self.row.sessions - 1):
             await agent.new_session(folder)
@@ -97,6 +94,13 @@ class Library:
         if self.row.at == "end":
             await self._noted("played", None)
 
+    async def _opened(self, agent: accord.client.ConnectedAgent, folder: Path, *, goes_on: bool) -> accord.client.Session:
+        if goes_on:
+            return await agent.resume_session(self._session_id, folder, key=self._key)
+        if self.row.at == "load":
+            return await agent.load_session("s-1", folder)
+        return await agent.new_session(folder)
+
     async def _noted(self, word: str, waiting: asyncio.Future[Any] | None) -> None:
         """Wait until the agent has noted a word, or the turn is over."""
         while not any(word in entry for entry in self.stage.entries()):
@@ -106,6 +110,7 @@ class Library:
 
     @contextlib.asynccontextmanager
     async def _connected(self, argv: list[str], policy: Policy | None) -> AsyncIterator[accord.client.ConnectedAgent]:
+        limit = self.row.timeout
         agent = accord.connect(
             *argv,
             permission=policy,
@@ -113,12 +118,11 @@ class Library:
             env=self.stage.marks,
             stderr=lambda _: None,
             respawn=False,
+            deadlines=None if limit is None else accord.Deadlines(*[limit] * 5),
         )
         try:
             async with asyncio.timeout(self.row.seconds):
-                with contextlib.suppress(accord.AccordError):
-                    await agent.open()
-                    yield agent
+                yield agent
         finally:
             await agent.close()
 

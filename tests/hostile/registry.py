@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from tests.hostile.hand import Hand
 
-__all__ = ["ROWS", "Again", "Row", "everyday", "rows", "trick"]
+__all__ = ["PRINTED", "ROWS", "Again", "Row", "at_chat", "everyday", "rows", "trick"]
 
 Play = Callable[[Hand], object]
+PRINTED = "QZ"
 
 
 class Again(NamedTuple):
@@ -83,6 +84,8 @@ class Row(NamedTuple):
     """Every session gets the same id."""
     printed: bool = False
     """Whether `PRINTED` (a word that the agent put beside its poison) must be found on the screen."""
+    timeout: float | None = None
+    """How long each phase may take: `--timeout` of `accord run`, and the deadlines of the library."""
 
 
 ROWS: dict[str, Row] = {}
@@ -109,6 +112,11 @@ def rows() -> dict[str, Row]:
         if each.endswith(".py") and not each.startswith("_"):
             importlib.import_module(f"tests.hostile.tricks.{each[:-3]}")
     return ROWS
+
+
+def at_chat() -> list[Row]:
+    """About forty rows that touch a screen, for `accord chat`, which takes longest: every second of those that could."""
+    return [row for row in rows().values() if row.chat][::2]
 
 
 def everyday() -> frozenset[str]:

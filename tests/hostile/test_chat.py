@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.hostile.command import Outcome, Running
-from tests.hostile.registry import Row, rows
+from tests.hostile.registry import PRINTED, Row, rows
 from tests.hostile.stage import MAX_MEMORY_KIB, Stage, assert_clean
 from tests.hostile.test_run import marked, rule_words
 
@@ -92,5 +92,6 @@ def test_a_trick_on_the_screen_of_a_chat_gets_nothing_and_draws_nothing_raw(row:
     stage.assert_harmless(row, changes)
     stage.assert_answers(row, granted)
     assert outcome.status == 0, outcome.text[-2000:]
+    assert PRINTED in outcome.text or not row.printed, f"{row.name}: {outcome.text[-2000:]}"
     assert_clean(row, outcome.printed, is_terminal=True)
     assert outcome.memory_kib <= MAX_MEMORY_KIB, f"{row.name}: {outcome.memory_kib // 1024} MiB"

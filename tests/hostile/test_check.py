@@ -14,7 +14,7 @@ from tests.hostile.test_run import marked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc: run it on Linux")
 
-LIMITS = ("--timeout", "2", "--turn-timeout", "3", "--close-grace", "1")
+LIMITS = ("--timeout", "2", "--turn-timeout", "3", "--start-timeout", "5", "--close-grace", "1")
 
 
 @pytest.mark.parametrize("row", [marked(row) for row in rows().values() if row.check])

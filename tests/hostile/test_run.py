@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.command import Outcome, run
-from tests.hostile.registry import Again, Row, everyday, rows
+from tests.hostile.registry import PRINTED, Again, Row, everyday, rows
 from tests.hostile.stage import MAX_MEMORY_KIB, Stage, assert_clean
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc: run it on Linux")
@@ -50,6 +50,8 @@ def assert_held(row: Row, stage: Stage, outcome: Outcome, again: Again | None = 
 def test_a_trick_in_a_run_gets_nothing_that_nobody_allowed(row: Row, tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     words = ["run", "go", *rule_words(stage, row.rules)]
+    if row.timeout is not None:
+        words += ["--timeout", str(row.timeout)]
     named = ["-s", "nick"] if row.then or row.at == "load" else []
     outcome = run(
         stage, [*words, *named, "--", *stage.agent(row)], row.answers, interrupt=row.interrupt, seconds=row.seconds
@@ -58,7 +60,7 @@ def test_a_trick_in_a_run_gets_nothing_that_nobody_allowed(row: Row, tmp_path: P
         stage.forget_journal()
         outcome = run(stage, [*words, *named, "--", *stage.agent(row)], row.answers, seconds=row.seconds)
     assert_held(row, stage, outcome)
-    for word in row.said:
+    for word in (*row.said, *([PRINTED] if row.printed else [])):
         assert word in outcome.text, f"{row.name}: {outcome.text[-3000:]}"
     for word in row.unsaid:
         assert word not in outcome.text, f"{row.name}: {outcome.text[-3000:]}"

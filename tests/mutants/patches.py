@@ -1086,4 +1086,20 @@ MUTANTS = (
         "",
         "tests/agent/test_strings.py::test_whatever_an_agent_says_may_be_a_string_of_a_subclass[memory-v1]",
     ),
+    Mutant(
+        "bounded",
+        "answers are made for a peer that is gone",
+        "connection/answers.py",
+        "            self._is_unread = True\n",
+        "            pass\n",
+        UNWRITTEN + "test_answers_that_nobody_can_read_any_more_are_not_made",
+    ),
+    Mutant(
+        "bounded",
+        "a string in C1 form is looked for behind each of its begins",
+        "display.py",
+        "[^\\x1b\\x07\\x90\\x98\\x9c-\\x9f\\n]{0,4096}+",
+        "[^\\x1b\\x07\\x9c\\n]{0,4096}",
+        "tests/test_display.py::test_a_text_of_a_million_letters_is_shown_at_once[3]",
+    ),
 )

@@ -12,7 +12,7 @@ from accord.connection.fault import CANCELLED, error_answer, refused, serialize_
 from accord.connection.inbound import CURRENT, Inbound
 from accord.connection.lane import INSIDE
 from accord.connection.outbox import Outbox
-from accord.errors import LocalProtocolError, RequestError, TransportError
+from accord.errors import ConnectionLost, LocalProtocolError, RequestError, TransportError
 from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.peer import Peer
@@ -41,6 +41,8 @@ class Answers:
         self._loop: asyncio.AbstractEventLoop
         self._context: Context
         self.lost = False
+        self._is_unread = False
+        """Whether an answer could not be written: the peer has closed what it reads from, and gets no other one."""
         """Whether the link is gone, so that nothing can be answered any more."""
 
     def begin(self, owner: object) -> None:
@@ -160,7 +162,7 @@ class Answers:
             answer_bytes = len(text)
             whole = text if inbound.batch is None else self._collect(inbound.batch, bytes(text))
             del text
-            if whole is not None and not self._outbox.put(whole):
+            if whole and not self._outbox.put(whole):
                 size_bytes, answer_bytes = answer_bytes, 0
                 await self._send(inbound, whole, size_bytes)
         finally:
@@ -209,6 +211,8 @@ class Answers:
         self._returned(inbound, answer_bytes)
         try:
             await self._outbox.send_whole(text)
+        except ConnectionLost:
+            self._is_unread = True
         except TransportError:
             pass
         finally:
@@ -221,6 +225,10 @@ class Answers:
     def _result_text(self, inbound: Inbound, result: Any) -> bytes | bytearray:
         if type(result) is not inbound.result:
             result = self._checked(inbound, result)
+        if self._is_unread:
+            # What the peer asked for before it went away is still read, and each answer may be large.
+            self._finish(inbound, result)
+            return b""
         head = result_head(inbound.id)
         text = encode_between(head, result, TAIL)
         if self._codec.strict and inbound.result is not Any:

@@ -77,7 +77,7 @@ _PATH_BEGINS = ("/", "./", "../", "~/", "file:")
 MAX_PATH_CHARACTERS = 4096
 _SEPARATORS = re.compile(r"[\s_-]")
 # The headings of the patch format that some models write instead of Git's.
-_PATCH_HEADING = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+_PATCH_HEADING = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
         if name in keys:
             yield from (PathClaim(kind, each) for each in values if isinstance(each, str) and each)
         elif name in _PATCH_KEYS and isinstance(value, str):
-            named = [*_PATCH_HEADING.findall(value), *(patch_paths(value) or ())]
+            named = [*map(str.strip, _PATCH_HEADING.findall(value)), *(patch_paths(value) or ())]
             yield from (PathClaim(changing, path) for path in named)
             if not named and value.strip() and name != "input" and kind in WRITING_KINDS:
                 # Files that nobody can name.
