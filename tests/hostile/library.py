@@ -94,7 +94,9 @@ class Library:
         if self.row.at == "end":
             await self._noted("played", None)
 
-    async def _opened(self, agent: accord.client.ConnectedAgent, folder: Path, *, goes_on: bool) -> accord.client.Session:
+    async def _opened(
+        self, agent: accord.client.ConnectedAgent, folder: Path, *, goes_on: bool
+    ) -> accord.client.Session:
         if goes_on:
             return await agent.resume_session(self._session_id, folder, key=self._key)
         if self.row.at == "load":

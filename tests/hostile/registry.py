@@ -115,7 +115,7 @@ def rows() -> dict[str, Row]:
 
 
 def at_chat() -> list[Row]:
-    """About forty rows that touch a screen, for `accord chat`, which takes longest: every second of those that could."""
+    """About forty rows that touch a screen, for `accord chat`, which takes longest: every second one."""
     return [row for row in rows().values() if row.chat][::2]
 
 

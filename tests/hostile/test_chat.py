@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.hostile.command import Outcome, Running
-from tests.hostile.registry import PRINTED, Row, rows
+from tests.hostile.registry import PRINTED, Row, at_chat
 from tests.hostile.stage import MAX_MEMORY_KIB, Stage, assert_clean
 from tests.hostile.test_run import marked, rule_words
 
@@ -83,7 +83,7 @@ def _for(running: Running, seconds: float) -> None:
         pass
 
 
-@pytest.mark.parametrize("row", [marked(row) for row in rows().values() if row.chat])
+@pytest.mark.parametrize("row", [marked(row) for row in at_chat()])
 def test_a_trick_on_the_screen_of_a_chat_gets_nothing_and_draws_nothing_raw(row: Row, tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     outcome = chat(stage, row)
