@@ -153,7 +153,6 @@ if TYPE_CHECKING:
         ToolChanged,
         ToolContentAdded,
         UnknownUpdate,
-        Usage,
         UsageChanged,
         WorkError,
     )
@@ -348,7 +347,6 @@ _HOMES = {
         "ToolChanged",
         "ToolContentAdded",
         "UnknownUpdate",
-        "Usage",
         "UsageChanged",
         "WorkError",
     ),
@@ -544,7 +542,6 @@ __all__ = [
     "UnknownUpdate",
     "UnsetType",
     "UnsupportedVersion",
-    "Usage",
     "UsageChanged",
     "WorkError",
     "Workspace",

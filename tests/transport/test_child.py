@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -461,7 +461,8 @@ async def test_a_pending_receive_and_pending_sends_are_woken_by_close(program: P
 
     flooding = asyncio.create_task(flood())
     receiving = asyncio.create_task(child.receive())
-    assert await until(lambda: child._turnstile)
+    held: Any = child
+    assert await until(lambda: held._turnstile)
     await child.close()
     assert await receiving is None
     with pytest.raises(ConnectionLost) as lost:

@@ -79,7 +79,6 @@ from accord.session.event import (
     ToolChanged,
     ToolContentAdded,
     UnknownUpdate,
-    Usage,
     UsageChanged,
     WorkError,
 )
@@ -145,7 +144,6 @@ __all__ = [
     "ToolFailed",
     "Turn",
     "UnknownUpdate",
-    "Usage",
     "UsageChanged",
     "Viewable",
     "WorkError",

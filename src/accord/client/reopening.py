@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from accord.errors import MethodNotFound
 from accord.session.ask import ReopenSession, SessionOpened
 
-__all__ = ["reopen"]
+__all__ = ["absolute", "reopen"]
 
 
 async def reopen(
@@ -35,3 +37,8 @@ async def reopen(
     ask.replay = True
     with deaf(ask.session_id):
         return await send(ask)
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """A directory as the protocol wants it."""
+    return str(Path(path).absolute())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from accord.errors import TransportError
-from accord.transport import ChildTransport
+from accord.transport.interface import ProcessTransport
 
 __all__ = ["Clues"]
 
@@ -19,7 +19,7 @@ class Clues:
 
     on_broken: Callable[[], None]
     """Called when it is clear that no answer can come any more, and the package would not notice."""
-    child: ChildTransport | None = None
+    child: ProcessTransport | None = None
     loss: TransportError | None = None
     http_status: int | None = None
     nonsense_count: int = 0
