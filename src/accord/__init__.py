@@ -154,7 +154,6 @@ if TYPE_CHECKING:
         ToolChanged,
         ToolContentAdded,
         UnknownUpdate,
-        Usage,
         UsageChanged,
         WorkError,
     )
@@ -350,7 +349,6 @@ _HOMES = {
         "ToolChanged",
         "ToolContentAdded",
         "UnknownUpdate",
-        "Usage",
         "UsageChanged",
         "WorkError",
     ),
@@ -547,7 +545,6 @@ __all__ = [
     "UnknownUpdate",
     "UnsetType",
     "UnsupportedVersion",
-    "Usage",
     "UsageChanged",
     "WorkError",
     "Workspace",

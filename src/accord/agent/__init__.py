@@ -81,7 +81,6 @@ from accord.session.event import (
     ToolChanged,
     ToolContentAdded,
     UnknownUpdate,
-    Usage,
     UsageChanged,
     WorkError,
 )
@@ -153,7 +152,6 @@ __all__ = [
     "ToolFailed",
     "Turn",
     "UnknownUpdate",
-    "Usage",
     "UsageChanged",
     "Viewable",
     "WorkError",

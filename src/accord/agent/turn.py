@@ -38,7 +38,6 @@ from accord.session.event import (
     Speaker,
     StopReason,
     ToolChanged,
-    Usage,
     UsageChanged,
 )
 from accord.session.option import PermissionOption
@@ -80,7 +79,6 @@ class Turn:
         """Why the turn will end: see `finish`."""
         self.cancelled: bool = False
         """Whether it is being ended before its handler is done: by its client, or because it cannot be kept."""
-        self._usage: Usage | None = None
         self._tools: list[Tool] = []
         self._background_tools: list[Tool] = []
         """The tool calls that may go on when it is over."""
@@ -270,11 +268,10 @@ class Turn:
         (self._background_tools if background else self._tools).append(tool)
         return tool
 
-    def finish(self, stop_reason: StopReason = "end_turn", *, usage: Usage | None = None) -> None:
-        """Set why the turn will end, and the tokens it took; it ends when the handler returns.
+    def finish(self, stop_reason: StopReason = "end_turn") -> None:
+        """Set why the turn will end; it ends when the handler returns.
 
-        After `refusal` the prompt and all that followed it are left out of `history`. `usage` goes to clients of
-        editions that have a place for it (`Agent(drafts=True)`).
+        After `refusal` the prompt and all that followed it are left out of `history`.
 
         Raises:
             ValueError: There is no such stop reason.
@@ -283,7 +280,6 @@ class Turn:
             known = ", ".join(sorted(_REASONS))
             raise ValueError(f"a turn ends with one of {known}, or with a reason that starts with _")
         self.stop_reason = stop_reason
-        self._usage = usage or self._usage
 
     # --- asking
 

@@ -1,9 +1,6 @@
 """What a client's author is given and writes against: any agent, in whichever edition it speaks."""
 
-from accord.client.agent import (
-    ConnectedAgent,
-    ExtensionCallback,
-)
+from accord.client.agent import ConnectedAgent
 from accord.client.blocking import (
     BlockingSession,
     OpenOptions,
@@ -20,6 +17,7 @@ from accord.client.connect import (
 from accord.client.deadline import Deadlines
 from accord.client.door import InProcessAgent
 from accord.client.handshake import EditionChoice
+from accord.client.inbox import ExtensionCallback
 from accord.client.login import LoginCallback
 from accord.client.policy import (
     AnswerStore,
@@ -91,7 +89,6 @@ from accord.session.event import (
     ToolChanged,
     ToolContentAdded,
     UnknownUpdate,
-    Usage,
     UsageChanged,
     WorkError,
 )
@@ -188,7 +185,6 @@ __all__ = [
     "Turn",
     "UnknownUpdate",
     "UrlQuestion",
-    "Usage",
     "UsageChanged",
     "Verdict",
     "WiderAnswer",

@@ -8,28 +8,22 @@ import functools
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 from accord.client.deadline import Deadlines
-from accord.client.dial import Attempt, dial, loss_of
+from accord.client.dial import Attempt, DialledLink, dial, loss_of, lost_session
 from accord.client.door import Door
 from accord.client.handshake import plan_for, plan_for_dialect
-from accord.client.inbox import Inbox
+from accord.client.inbox import ExtensionCallback, Inbox
 from accord.client.login import LoginCallback, choose, run_in_terminal
-from accord.client.reopening import lost_session, reopen
+from accord.client.reopening import absolute, reopen
 from accord.client.services import Serving
 from accord.client.session import Session
 from accord.connection import Connection
 from accord.connection.outbox import Observer
 from accord.dialects import DialectPlugin
-from accord.errors import (
-    AuthRequired,
-    ConnectionLost,
-    LocalProtocolError,
-    TransportError,
-)
+from accord.errors import AuthRequired, ConnectionLost, LocalProtocolError, TransportError
 from accord.session.ask import (
     Cancel,
     DeleteSession,
@@ -47,21 +41,9 @@ from accord.session.ask import (
 from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
 from accord.session.dialect import Dialect
 
-__all__ = ["ConnectedAgent", "ExtensionCallback"]
+__all__ = ["ConnectedAgent"]
 
 log = logging.getLogger("accord.client")
-
-
-ExtensionCallback: TypeAlias = Callable[[Any], Any]
-"""Handles a call of an extension method: gets its parameters and returns the result, both plain JSON."""
-
-
-class _Link:
-    """One connection to the agent, after the handshake."""
-
-    def __init__(self, connection: Connection, dialect: Dialect) -> None:
-        self.connection = connection
-        self.dialect = dialect
 
 
 class ConnectedAgent:
@@ -93,12 +75,12 @@ class ConnectedAgent:
         self._may_respawn = respawn
         self._strict = strict
         self._observers = list(observers)
-        self._link: _Link | None = None
+        self._link: DialledLink | None = None
         self._lost: ConnectionLost | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._inbox = Inbox(serving)
         self._attempt = Attempt()
-        self._attended: dict[str, _Link] = {}
+        self._attended: dict[str, DialledLink] = {}
         self._reviving = asyncio.Lock()
         self._is_closed = False
         self.info: Implementation | None = None
@@ -177,7 +159,7 @@ class ConnectedAgent:
         if self._watcher is not None:
             await self._watcher
 
-    async def _connect(self) -> _Link:
+    async def _connect(self) -> DialledLink:
         connection, dialect, answer = await dial(
             self._door,
             self._plan,
@@ -188,9 +170,9 @@ class ConnectedAgent:
             self._observers,
         )
         self.info, self.capabilities = answer.agent, answer.capabilities
-        return _Link(connection, dialect)
+        return DialledLink(connection, dialect)
 
-    async def _watch(self, link: _Link) -> None:
+    async def _watch(self, link: DialledLink) -> None:
         lost = await link.connection.wait_closed()
         self._lost = loss_of(link.connection, lost, we_closed=self._is_closed)
         await self._inbox.lost(self._lost)
@@ -210,7 +192,7 @@ class ConnectedAgent:
         """The connection, for typed calls of the edition that is spoken, and for observers."""
         return self._linked().connection
 
-    def _linked(self) -> _Link:
+    def _linked(self) -> DialledLink:
         if self._link is None:
             raise LocalProtocolError("the agent is not open: use `async with accord.connect(...)`")
         return self._link
@@ -230,14 +212,11 @@ class ConnectedAgent:
         Raises:
             AuthRequired: Log in first; `auth_methods` says how.
         """
-        place, extra = _absolute(cwd), [_absolute(each) for each in additional_directories]
+        place, extra = absolute(cwd), [absolute(each) for each in additional_directories]
         await self._be_there()
         ask = NewSession(place, extra, list(mcp_servers), meta)
         opened: SessionOpened = await self._gated(ask)
-        session = self._make(opened.session_id, place, extra, mcp_servers)
-        self._inbox.deliver_early(session)
-        session._opened(opened)
-        return session
+        return self._begin(opened, place, extra, mcp_servers)
 
     async def load_session(
         self,
@@ -275,10 +254,13 @@ class ConnectedAgent:
         opened: SessionOpened = await self._gated(
             ForkSession(session.id, session.cwd, list(session.additional_directories), [*session.mcp_servers])
         )
-        twin = self._make(opened.session_id, session.cwd, session.additional_directories, session.mcp_servers)
-        self._inbox.deliver_early(twin)
-        twin._opened(opened)
-        return twin
+        return self._begin(opened, session.cwd, session.additional_directories, session.mcp_servers)
+
+    def _begin(self, opened: SessionOpened, cwd: str, roots: Sequence[str], servers: Sequence[McpServer]) -> Session:
+        session = self._make(opened.session_id, cwd, roots, servers)
+        self._inbox.deliver_early(session)
+        session._opened(opened)
+        return session
 
     async def list_sessions(self, cwd: str | os.PathLike[str] | None = None) -> AsyncIterator[SessionSummary]:
         """All sessions that the agent knows, page by page, of one directory where that is given."""
@@ -286,7 +268,7 @@ class ConnectedAgent:
         seen: set[str] = set()
         while True:
             await self._be_there()
-            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else _absolute(cwd), cursor))
+            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else absolute(cwd), cursor))
             for summary in page.sessions:
                 yield summary
             cursor = page.next_cursor
@@ -313,7 +295,7 @@ class ConnectedAgent:
         *,
         replay: bool,
     ) -> Session:
-        place, extra = _absolute(cwd), [_absolute(root) for root in roots]
+        place, extra = absolute(cwd), [absolute(root) for root in roots]
         await self._be_there()
         session = self._make(session_id, place, extra, servers, key)
         try:
@@ -485,7 +467,3 @@ class ConnectedAgent:
     def on_notification(self, method: str, handler: ExtensionCallback) -> None:
         """Take an extension notification of the agent; register it before the agent is opened."""
         self._inbox.notifications[method] = handler
-
-
-def _absolute(path: str | os.PathLike[str]) -> str:
-    return str(Path(path).absolute())

@@ -15,12 +15,20 @@ from accord.session.ask import Initialized
 from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 
-__all__ = ["Attempt", "dial", "loss_of"]
+__all__ = ["Attempt", "DialledLink", "dial", "loss_of", "lost_session"]
 
 T = TypeVar("T")
 
 Listen: TypeAlias = Callable[[Handlers, Proposal], None]
 Agreed: TypeAlias = tuple[Connection, Dialect, Initialized]
+
+
+class DialledLink:
+    """One connection to the agent, after the handshake."""
+
+    def __init__(self, connection: Connection, dialect: Dialect) -> None:
+        self.connection = connection
+        self.dialect = dialect
 
 
 async def dial(
@@ -152,3 +160,10 @@ def loss_of(connection: Connection, lost: AccordError | None, *, we_closed: bool
         stderr_tail=getattr(link, "stderr_tail", ""),
         clean=lost is None,
     )
+
+
+def lost_session(lost: ConnectionLost | None) -> ConnectionLost:
+    """Why a session cannot go on in the process that took the place of a lost one."""
+    reason = lost or ConnectionLost("the agent was started again")
+    message = f"the session is lost, because the agent can neither resume nor load it: {reason.message}"
+    return ConnectionLost(message, exit_status=reason.exit_status, stderr_tail=reason.stderr_tail)

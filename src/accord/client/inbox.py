@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from accord.client.handshake import Proposal
 from accord.client.question import called, elicit_question, elicited
@@ -19,7 +19,7 @@ from accord.session.agent_ask import ElicitForm, ElicitUrl, ReadFile, ReadTermin
 from accord.session.dialect import Words
 from accord.session.dialects import dialect_of
 
-__all__ = ["Inbox"]
+__all__ = ["ExtensionCallback", "Inbox"]
 
 # How much an agent may say about sessions before it has told us their ids, and what each update costs beyond its text.
 MAX_EARLY_BYTES = 4 * 1024 * 1024
@@ -30,13 +30,17 @@ LARGE_ANSWERS = (ReadFile, ReadTerminal)
 LARGE_ANSWERS_AT_ONCE = 4
 
 
+ExtensionCallback: TypeAlias = Callable[[Any], Any]
+"""Handles a call of an extension method: gets its parameters and returns the result, both plain JSON."""
+
+
 class Inbox:
     """All sessions of one agent, and what each may use."""
 
     def __init__(self, serving: Serving) -> None:
-        self.requests: dict[str, Callable[[Any], Any]] = {}
-        self.dialect_requests: Mapping[str, Callable[[Any], Any]] = {}
-        self.notifications: dict[str, Callable[[Any], Any]] = {}
+        self.requests: dict[str, ExtensionCallback] = {}
+        self.dialect_requests: Mapping[str, ExtensionCallback] = {}
+        self.notifications: dict[str, ExtensionCallback] = {}
         self._serving = serving
         self._sessions: dict[str, Session] = {}
         self._services: dict[str, Services] = {}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
-from accord.errors import ConnectionLost, MethodNotFound
+from accord.errors import MethodNotFound
 from accord.session.ask import ReopenSession, SessionOpened
 
-__all__ = ["lost_session", "reopen"]
+__all__ = ["absolute", "reopen"]
 
 
 async def reopen(
@@ -37,8 +39,6 @@ async def reopen(
         return await send(ask)
 
 
-def lost_session(reason: ConnectionLost | None) -> ConnectionLost:
-    """Why a session cannot go on with an agent that was started again."""
-    reason = reason or ConnectionLost("the agent was started again")
-    message = f"the session is lost, because the agent can neither resume nor load it: {reason.message}"
-    return ConnectionLost(message, exit_status=reason.exit_status, stderr_tail=reason.stderr_tail)
+def absolute(path: str | os.PathLike[str]) -> str:
+    """A directory as the protocol wants it."""
+    return str(Path(path).absolute())

@@ -9,6 +9,8 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
+
 from accord.client.deadline import Deadlines
 from accord.client.prompt import Promptable, prompt_blocks
 from accord.client.turn import Turn
@@ -217,7 +219,6 @@ class Session:
                 self._happen(StateChanged("idle", "error"))
                 raise
             self._happen(StateChanged("idle", answer.stop_reason or "end_turn"))
-            turn.usage = answer.usage
             turn._finish(answer.stop_reason or "end_turn")
         finally:
             self._one_at_a_time.release()
@@ -325,8 +326,8 @@ class Session:
 
     def _end(self, turn: Turn, event: StateChanged) -> None:
         if event.stop_reason == "error":
-            error = event.error
-            turn._finish("error", request_error(-32603, "The agent failed") if error is None else _raised(error))
+            error = event.error or WorkError(-32603, "The agent failed")
+            turn._finish("error", request_error(error.code, error.message, error.data))
         else:
             turn._finish(event.stop_reason or "end_turn")
 
@@ -447,11 +448,5 @@ class Session:
 
 def _with_value(option: ConfigOption, value: Any) -> ConfigOption:
     if isinstance(option, Select | Toggle):
-        changed = type(option)(**{name: getattr(option, name) for name in option.__struct_fields__})
-        changed.value = value
-        return changed
+        return msgspec.structs.replace(option, value=value)
     return option
-
-
-def _raised(error: WorkError) -> RequestError:
-    return request_error(error.code, error.message, error.data)

@@ -12,7 +12,7 @@ from accord.client.deadline import Deadlines, Watch
 from accord.errors import AccordError, DeadlineExceeded
 from accord.session.content import Block, Text
 from accord.session.entry import Message
-from accord.session.event import Event, MessageChunk, Meta, StopReason, TerminalChanged, TerminalOutput, Usage
+from accord.session.event import Event, MessageChunk, Meta, StopReason, TerminalChanged, TerminalOutput
 from accord.session.transcript import Transcript
 
 __all__ = ["Turn"]
@@ -57,8 +57,6 @@ class Turn:
         """The id of the user's message, where the edition names it."""
         self.stop_reason: StopReason | None = None
         """Why the turn ended; None while it goes on, and where it failed."""
-        self.usage: Usage | None = None
-        """The tokens that the turn took, where the agent's edition says so."""
         self.error: AccordError | None = None
         """How the turn failed, if it did."""
         self._owner = owner

@@ -30,7 +30,7 @@ from accord.session.agent_ask import (
 )
 from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
 from accord.session.content import Block, Part
-from accord.session.event import Meta, StopReason, Usage
+from accord.session.event import Meta, StopReason
 from accord.session.option import Command, ConfigOption
 
 __all__ = [
@@ -238,7 +238,6 @@ class PromptAnswered(Part):
 
     stop_reason: StopReason | None = None
     message_id: str | None = None
-    usage: Usage | None = None
     meta: Meta | None = None
 
 

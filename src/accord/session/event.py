@@ -38,7 +38,6 @@ __all__ = [
     "ToolChanged",
     "ToolContentAdded",
     "UnknownUpdate",
-    "Usage",
     "UsageChanged",
     "WorkError",
 ]
@@ -182,18 +181,6 @@ class Cost(Part):
 
     amount: float
     currency: str
-    meta: Meta | None = None
-
-
-class Usage(Part):
-    """The tokens that one turn took; an edition's drafts have a place for it in the answer to the prompt."""
-
-    total_tokens: int
-    input_tokens: int
-    output_tokens: int
-    thought_tokens: int | None = None
-    cached_read_tokens: int | None = None
-    cached_write_tokens: int | None = None
     meta: Meta | None = None
 
 
