@@ -14,7 +14,8 @@ PACKAGE = ROOT / "src" / "accord"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 CUPBOARDS = {"utils", "util", "helpers", "helper", "common", "core", "base", "misc", "manager"}
-MAX_LINES = 450
+# A public class with its documentation is the longest thing there is.
+MAX_LINES = 480
 HEAVY = ("accord.protocol.v2", "subprocess", "http", "ssl", "logging.config")
 
 

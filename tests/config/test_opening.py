@@ -47,7 +47,7 @@ def test_an_entry_says_what_is_started_and_how_long_it_may_take() -> None:
     assert callable(permission)
     assert called.argv == ("c", "x")
     assert called.options == {
-        "cwd": "/w",
+        "program_cwd": "/w",
         "env": {"A": "1", "B": None},
         "deadlines": Deadlines(start_seconds=30.0, first_seconds=5.0, idle_seconds=5.0),
         "edition": "1",
@@ -56,8 +56,8 @@ def test_an_entry_says_what_is_started_and_how_long_it_may_take() -> None:
 
 
 def test_what_the_caller_says_comes_first() -> None:
-    called = call(AgentEntry("a", ("c",), "user", "f", edition="1"), edition="2", cwd="/here")
-    assert (called.options["edition"], called.options["cwd"]) == ("2", "/here")
+    called = call(AgentEntry("a", ("c",), "user", "f", edition="1"), edition="2", program_cwd="/here")
+    assert (called.options["edition"], called.options["program_cwd"]) == ("2", "/here")
 
 
 def test_an_entry_of_an_installed_dialect_speaks_it() -> None:

@@ -14,7 +14,8 @@ from accord.session.option import PermissionOption
 class Here:
     """As much of a session as a policy looks at."""
 
-    roots = ("/",)
+    cwd = "/"
+    additional_directories: tuple[str, ...] = ()
     running_turn = True
 
 
