@@ -47,8 +47,6 @@ PAIRS = {
 }
 # What the framework itself uses of an object, and what is of no use without a loop.
 FRAMEWORK: dict[type, set[str]] = {
-    Turn: {"tell", "fail", "end"},
-    Tool: {"cut_short", "subject"},
     Session: {
         *("workspace", "connect_servers", "unreported", "settings", "tell", "touch", "announce", "withdraw"),
         *("stop_background", "end_commands", "cancel_tool", "close"),

@@ -22,7 +22,14 @@ JSON_NAMES = re.compile(
     r"^(again|answers?|auth_methods|body|call|capabilities|content|data|error|handler|id|ids|info|input|message|more|output"
     r"|params|payload|raw_input|raw_output|result|schema|state|structured|text|tools|value)$"
 )
-JSON_TYPES = frozenset({"accord.agent.ExtensionHandler", "accord.client.ExtensionCallback", "accord.JsonHandler"})
+JSON_TYPES = frozenset(
+    {
+        "accord.agent.ExtensionHandler",
+        "accord.agent.NotificationHandler",
+        "accord.client.ExtensionCallback",
+        "accord.JsonHandler",
+    }
+)
 # Types of an edition's messages, which a generic method table does not know.
 MESSAGE_TYPES = frozenset({"accord.Method", "accord.Edition.initialize", "accord.Handlers.on_arrival(method)"})
 FREE = frozenset({"Coroutine", "Generator", "Task", "dict", "Mapping"})

@@ -13,7 +13,19 @@ from accord.agent.agent import (
     SessionHandler,
     offer_session_models,
 )
-from accord.agent.blocking import BlockingClient, BlockingExtension, BlockingSession, BlockingTool, BlockingTurn
+from accord.agent.blocking import (
+    BlockingClient,
+    BlockingCompaction,
+    BlockingExtension,
+    BlockingFiles,
+    BlockingMcpServers,
+    BlockingMcpTool,
+    BlockingSession,
+    BlockingTerminal,
+    BlockingTerminals,
+    BlockingTool,
+    BlockingTurn,
+)
 from accord.agent.book import PromptKind
 from accord.agent.client import (
     Client,
@@ -89,8 +101,14 @@ __all__ = [
     "Agent",
     "Background",
     "BlockingClient",
+    "BlockingCompaction",
     "BlockingExtension",
+    "BlockingFiles",
+    "BlockingMcpServers",
+    "BlockingMcpTool",
     "BlockingSession",
+    "BlockingTerminal",
+    "BlockingTerminals",
     "BlockingTool",
     "BlockingTurn",
     "Client",

@@ -20,6 +20,7 @@ class DialectPlugin:
     """
 
     name: ClassVar[str]
+    """How it is called in a config and in messages."""
     edition: ClassVar[Literal["1", "2", "2-june"]] = "1"
     """The edition that is spoken above the plug-in: a client insists on it."""
 

@@ -19,7 +19,7 @@ __all__ = ["BlockingFiles", "BlockingMcpServers", "BlockingMcpTool", "BlockingTe
 
 
 class BlockingFiles:
-    """`Files`, blocking."""
+    """`Files`, blocking. Made for handlers without `async`."""
 
     def __init__(self, session: Session, scope: Scope) -> None:
         self._session = session
@@ -36,7 +36,7 @@ class BlockingFiles:
 
 
 class BlockingTerminal:
-    """`Terminal`, blocking; as a context it releases itself."""
+    """`Terminal`, blocking; as a context it releases itself. Made by `BlockingTerminals.start`."""
 
     def __init__(self, terminal: Terminal, scope: Scope) -> None:
         self._terminal = terminal
@@ -88,7 +88,7 @@ class BlockingTerminal:
 
 
 class BlockingTerminals:
-    """`Terminals`, blocking."""
+    """`Terminals`, blocking. Made for handlers without `async`."""
 
     def __init__(self, session: Session, scope: Scope) -> None:
         self._session = session
@@ -127,7 +127,7 @@ class BlockingTerminals:
         env: Mapping[str, str | None] | None = None,
         timeout_seconds: float | None = None,
         output_byte_limit: int | None = None,
-        on_start: Callable[[BlockingTerminal], Any] | None = None,
+        on_start: Callable[[BlockingTerminal], object] | None = None,
     ) -> CommandOutcome:
         """See `Terminals.run`. `on_start` is called in another thread, while this one waits."""
         return self._scope.wait(
@@ -143,17 +143,25 @@ class BlockingTerminals:
 
 
 class BlockingMcpTool:
-    """`McpTool`, blocking: `tool(path="x")` calls it."""
+    """`McpTool`, blocking: `tool(path="x")` calls it. Made by `BlockingMcpServers`."""
 
     def __init__(self, tool: McpTool, scope: Scope) -> None:
-        self.name = tool.name
-        self.server = tool.server
-        self.title = tool.title
-        self.description = tool.description
-        self.input_schema = tool.input_schema
-        self.output_schema = tool.output_schema
-        self.annotations = tool.annotations
-        self.meta = tool.meta
+        self.name: str = tool.name
+        """See `McpTool.name`."""
+        self.server: str = tool.server
+        """See `McpTool.server`."""
+        self.title: str | None = tool.title
+        """See `McpTool.title`."""
+        self.description: str | None = tool.description
+        """See `McpTool.description`."""
+        self.input_schema: dict[str, Any] = tool.input_schema
+        """See `McpTool.input_schema`."""
+        self.output_schema: dict[str, Any] | None = tool.output_schema
+        """See `McpTool.output_schema`."""
+        self.annotations: dict[str, Any] = tool.annotations
+        """See `McpTool.annotations`."""
+        self.meta: dict[str, Any] | None = tool.meta
+        """See `McpTool.meta`."""
         self._tool = tool
         self._scope = scope
 
@@ -166,7 +174,7 @@ class BlockingMcpTool:
 
 
 class BlockingMcpServers:
-    """`McpServers`, blocking; the session closes them."""
+    """`McpServers`, blocking; the session closes them. Made by `BlockingSession.mcp`."""
 
     def __init__(self, servers: McpServers, scope: Scope) -> None:
         self._servers = servers

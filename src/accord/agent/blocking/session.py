@@ -11,11 +11,10 @@ from accord.agent.blocking.services import BlockingFiles, BlockingMcpServers, Bl
 from accord.agent.client import Client, ClientFeature
 from accord.agent.link import Extension
 from accord.agent.session import Session
-from accord.agent.settings import OptionValue
 from accord.agent.threads import Scope, blocking_view
 from accord.protocol.model import UNSET
 from accord.session.capability import ClientCapabilities
-from accord.session.event import Severity
+from accord.session.event import Event, Meta, Severity
 from accord.session.option import Command
 from accord.session.transcript import Transcript
 
@@ -25,12 +24,15 @@ T = TypeVar("T")
 
 
 class BlockingClient:
-    """`Client`, blocking."""
+    """`Client`, blocking. Made for handlers without `async`."""
 
     def __init__(self, client: Client, scope: Scope) -> None:
-        self.name = client.name
-        self.version = client.version
-        self.title = client.title
+        self.name: str | None = client.name
+        """See `Client.name`."""
+        self.version: str | None = client.version
+        """See `Client.version`."""
+        self.title: str | None = client.title
+        """See `Client.title`."""
         self._client = client
         self._scope = scope
 
@@ -65,17 +67,22 @@ class BlockingClient:
 
 
 class BlockingSession:
-    """`Session`, blocking.
+    """`Session`, blocking. Made for handlers without `async`.
 
     `spawn` takes a plain function here, and runs it in a thread of its own.
     """
 
     def __init__(self, session: Session, scope: Scope) -> None:
-        self.id = session.id
-        self.cwd = session.cwd
-        self.additional_directories = session.additional_directories
-        self.meta = session.meta
-        self.client = BlockingClient(session.client, scope)
+        self.id: str = session.id
+        """See `Session.id`."""
+        self.cwd: str = session.cwd
+        """See `Session.cwd`."""
+        self.additional_directories: tuple[str, ...] = session.additional_directories
+        """See `Session.additional_directories`."""
+        self.meta: Meta = session.meta
+        """See `Session.meta`."""
+        self.client: BlockingClient = BlockingClient(session.client, scope)
+        """See `Session.client`."""
         self._session = session
         self._scope = scope
 
@@ -133,7 +140,7 @@ class BlockingSession:
         """See `Session.option`."""
         return self._session.option(option_id)
 
-    def set_option(self, option_id: str, value: OptionValue) -> None:
+    def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001 - a value
         """See `Session.set_option`."""
         self._scope.wait(self._session.set_option, option_id, value)
 
@@ -153,6 +160,10 @@ class BlockingSession:
     def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
         """See `Session.notice`."""
         self._scope.wait(self._session.notice, title, description, severity=severity)
+
+    def send(self, event: Event) -> None:
+        """See `Session.send`."""
+        self._scope.wait(self._session.send, event)
 
     # --- beside the turns
 
@@ -186,12 +197,17 @@ class BlockingSession:
 
 
 class BlockingExtension:
-    """`Extension`, blocking."""
+    """`Extension`, blocking. Made for handlers without `async`."""
 
     def __init__(self, extension: Extension, scope: Scope) -> None:
-        self.params = extension.params
-        self.client = BlockingClient(extension.client, scope)
-        self.session = None if extension.session is None else BlockingSession(extension.session, scope)
+        self.params: Any = extension.params
+        """See `Extension.params`."""
+        self.client: BlockingClient = BlockingClient(extension.client, scope)
+        """See `Extension.client`."""
+        self.session: BlockingSession | None = (
+            None if extension.session is None else BlockingSession(extension.session, scope)
+        )
+        """See `Extension.session`."""
 
 
 blocking_view.register(Session, BlockingSession)

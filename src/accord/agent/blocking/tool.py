@@ -21,6 +21,8 @@ __all__ = ["BlockingTool"]
 class BlockingTool:
     """`Tool`, blocking: `with turn.tool("Read the file") as tool:` announces it at the start and ends it at the end.
 
+    Made by `BlockingTurn.tool`.
+
     A client that cancels the call alone ends it at once. Inside the context the verb that is waited for and all that
     follow raise `asyncio.CancelledError`, which goes no further than the context.
     """

@@ -18,7 +18,7 @@ from accord.agent.tool import Tool
 from accord.agent.turn import Compaction, Turn
 from accord.protocol.model import UNSET
 from accord.session.content import Annotations, Block, Blocks
-from accord.session.event import Meta, PlanEntry, Severity, StopReason
+from accord.session.event import Event, Meta, PlanEntry, Severity, StopReason
 from accord.session.option import PermissionOption
 from accord.session.tool import Location, ToolKind, ToolStatus
 from accord.session.transcript import Transcript
@@ -29,17 +29,25 @@ __all__ = ["BlockingCompaction", "BlockingTurn"]
 class BlockingTurn:
     """What a prompt handler without `async` is given: `Turn`, with verbs that block until they are done.
 
+    Made for each prompt and command that such a handler handles.
+
     When the turn is cancelled, it ends at once and without the handler: the verb that is being waited for and every
     later one raise `asyncio.CancelledError`. A handler that works for long without a verb looks at `cancelled`.
     """
 
     def __init__(self, turn: Turn, scope: Scope) -> None:
-        self.session = BlockingSession(turn.session, scope)
-        self.message_id = turn.message_id
+        self.session: BlockingSession = BlockingSession(turn.session, scope)
+        """See `Turn.session`."""
+        self.message_id: str = turn.message_id
+        """See `Turn.message_id`."""
         self.prompt: list[Block] = turn.prompt
-        self.meta = turn.meta
-        self.command = turn.command
-        self.argument = turn.argument
+        """See `Turn.prompt`."""
+        self.meta: Meta = turn.meta
+        """See `Turn.meta`."""
+        self.command: str | None = turn.command
+        """See `Turn.command`."""
+        self.argument: str = turn.argument
+        """See `Turn.argument`."""
         self._turn = turn
         self._scope = scope
 
@@ -237,13 +245,23 @@ class BlockingTurn:
         """See `Turn.elicit_url`."""
         return self._scope.wait(self._turn.elicit_url, message, url, tool=_under(tool))
 
+    def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+        """See `Turn.request`."""
+        return self._scope.wait(self._turn.request, method, params, timeout_seconds=timeout_seconds)
+
+    def send(self, event: Event) -> None:
+        """See `Turn.send`."""
+        self._scope.wait(self._turn.send, event)
+
 
 class BlockingCompaction:
-    """`Compaction`, blocking."""
+    """`Compaction`, blocking. Made by `BlockingTurn.compact`."""
 
     def __init__(self, compaction: Compaction, scope: Scope) -> None:
-        self.id = compaction.id
-        self.blocks = compaction.blocks
+        self.id: str = compaction.id
+        """See `Compaction.id`."""
+        self.blocks: list[Block] = compaction.blocks
+        """See `Compaction.blocks`."""
         self._compaction = compaction
         self._scope = scope
 
