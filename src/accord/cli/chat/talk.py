@@ -15,6 +15,7 @@ from accord.cli.chat.note import Note, ending_note, failure_note, status_of
 from accord.cli.status import Status
 from accord.client.agent import ConnectedAgent
 from accord.client.question import ElicitCallback, PermissionCallback
+from accord.client.services import Offer
 from accord.client.session import Session
 from accord.client.turn import Turn
 from accord.display import own, prose
@@ -31,9 +32,7 @@ Prepare = Callable[[ConnectedAgent, Session], Awaitable[None]]
 class Connect(Protocol):
     """Makes the agent; `accord.connect` with its target filled in is one."""
 
-    def __call__(
-        self, *, permission: PermissionCallback, elicit: ElicitCallback, terminal_login: bool
-    ) -> ConnectedAgent:
+    def __call__(self, *, permission: PermissionCallback, elicit: ElicitCallback, offer: Offer) -> ConnectedAgent:
         """An agent that is not open yet."""
 
 
@@ -187,7 +186,7 @@ class Talk:
     async def _open(self) -> None:
         if self.agent is None:
             permission, elicit = self._callbacks
-            agent = self._connect(permission=permission, elicit=elicit, terminal_login=True)
+            agent = self._connect(permission=permission, elicit=elicit, offer=Offer(terminal_login=True))
             await agent.open()
             agent.on_respawn = self._respawned
             self.agent = agent

@@ -113,9 +113,7 @@ class _Chat:
             return record
         return None if self._wish.session is None else self._book.named(self._wish.session, self._target.key)
 
-    def connect(
-        self, *, permission: PermissionCallback, elicit: ElicitCallback, terminal_login: bool
-    ) -> ConnectedAgent:
+    def connect(self, *, permission: PermissionCallback, elicit: ElicitCallback, offer: Offer) -> ConnectedAgent:
         """The agent, with the rules of the line before the user's answers."""
         entry, wish = self._target.entry, self._wish
         policy = policy_of(self._target, self._rules, ask=permission, environment=wish.env)
@@ -124,7 +122,7 @@ class _Chat:
             entry,
             permission=policy,
             elicit=elicit,
-            offer=Offer(terminal_login=terminal_login),
+            offer=offer,
             deadlines=capped(deadlines_of(entry), wish.timeout),
             env={**entry.env, **wish.env},
             **chosen,
