@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.cli.command import Accord, scripted
@@ -34,3 +36,18 @@ def test_the_last_session_must_be_there(accord: Accord) -> None:
     with accord.terminal("chat", "demo", "-c") as screen:
         assert "there is no session of demo in this directory" in screen.rest()
         assert screen.status() == 4
+
+
+def test_a_directory_that_is_none_is_named_as_in_a_run(accord: Accord) -> None:
+    with accord.terminal("chat", "--dir", "nowhere", *scripted("plain")) as screen:
+        assert "nowhere: there is no such directory" in screen.rest()
+        assert screen.status() == 2
+
+
+def test_an_mcp_server_that_is_left_out_is_remarked_as_in_a_run(accord: Accord) -> None:
+    off = {"mcpServers": {"quiet": {"command": "x", "disabled": True}}}
+    (accord.cwd / "mcp.json").write_text(json.dumps(off), encoding="utf-8")
+    with accord.terminal("chat", "--mcp", "mcp.json", *scripted("plain")) as screen:
+        assert "the MCP server 'quiet' is switched off" in screen.expect("\x1b[?1049h")
+        screen.type("\x11")
+        screen.status()

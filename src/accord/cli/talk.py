@@ -26,7 +26,18 @@ from accord.session.ask import McpServer
 from accord.session.mode import mode_option
 from accord.session.option import Select, Toggle
 
-__all__ = ["Opened", "StderrTail", "Talk", "capped", "talking", "within"]
+__all__ = [
+    "Opened",
+    "StderrTail",
+    "Talk",
+    "capped",
+    "connected",
+    "directories_of",
+    "line_deadlines",
+    "servers_of",
+    "talking",
+    "within",
+]
 
 T = TypeVar("T")
 TAIL_BYTES = 16 * 1024
@@ -91,6 +102,51 @@ class Opened:
     name: str | None
 
 
+def line_deadlines(target: Target, wish: Wish) -> Deadlines:
+    """The deadlines of the agent's entry, bounded by the line's."""
+    return capped(deadlines_of(target.entry), wish.timeout)
+
+
+def connected(target: Target, wish: Wish, **options: Any) -> ConnectedAgent:
+    """The agent of a line, not open yet: what `accord run` and `accord chat` start is the same."""
+    chosen = {name: value for name in ("edition", "framing") if (value := getattr(wish, name)) is not None}
+    return connect_to(
+        target.entry,
+        deadlines=line_deadlines(target, wish),
+        env={**target.entry.env, **wish.env},
+        **{"offer": Offer(terminal_login=True), **chosen, **options},
+    )
+
+
+def servers_of(wish: Wish) -> list[McpServer]:
+    """The MCP servers that the line names; what is wrong with some of them is remarked.
+
+    Raises:
+        Failure: A file cannot be used.
+    """
+    servers: list[McpServer] = []
+    for path in wish.mcp:
+        with phase("config"):
+            found = load_mcp(path)
+        servers += found.servers
+        for warning in (*found.warnings, *map(str, found.skipped)):
+            remark(exact(warning))
+    return servers
+
+
+def directories_of(wish: Wish) -> list[str]:
+    """The additional directories that the line names.
+
+    Raises:
+        Failure: One is none.
+    """
+    directories = [str(Path(each).absolute()) for each in wish.dirs]
+    for each in directories:
+        if not Path(each).is_dir():
+            raise Failure(Status.USAGE, "usage", f"--dir {each}: there is no such directory")
+    return directories
+
+
 @contextlib.asynccontextmanager
 async def talking(
     target: Target,
@@ -110,24 +166,14 @@ async def talking(
     """
     tail = StderrTail()
     try:
-        deadlines = capped(deadlines_of(target.entry), wish.timeout)
-        chosen = {name: value for name in ("edition", "framing") if (value := getattr(wish, name)) is not None}
         with phase("start", target.typed):
-            agent = connect_to(
-                target.entry,
-                permission=permission,
-                elicit=elicit,
-                offer=Offer(terminal_login=True),
-                deadlines=deadlines,
-                env={**target.entry.env, **wish.env},
-                stderr=tail,
-                observers=observers,
-                **{**chosen, **options},
+            agent = connected(
+                target, wish, permission=permission, elicit=elicit, stderr=tail, observers=observers, **options
             )
             await agent.open()
         agent.on_respawn = on_respawn
         try:
-            yield Talk(agent, target, wish, deadlines, log_in)
+            yield Talk(agent, target, wish, line_deadlines(target, wish), log_in)
         finally:
             await agent.close()
     except Failure as failure:
@@ -236,14 +282,7 @@ class Talk:
         Raises:
             Failure: A file cannot be used.
         """
-        servers: list[McpServer] = []
-        for path in self.wish.mcp:
-            with phase("config"):
-                found = load_mcp(path)
-            servers += found.servers
-            for warning in (*found.warnings, *map(str, found.skipped)):
-                remark(exact(warning))
-        return servers
+        return servers_of(self.wish)
 
     def roots(self) -> list[str]:
         """The further directories that the line names.
@@ -251,10 +290,7 @@ class Talk:
         Raises:
             Failure: One is none, or the agent takes none.
         """
-        roots = [str(Path(each).absolute()) for each in self.wish.dirs]
-        for each in roots:
-            if not Path(each).is_dir():
-                raise Failure(Status.USAGE, "usage", f"--dir {each}: there is no such directory")
+        roots = directories_of(self.wish)
         if roots and not self.agent.capabilities.additional_directories:
             raise Failure(Status.USAGE, "session", "this agent takes no further directories", advice="Leave --dir out")
         return roots

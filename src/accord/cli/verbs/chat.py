@@ -11,26 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from accord.cli.book import Book
-from accord.cli.fault import phase
 from accord.cli.permission import decided_by, policy_of
 from accord.cli.question import Questions
 from accord.cli.ruling import rules_of
 from accord.cli.show.question import question_lines, unasked_words, verdict_words
 from accord.cli.show.screen import is_terminal
 from accord.cli.status import Failure, Status, UsageFailure
-from accord.cli.talk import Talk, capped
+from accord.cli.talk import Talk, connected, directories_of, line_deadlines, servers_of
 from accord.cli.target import Target, approve, split_agent, target_of
 from accord.cli.terminal import Terminal
 from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
 from accord.cli.words import Parser, split_command
 from accord.client import ConnectedAgent, Offer, Session, Verdict
 from accord.client.question import ElicitCallback, PermissionCallback
-from accord.config import Record, connect_to, load_mcp
-from accord.config.opening import deadlines_of
+from accord.config import Record
 from accord.display import EMPTY, SafeText, filled, joined, own
 from accord.errors import LocalProtocolError
 from accord.session.agent_ask import ReadFile
-from accord.session.ask import McpServer, SessionSummary
+from accord.session.ask import SessionSummary
 from accord.session.entry import ToolCall
 from accord.session.rules import Rule
 
@@ -109,11 +107,8 @@ class _Chat:
         record = self._wanted()
         self.session = None if record is None else record.session_id
         self.key = None if record is None else record.key
-        self.roots = [str(Path(each).absolute()) for each in wish.dirs]
-        self.servers: list[McpServer] = []
-        for path in wish.mcp:
-            with phase("config"):
-                self.servers += load_mcp(path).servers
+        self.roots = directories_of(wish)
+        self.servers = servers_of(wish)
 
     def _wanted(self) -> Record | None:
         if self._wish.last:
@@ -126,26 +121,16 @@ class _Chat:
 
     def connect(self, *, permission: PermissionCallback, elicit: ElicitCallback, offer: Offer) -> ConnectedAgent:
         """The agent, with the rules of the line before the user's answers."""
-        entry, wish = self._target.entry, self._wish
         policy = policy_of(
             self._target,
             self._rules,
             ask=permission,
-            environment=wish.env,
+            environment=self._wish.env,
             say=lambda line: self._note(filled("{}", line)),
             on_verdict=self._judged,
             on_unasked=self._completed_unasked,
         )
-        chosen = {name: value for name in ("edition", "framing") if (value := getattr(wish, name)) is not None}
-        return connect_to(
-            entry,
-            permission=policy,
-            elicit=elicit,
-            offer=offer,
-            deadlines=capped(deadlines_of(entry), wish.timeout),
-            env={**entry.env, **wish.env},
-            **chosen,
-        )
+        return connected(self._target, self._wish, permission=policy, elicit=elicit, offer=offer)
 
     def show_notes_with(self, say: Callable[[Note], None]) -> None:
         """Where notes are shown from now on."""
@@ -176,9 +161,7 @@ class _Chat:
         name, self._name = self._name, None
         self._book.note(self._target.key, session.id, session.cwd, name=name, title=session.title, key=session.key)
         with _as_errors():
-            await Talk(
-                agent, self._target, self._wish, capped(deadlines_of(self._target.entry), self._wish.timeout)
-            ).settle(session)
+            await Talk(agent, self._target, self._wish, line_deadlines(self._target, self._wish)).settle(session)
 
     def known(self) -> list[SessionSummary]:
         """Our records of this directory."""
