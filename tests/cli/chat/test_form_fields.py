@@ -24,6 +24,8 @@ def field(about: dict[str, Any], *, required: bool = True) -> Any:
         ({"type": "object"}, '{"a": 1}', {"a": 1}),
         ({"type": "string", "format": "date"}, "2026-01-31", "2026-01-31"),
         ({"type": "string", "pattern": "(?<bad"}, "x", "x"),
+        ({"type": "string", "pattern": "^(a+)+$"}, "a" * 40 + "b", "a" * 40 + "b"),
+        ({"type": "string", "pattern": "^a*a*a*a*a*a*a*a*$"}, "a" * 400 + "b", "a" * 400 + "b"),
     ],
 )
 def test_what_keeps_to_the_schema_is_taken(about: dict[str, Any], given: Any, value: Any) -> None:

@@ -151,7 +151,17 @@ def _text(schema: dict[str, Any], text: str) -> str:
     return text
 
 
+# An agent's pattern must not hold up the screen: repeated groups and references back can take for ever, and so can many
+# repetitions one after the other. Such a pattern is the agent's to check.
+_SLOW = re.compile(r"\)[*+{]|\\[1-9]|\(\?P=")
+_REPEATED = re.compile(r"[*+{]")
+MAX_REPETITIONS = 2
+MAX_MATCHED_CHARACTERS = 500
+
+
 def _matches(pattern: str, text: str) -> bool:
+    if _SLOW.search(pattern) or len(_REPEATED.findall(pattern)) > MAX_REPETITIONS or len(text) > MAX_MATCHED_CHARACTERS:
+        return True
     try:
         return re.search(pattern, text) is not None
     except re.error:
