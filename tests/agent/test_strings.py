@@ -12,7 +12,6 @@ import pytest
 
 import accord
 from accord.agent import Agent, Turn
-from accord.errors import LocalProtocolError
 from accord.stores import MemoryStore, SqliteStore
 from accord.stores.interface import Store
 from tests.agent.rig import IN_EVERY_EDITION, Heard, agent_of, allow, served
@@ -183,7 +182,7 @@ async def test_models_and_dataclasses_are_input_output_and_state(edition: str, k
 
 async def test_what_is_no_json_is_refused_where_it_is_given() -> None:
     async def reply(turn: Turn) -> None:
-        with pytest.raises(LocalProtocolError, match="input is no JSON value"):
+        with pytest.raises(TypeError, match="input is no JSON value"):
             turn.tool("Buy", input=object())
         await turn.say("on")
 

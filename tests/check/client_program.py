@@ -25,7 +25,7 @@ def fill_in(question: Any) -> dict[str, Any] | bool:
 
 
 def offer(*, is_able: bool) -> dict[str, Any]:
-    return {"elicit": fill_in} if is_able else {"files": False, "terminals": False}
+    return {"elicit": fill_in} if is_able else {"offer": accord.Offer(files=False, terminals=False)}
 
 
 async def main(edition: str, what: str) -> None:

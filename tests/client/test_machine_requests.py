@@ -355,7 +355,7 @@ async def test_a_request_that_came_before_the_prompt_is_outside_its_turn(tmp_pat
         made.real_path = slow  # type: ignore[method-assign,assignment]
         return made
 
-    async with asker(tmp_path, permission=Policy(["allow all"]), files=workspace) as desk:
+    async with asker(tmp_path, permission=Policy(["allow all"]), offer=accord.Offer(files=workspace)) as desk:
         writing = asyncio.ensure_future(write(desk, tmp_path / "a"))
         await asyncio.wait_for(asked.wait(), 5)
         turn = desk.session.prompt("go")

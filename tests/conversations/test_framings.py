@@ -29,7 +29,7 @@ async def reply(turn: accord.agent.Turn) -> None:
     print("a stray print")
     before = await turn.files.read("notes.txt")
     async with turn.tool("Edit notes.txt", kind="edit", status="pending") as tool:
-        if await turn.ask(tool):
+        if await turn.request_permission(tool):
             await turn.files.write("notes.txt", before + turn.text)
     for character in "I wrote: " + turn.text:
         await turn.say(character)

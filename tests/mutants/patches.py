@@ -530,8 +530,8 @@ MUTANTS = (
         "turns",
         "the command of a cancelled turn runs on",
         "agent/foreground.py",
-        "            await self._session.end_commands()\n        except asyncio.CancelledError:",
-        '            if status != "cancelled":\n                await self._session.end_commands()\n'
+        "            await self._session._end_commands()\n        except asyncio.CancelledError:",
+        '            if status != "cancelled":\n                await self._session._end_commands()\n'
         "        except asyncio.CancelledError:",
         PROMISES + "test_a_cancelled_turn_ends_the_command_that_it_started",
     ),
@@ -539,8 +539,8 @@ MUTANTS = (
         "turns",
         "the client's terminal of a cancelled turn is not released",
         "agent/foreground.py",
-        "            await self._session.end_commands()\n        except asyncio.CancelledError:",
-        '            if status != "cancelled":\n                await self._session.end_commands()\n'
+        "            await self._session._end_commands()\n        except asyncio.CancelledError:",
+        '            if status != "cancelled":\n                await self._session._end_commands()\n'
         "        except asyncio.CancelledError:",
         PROMISES + "test_a_cancelled_turn_releases_the_terminal_that_the_client_runs",
     ),

@@ -168,8 +168,8 @@ def run_program(folder: Path, *words: str) -> tuple[int, str]:
 
 # What a stranger might write, and what the type checker says of it.
 MISTAKES = {
-    "turn.cancel()": ("turn.cancel()", "func-returns-value"),
-    'session.prompt("work")': ('session.prompt("work")', "attr-defined"),
+    "turn.cancel()": ("await turn.cancel()", "func-returns-value"),
+    'session.prompt("work")': ('session.ask("work")', "attr-defined"),
     "accord.connect(agent)": ("accord.connect(7)", "call-overload"),
     "error.retry_after": ("error.retry_later", "attr-defined"),
 }

@@ -52,7 +52,7 @@ async def test_a_slow_disk_does_not_hold_up_the_loop(tree: Tree, monkeypatch: py
     loop = asyncio.get_running_loop()
     begun, may_go_on = asyncio.Event(), asyncio.Event()
 
-    def read_slowly(*_: object) -> str:
+    def read_slowly(*_: object, **__: object) -> str:
         loop.call_soon_threadsafe(begun.set)
         asyncio.run_coroutine_threadsafe(may_go_on.wait(), loop).result(20)
         return "slow"

@@ -53,6 +53,8 @@ class _Choices:
     @property
     def prompt(self) -> SafeText:
         offered = [filled("[{}] {}", key, exact(option.name, 100)) for key, option in self._options.items()]
+        if not offered:
+            offered.append(own("[n] No"))
         if self.can_show_more:
             has_diff = self._question.tool is not None and self._question.tool.content
             offered.append(own("[v] whole diff") if has_diff else own("[v] whole input"))
@@ -79,6 +81,9 @@ class _Choices:
         if option is None and means_no(answer):
             return True, self._question.reject()
         option = option or _named(answer, self._options.values())
+        if option is None and not any(each.consent == "allow" for each in self._options.values()):
+            # Whatever was meant: there is nothing that could be allowed.
+            return True, self._question.reject()
         return option is not None, option
 
 

@@ -30,7 +30,7 @@ def log_out() -> None:
 
 
 @agent.on_session
-def prepare(session: Session) -> None:
+async def prepare(session: Session) -> None:
     opened.append(session.id)
 
 
