@@ -90,7 +90,9 @@ async def test_two_hundred_thousand_mutated_lines_leave_nothing_behind(edition: 
         assert resident_bytes() - warm_bytes < 16 * 1024 * 1024
 
 
-@pytest.mark.parametrize("edition", [V1, V2, V2_JUNE], ids=lambda edition: edition.name)
+@pytest.mark.parametrize(
+    "edition", [V1, *(pytest.param(each, marks=pytest.mark.long) for each in (V2, V2_JUNE))], ids=lambda each: each.name
+)
 async def test_memory_does_not_grow_with_the_number_of_lines(edition: Edition) -> None:
     async with under_fire(edition, WAYS["lines"], seed=99) as targets:
         for _ in range(4):

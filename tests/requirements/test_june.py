@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.requirements import batches, scenes
 from tests.requirements.rules import shows
 from tests.requirements.stage import Subject
+
+# A second judge of the same agents, by other means: `tests/check/test_own.py` judges them every day.
+pytestmark = pytest.mark.long
 
 EDITION = "v2_june"
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.requirements import scenes
 from tests.requirements.rules import shows
 from tests.requirements.shapes import misfits, strange_keys
 from tests.requirements.stage import Subject, Take
+
+# A second judge of the same agents, by other means: `tests/check/test_own.py` judges them every day.
+pytestmark = pytest.mark.long
 
 EDITION = "v1"
 

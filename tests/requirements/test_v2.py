@@ -15,6 +15,9 @@ from tests.requirements.shapes import misfits, strange_keys
 from tests.requirements.stage import Subject, Take
 from tests.requirements.talk import is_state
 
+# A second judge of the same agents, by other means: `tests/check/test_own.py` judges them every day.
+pytestmark = pytest.mark.long
+
 EDITION = "v2"
 
 STOP_REASONS = {"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"}

@@ -511,7 +511,7 @@ async def test_everything_important_is_seen_at_80_by_24(tmp_path: Path) -> None:
         await chat.sees("Changed.", "actor 3.1", "Ask first", "$0.25", "plan 1/3", "Enter sends")
 
 
-@every_edition
+@pytest.mark.parametrize("edition", ["1", *(pytest.param(each, marks=pytest.mark.long) for each in ("2", "2-june"))])
 async def test_a_long_stream_stays_usable_and_bounded(tmp_path: Path, edition: str) -> None:
     number = 100_000 if edition == "1" else 10_000
     agent = accord.Agent("long", store=None)
