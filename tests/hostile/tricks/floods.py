@@ -183,8 +183,8 @@ def _(hand: Hand) -> None:
 @trick("flood-thoughts", "thinks without end", **FLOOD)
 def _(hand: Hand) -> None:
     line = update(hand, "agent_thought_chunk", content={"type": "text", "text": "thinking " * 100})
-    end = time.monotonic() + 1
-    while time.monotonic() < end:
+    # 40 MB: what was said is kept in the transcript, so the bound is for everything beside that.
+    for _ in range(2000):
         hand.raw(line * 20)
 
 

@@ -19,7 +19,20 @@ from accord.cli.show.tool import about, headline, tool_lines
 from accord.cli.show.usage import usage_words
 from accord.cli.status import Failure
 from accord.client import PermissionQuestion, Session, Verdict
-from accord.display import EMPTY, SafeText, exact, filled, joined, json_text, own, prose, prose_line, settled, trimmed
+from accord.display import (
+    EMPTY,
+    SafeText,
+    clip,
+    exact,
+    filled,
+    joined,
+    json_text,
+    own,
+    prose,
+    prose_line,
+    settled,
+    trimmed,
+)
 from accord.protocol.model import UNSET
 from accord.session.agent_ask import ReadFile
 from accord.session.content import Block, Text
@@ -45,6 +58,7 @@ __all__ = ["TextOutput"]
 
 SESSION_LETTERS = 8
 THOUGHT_COLUMNS = 100
+THOUGHT_CHARACTERS = 1000
 
 
 @dataclass
@@ -200,7 +214,9 @@ class TextOutput(Output):
             return
         if event.speaker == "thought":
             self._speaking = None
-            self._thought.append(block_text(event.block))
+            # One line of it is shown; an agent may think for ever.
+            if sum(map(len, self._thought)) < THOUGHT_CHARACTERS:
+                self._thought.append(clip(block_text(event.block), THOUGHT_CHARACTERS))
             self.doing = own("thinking")
             return
         self._leave_thought()
