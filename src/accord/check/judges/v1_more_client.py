@@ -112,9 +112,13 @@ def _told_if_offered(case: Case, name: str, *kinds: str) -> None:
 @judge("ACCORD-SESSION-001", steps=_WORK, editions=V1)
 def requests_name_a_session_of_this_connection(case: Case) -> None:
     found = False
+    # Once for each process: an agent may ask a million times.
+    known: dict[int, set[str]] = {}
     for record, entry, params in asked(case, "fs/", "terminal/", "session/request_permission"):
         found = True
-        if str(params.get("sessionId")) not in _sessions(record):
+        if id(record) not in known:
+            known[id(record)] = _sessions(record)
+        if str(params.get("sessionId")) not in known[id(record)]:
             raise Violation(f"nobody opened the session {params.get('sessionId')!r}", entry)
     if not found:
         raise Unseen("it asked the client for nothing")

@@ -34,9 +34,12 @@ def _sessions_of(record: Record) -> set[Any]:
 @judge("ACP-PERM-201", steps=("turns", "meet_able"), editions=V2)
 def a_permission_question_is_whole(case: Case) -> str:
     questions = _questions(case)
+    # Once for each process: an agent may ask a million times.
+    known: dict[int, set[Any]] = {}
     for record, entry, message in questions:
         params = message.get("params")
-        wrong = _lack(params if isinstance(params, dict) else {}, _sessions_of(record))
+        sessions = known.get(id(record)) or known.setdefault(id(record), _sessions_of(record))
+        wrong = _lack(params if isinstance(params, dict) else {}, sessions)
         if wrong:
             raise Violation(f"a question for permission has {wrong}", entry)
     for name in ("turns", "meet_able"):
