@@ -99,7 +99,9 @@ def _wide_choice(question: PermissionQuestion, option: PermissionOption, answer:
 
 def contradicting_words(count: int) -> SafeText:
     """Answers that cannot be given."""
-    return filled("{} answers of the agent contradict each other or themselves, and cannot be given", count)
+    if count == 1:
+        return own("one answer of the agent contradicts itself or another, and cannot be given")
+    return filled("{} answers of the agent contradict themselves or each other, and cannot be given", count)
 
 
 # --- how it was decided
