@@ -313,3 +313,12 @@ def test_no_refusal_is_sent_as_an_id_that_also_allows(said: Any) -> None:
 @pytest.mark.parametrize("name", ["Don't ask again", "Never ask me again", "Notify me", "Yes, and do not ask again"])
 def test_not_to_be_asked_is_no_refusal(name: str) -> None:
     assert PermissionOption("a", name, "allow_always").consent == "allow"
+
+
+def test_a_subject_that_no_edition_names_is_judged_by_the_command_in_it() -> None:
+    policy = Policy(["deny execute:rm *", "allow all"])
+    unknown = {"type": "_deploy", "steps": [{"command": "rm -rf x"}]}
+    asked = PermissionQuestion(HERE, "Deploy", OPTIONS, other=unknown)  # type: ignore[arg-type]
+
+    assert answer(policy, asked) == OPTIONS[2]
+    assert answer(policy, PermissionQuestion(HERE, "Deploy", OPTIONS, other={"a": 1})) == OPTIONS[0]  # type: ignore[arg-type]

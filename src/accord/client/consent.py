@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from accord.client.question import PermissionQuestion
 from accord.client.session import Session
-from accord.session.claims import WRITING_KINDS, CallClaims, CommandClaim, claims_of
+from accord.session.claims import WRITING_KINDS, CallClaims, CommandClaim, claims_in, claims_of
 from accord.session.entry import ToolCall
 from accord.session.event import Event, ToolChanged, ToolContentAdded
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer, Target
@@ -108,7 +108,7 @@ class SessionConsent:
         """What a question is about, by all that was said of its call."""
         claims = question.claims
         if claims is None:
-            claims = CallClaims() if question.tool is None else claims_of(question.tool)
+            claims = claims_in("other", question.other) if question.tool is None else claims_of(question.tool)
         command = None
         if question.command is not None:
             command = CommandClaim(None, question.command.command, question.command.cwd)
