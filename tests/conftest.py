@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import shutil
 import signal
 from pathlib import Path
@@ -20,7 +21,11 @@ ROOT = Path(__file__).parent.parent
 ASYNC_TEST_SECONDS = 60.0
 
 # A loaded machine is no failed property: the number of examples bounds the time, not a deadline per example.
-settings.register_profile("accord", deadline=None, print_blob=True)
+# Examples are the same in every run, so that a change is blamed only for what it did; `ACCORD_RANDOM=1` looks for new
+# ones, which then become tests of their own.
+settings.register_profile(
+    "accord", deadline=None, print_blob=True, derandomize=os.environ.get("ACCORD_RANDOM", "") in {"", "0"}
+)
 settings.load_profile("accord")
 
 

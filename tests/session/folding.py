@@ -129,7 +129,8 @@ class Picture:
     # ── tools ──
 
     def _ToolChanged(self, event: ToolChanged) -> None:  # noqa: N802
-        self._interrupt()
+        if event.id not in self.tools:
+            self._interrupt()
         if event.created or event.id not in self.tools:
             self.tools[event.id] = dict(TOOL_DEFAULTS)
         tool = self.tools[event.id]
@@ -139,7 +140,8 @@ class Picture:
                 tool[name] = default if value is None else value
 
     def _ToolContentAdded(self, event: ToolContentAdded) -> None:  # noqa: N802
-        self._interrupt()
+        if event.id not in self.tools:
+            self._interrupt()
         tool = self.tools.setdefault(event.id, dict(TOOL_DEFAULTS))
         tool["content"] = [*tool["content"], event.content]
 

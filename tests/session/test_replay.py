@@ -124,6 +124,17 @@ def test_pages_of_whole_messages_are_passed_on_as_they_are() -> None:
     assert all(a is b for page in pages for a, b in zip(replay.add(page), page, strict=True))
 
 
+def test_a_message_whose_meta_was_cleared_is_told_as_the_whole_log_would() -> None:
+    talk: list[Event] = [MessageChanged("user", "m1"), MessageChanged("user", "m2", [Text("x")], meta=None)]
+    assert told(pages_of(talk, 1)) == Transcript(talk).events(states=False)
+
+
+def test_a_call_waits_for_a_terminal_that_is_told_on_a_later_page() -> None:
+    talk: list[Event] = [ToolChanged("c", content=[TerminalView("t")]), PlanChanged([]), TerminalChanged("t")]
+    kinds = [type(event) for event in told(pages_of(talk, 1))]
+    assert kinds.index(TerminalChanged) < kinds.index(ToolChanged)
+
+
 def test_a_chunk_without_an_id_still_continues_the_message_of_the_page_before() -> None:
     talk: list[Event] = [
         MessageChanged("agent", "m1", [Text("one")]),

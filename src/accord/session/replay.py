@@ -105,8 +105,8 @@ class Outline:
         return self._facts.events(states=False)
 
     def goes_on(self, key: int, position: int) -> bool:
-        """Whether something happens to an entry behind a position."""
-        return self._last.get(key, 0) > position
+        """Whether something happens to an entry behind a position; that may be its beginning."""
+        return (self._last.get(key) or self._first.get(key, 0)) > position
 
     def _fact(self, event: Event) -> None:
         facts = self._facts
@@ -260,7 +260,7 @@ def _is_whole(event: Any) -> bool:
     kind = type(event)
     if kind is MessageChunk:
         return event.id is not None
-    return kind is MessageChanged and bool(event.content) and not event.meta
+    return kind is MessageChanged and bool(event.content) and event.meta is UNSET
 
 
 def _whole(event: Any) -> Event:
