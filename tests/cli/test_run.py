@@ -225,10 +225,10 @@ def test_servers_directories_and_variables_reach_the_agent(accord: Accord, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("wish", "spoken"), [("auto", "v1"), ("newest", "v2"), ("1", "v1"), ("2", "v2"), ("2-june", "v2_june")]
+    ("options", "spoken"), [("auto", "v1"), ("newest", "v2"), ("1", "v1"), ("2", "v2"), ("2-june", "v2_june")]
 )
-def test_the_edition_is_the_one_that_is_asked_for(accord: Accord, wish: str, spoken: str) -> None:
-    result = accord("run", "demo", "/help", "--edition", wish, "-o", "events")
+def test_the_edition_is_the_one_that_is_asked_for(accord: Accord, options: str, spoken: str) -> None:
+    result = accord("run", "demo", "/help", "--edition", options, "-o", "events")
     assert result.status == 0
     assert result.of_type("start")[0]["edition"] == spoken
 

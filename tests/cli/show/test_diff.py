@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.cli.show.diff import changed, diff_lines, hunks_of
-from accord.cli.show.differences import counts
+from accord.cli.show.diff import changed, counts, diff_lines, hunks_of
 from accord.cli.show.line import Line
 from accord.session.tool import Diff, FileChange
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
+from accord.cli.show.diff import place_of
 from accord.cli.show.line import Line
-from accord.cli.show.place import place_of
 from accord.cli.show.plan import plan_lines
+from accord.cli.show.quantity import usage_words
 from accord.cli.show.tool import about, headline, tool_lines
-from accord.cli.show.usage import usage_words
 from accord.protocol.model import Unknown
 from accord.session.content import Text
 from accord.session.entry import TerminalEntry, ToolCall

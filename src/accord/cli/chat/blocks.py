@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from accord.cli.chat.plain import MUTED, count, label
+from accord.cli.chat.widgets import MUTED, count, label
 from accord.display import EMPTY, SafeText, exact, filled, joined, json_text, own, prose
 from accord.protocol.model import Unknown
 from accord.session.content import Audio, Block, Image, Link, Resource, Text

@@ -11,8 +11,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 
-from accord.cli.chat.plain import label
-from accord.cli.chat.widgets import Words
+from accord.cli.chat.widgets import Words, label
 from accord.display import own
 
 __all__ = ["Fold", "FoldTitle"]

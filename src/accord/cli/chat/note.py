@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from accord.cli.chat.plain import BREAK, MUTED, label
-from accord.cli.chat.widgets import Words
+from accord.cli.chat.widgets import BREAK, MUTED, Words, label
 from accord.cli.status import Status
 from accord.display import EMPTY, SafeText, clip, filled, joined, json_text, own, printed, prose, safe_lines
 from accord.errors import (

@@ -1,18 +1,26 @@
-"""`accord chat` as a whole program: what the verb calls."""
+"""`accord chat` as a whole program: what the verb calls, and its end when the terminal is gone.
+
+A window that is closed sends SIGHUP to the programs that have it as their controlling terminal, which ends them. Others
+(started by a tool on a terminal of its own) would hear nothing: the thread that writes to the screen has died then, the
+one that reads it never rests, and the loop waits for both.
+"""
 
 from __future__ import annotations
 
 import os
+import select
+import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from accord.cli.chat.app import ChatApp
-from accord.cli.chat.hangup import leave_with_terminal
+from accord.cli.chat.chat_session import Connect, Prepare, SessionOptions
 from accord.cli.chat.note import Note
-from accord.cli.chat.talk import Connect, Prepare, Wishes
 from accord.session.ask import McpServer, SessionSummary
 
-__all__ = ["run_chat"]
+__all__ = ["leave_with_terminal", "run_chat"]
 
 
 def run_chat(  # noqa: PLR0913 - what the verb decides
@@ -29,16 +37,42 @@ def run_chat(  # noqa: PLR0913 - what the verb decides
     ready: Callable[[Callable[[Note], None]], None] = lambda _: None,
     mouse: bool = True,
 ) -> int:
-    """Talk to an agent, full screen, until the user leaves; gives the exit status.
+    """ChatSession to an agent, full screen, until the user leaves; gives the exit status.
 
     `connect` makes the agent: `accord.connect` with its target filled in, perhaps with a `Policy` around the
     `permission` it is given. `session` is the id of one to go on with, `key` is ours for it. `prepare` is called with
     each session that was opened; `known` gives the sessions that are remembered here, beside the agent's.
     `ready` is given the function that shows a note in the conversation.
     """
-    wishes = Wishes(str(Path(cwd).absolute()), session, key, roots, servers, prepare, known)
-    app = ChatApp(connect, wishes, name=name)
+    options = SessionOptions(str(Path(cwd).absolute()), session, key, roots, servers, prepare, known)
+    app = ChatApp(connect, options, name=name)
     ready(app.say)
     leave_with_terminal(lambda: app.call_later(app.exit))
     app.run(mouse=mouse)
-    return int(app.talk.status) if app.return_code == 0 else 1
+    return int(app.chat_session.status) if app.return_code == 0 else 1
+
+
+GRACE_SECONDS = 3.0
+# What a shell reports for a program that SIGHUP has ended.
+HANGUP_STATUS = 129
+
+
+def leave_with_terminal(leave: Callable[[], object]) -> None:
+    """Call `leave`, in another thread, when stdin's terminal is gone; what still runs some seconds later is ended.
+
+    The agents that this process started end with it.
+    """
+    if hasattr(select, "poll") and sys.stdin.isatty():
+        threading.Thread(target=_watch, args=(sys.stdin.fileno(), leave), daemon=True, name="hangup").start()
+
+
+def _watch(descriptor: int, leave: Callable[[], object]) -> None:
+    poll = select.poll()
+    # No event at all: only what is always reported, the hang-up.
+    poll.register(descriptor, 0)
+    poll.poll()
+    try:
+        leave()
+    finally:
+        time.sleep(GRACE_SECONDS)
+        os._exit(HANGUP_STATUS)

@@ -7,14 +7,13 @@ from typing import TypeAlias
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
-from accord.cli.chat.diff_view import DiffLayout
-from accord.cli.chat.feed import Changes
+from accord.cli.chat.changes import Changes
 from accord.cli.chat.fold import Fold, FoldTitle
+from accord.cli.chat.lines import DiffLayout
+from accord.cli.chat.message import Earlier, Prompted, Speech, Thought
 from accord.cli.chat.note import Note, NotePart
-from accord.cli.chat.plain import MUTED, label
-from accord.cli.chat.speech import Earlier, Prompted, Speech, Thought
-from accord.cli.chat.tool_part import TerminalPart, ToolPart
-from accord.cli.chat.widgets import Words
+from accord.cli.chat.tool_call import TerminalPart, ToolPart
+from accord.cli.chat.widgets import MUTED, Words, label
 from accord.display import exact, filled, json_text, own, prose_line
 from accord.session.entry import CompactionEntry, Message, Plan, TerminalEntry, ToolCall, UnknownEntry
 from accord.session.transcript import Transcript

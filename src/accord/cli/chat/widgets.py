@@ -1,6 +1,6 @@
-"""The widgets that show text, in forms that take nothing but safe text and never read markup.
+"""The widgets that show text, in forms that take nothing but safe text and never read markup; and texts with styles.
 
-Every other module of the chat makes its words, lists, questions and notifications with these; a test sees to that.
+Every other module of the chat makes its labels, lists, questions and notifications with these; a test sees to that.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from rich.cells import chop_cells
+from rich.style import Style
+from rich.text import Text
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.content import Content
@@ -19,10 +22,67 @@ from textual.widgets import Input, Markdown, Select, SelectionList, Static
 from textual.widgets.option_list import Option
 from textual.widgets.selection_list import Selection
 
-from accord.cli.chat.plain import label
-from accord.display import EMPTY, SafeText, prose
+from accord.display import EMPTY, SafeText, colours_kept, filled, part_of, prose, safe_lines
 
-__all__ = ["Prose", "Words", "announce", "choice_of", "choices_of", "entry_of", "option_of"]
+__all__ = [
+    "BREAK",
+    "MUTED",
+    "Prose",
+    "Words",
+    "announce",
+    "choice_of",
+    "choices_of",
+    "chopped",
+    "coloured_lines",
+    "count",
+    "entry_of",
+    "label",
+    "option_of",
+    "styled",
+    "styled_lines",
+]
+
+MUTED = "$foreground-muted"
+"""The style of what is said beside the point."""
+BREAK = Content("\n")
+
+
+def label(*parts: tuple[SafeText, str]) -> Content:
+    """Texts in our styles, never read as markup."""
+    return Content.assemble(*(Content.styled(text, style) for text, style in parts))
+
+
+def styled(*parts: tuple[SafeText, str | Style], style: str | Style = "") -> Text:
+    """One line for `Lines`."""
+    return Text.assemble(*parts, style=style, no_wrap=True)
+
+
+def styled_lines(text: SafeText, style: str = "") -> list[Text]:
+    """Several lines for `Lines`, in one style."""
+    return [styled((line, ""), style=style) for line in safe_lines(text) or [text]]
+
+
+def chopped(text: SafeText, width: int) -> list[SafeText]:
+    """The text in pieces that fit."""
+    pieces, start = [], 0
+    for piece in chop_cells(text, width):
+        pieces.append(part_of(text, start, start + len(piece)))
+        start += len(piece)
+    return pieces
+
+
+def coloured_lines(text: str) -> list[Text]:
+    """What a command printed, line by line, with its colours; of a line that it wrote over only the last state."""
+    return list(Text.from_ansi(colours_kept(text), no_wrap=True).split("\n", allow_blank=True))
+
+
+def count(number: int) -> SafeText:
+    """A number of tokens or bytes in three or four characters: 950, 12.3k, 1.2M."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            rounded = f"{number / size:.1f}".removesuffix(".0")
+            return filled("{}{}", rounded, unit)
+    return filled("{}", number)
 
 
 def _content(text: Content | SafeText) -> Content:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from accord.cli.show.line import size
+from accord.cli.show.quantity import size
 from accord.display import SafeText, filled, joined, json_text, own, prose
 from accord.protocol.model import Unknown
 from accord.session.content import Audio, Block, Image, Link, Resource, Text

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from accord.cli.show.diff import INDENT, changed, diff_lines
+from accord.cli.show.diff import INDENT, changed, diff_lines, place_of
 from accord.cli.show.line import Line, Span, line_of
-from accord.cli.show.place import place_of
 from accord.cli.show.tool import about, kind_word
 from accord.client import PermissionQuestion, Verdict
 from accord.client.question import WiderAnswer

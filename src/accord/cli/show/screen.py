@@ -5,15 +5,25 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from accord.cli.show.line import Line, Span, clipped
-from accord.display import SafeText, filled, own
+from accord.display import SafeText, filled, json_line, own
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Progress", "Screen", "columns_of", "has_colours", "is_terminal"]
+__all__ = [
+    "Progress",
+    "Screen",
+    "columns_of",
+    "has_colours",
+    "is_terminal",
+    "put",
+    "put_json",
+    "silence",
+    "stdout_screen",
+]
 
 STYLES = {"dim": "dim", "bold": "bold", "red": "red", "green": "green", "yellow": "yellow", "cyan": "cyan"}
 COLUMNS = 80
@@ -159,3 +169,20 @@ def _console(stream: TextIO) -> Console | None:
 def stdout_screen(progress: Progress) -> Screen:
     """The screen of this process."""
     return Screen(sys.stdout, progress, colours=has_colours(sys.stdout, os.environ))
+
+
+def put(text: SafeText) -> None:
+    """One line on stdout."""
+    sys.stdout.write(filled("{}\n", text))
+
+
+def put_json(value: Any, indent: int | None = None) -> None:
+    """A JSON value on stdout, in ASCII: a terminal shows it, a program reads the same value back."""
+    put(json_line(value, indent))
+
+
+def silence() -> None:
+    """Let nothing more be written to stdout, also not when Python ends."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from accord.cli.show.block import block_text
-from accord.cli.show.diff import INDENT, changed, diff_lines
-from accord.cli.show.line import OUTCOME_COLUMN, Line, Span, clipped, duration, line_of, width
-from accord.cli.show.place import place_of
+from accord.cli.show.diff import INDENT, changed, diff_lines, place_of
+from accord.cli.show.line import OUTCOME_COLUMN, Line, Span, clipped, line_of, width
+from accord.cli.show.quantity import duration
 from accord.display import SafeText, exact, filled, joined, json_text, own, printed, safe_lines, trimmed
 from accord.protocol.model import Unknown
 from accord.session.entry import TerminalEntry, ToolCall

@@ -10,18 +10,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from accord.cli.book import Book
-from accord.cli.permission import decided_by, policy_of
-from accord.cli.question import Questions
-from accord.cli.ruling import rules_of
+from accord.cli.agent_session import RunningAgent, connected, directories_of, line_deadlines, servers_of
+from accord.cli.options import (
+    AgentOptions,
+    Parser,
+    add_agent_options,
+    add_permission_options,
+    add_session_options,
+    agent_options_of,
+    split_command,
+)
+from accord.cli.permission import decided_by, policy_of, rules_of
+from accord.cli.session_index import SessionIndex
 from accord.cli.show.question import question_lines, unasked_words, verdict_words
 from accord.cli.show.screen import is_terminal
 from accord.cli.status import Failure, Status, UsageFailure
-from accord.cli.talk import Talk, connected, directories_of, line_deadlines, servers_of
 from accord.cli.target import Target, approve, split_agent, target_of
-from accord.cli.terminal import Terminal
-from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
-from accord.cli.words import Parser, split_command
+from accord.cli.terminal import Questions, Terminal
 from accord.client import ConnectedAgent, Offer, Session, Verdict
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import Record
@@ -48,7 +53,7 @@ EXAMPLES = """\
 
 
 def _parser() -> Parser:
-    parser = Parser("chat", USAGE, "Talk to an agent, full screen.", EXAMPLES)
+    parser = Parser("chat", USAGE, "RunningAgent to an agent, full screen.", EXAMPLES)
     parser.add_argument("words", nargs="*", metavar="AGENT", help="whom")
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     add_session_options(parser)
@@ -58,13 +63,13 @@ def _parser() -> Parser:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Talk until the user leaves; the exit status."""
+    """RunningAgent until the user leaves; the exit status."""
     before, command = split_command(arguments)
-    options = _parser().read(before)
-    name, rest = split_agent(options.words, command, "chat")
+    parsed = _parser().read(before)
+    name, rest = split_agent(parsed.words, command, "chat")
     if rest:
         raise UsageFailure("accord chat takes no text", advice='To say one thing: accord run AGENT "text"')
-    wish = wish_of(options)
+    options = agent_options_of(parsed)
     target = target_of(name, command)
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         raise UsageFailure("accord chat needs a terminal", advice='Without one: accord run AGENT "text"')
@@ -73,9 +78,9 @@ def run(arguments: Sequence[str]) -> int:
     except ImportError as error:
         message = f"accord chat needs a package that is not installed ({error.name})"
         raise UsageFailure(message, advice="Type: pip install 'accord[cli]'") from error
-    target = asyncio.run(_approved(target, wish))
-    with Book() as book:
-        chat = _Chat(target, wish, book)
+    target = asyncio.run(_approved(target, options))
+    with SessionIndex() as index:
+        chat = _Chat(target, options, index)
         return run_chat(
             chat.connect,
             session=chat.session,
@@ -86,38 +91,38 @@ def run(arguments: Sequence[str]) -> int:
             prepare=chat.prepare,
             known=chat.known,
             ready=chat.show_notes_with,
-            mouse=not options.no_mouse,
+            mouse=not parsed.no_mouse,
         )
 
 
-async def _approved(target: Target, wish: Wish) -> Target:
-    return await approve(target, trust=wish.trust, yes=Questions(Terminal(), lambda _: False).yes)
+async def _approved(target: Target, options: AgentOptions) -> Target:
+    return await approve(target, trust=options.trust, yes=Questions(Terminal(), lambda _: False).yes)
 
 
 class _Chat:
     """What the screen needs to know of the line."""
 
-    def __init__(self, target: Target, wish: Wish, book: Book) -> None:
+    def __init__(self, target: Target, options: AgentOptions, index: SessionIndex) -> None:
         self._target = target
-        self._wish = wish
-        self._book = book
-        self._rules = rules_of(wish.rules)
-        self._name = wish.session
+        self._options = options
+        self._book = index
+        self._rules = rules_of(options.rules)
+        self._name = options.session
         self._say: Callable[[Note], None] = lambda _: None
         record = self._wanted()
         self.session = None if record is None else record.session_id
         self.key = None if record is None else record.key
-        self.roots = directories_of(wish)
-        self.servers = servers_of(wish)
+        self.roots = directories_of(options)
+        self.servers = servers_of(options)
 
     def _wanted(self) -> Record | None:
-        if self._wish.last:
+        if self._options.last:
             record = self._book.last(self._target.key)
             if record is None:
                 message = f"there is no session of {self._target.key} in this directory yet"
                 raise Failure(Status.NO_SESSION, "session", message, advice="Leave -c out to begin one")
             return record
-        return None if self._wish.session is None else self._book.named(self._wish.session, self._target.key)
+        return None if self._options.session is None else self._book.named(self._options.session, self._target.key)
 
     def connect(self, *, permission: PermissionCallback, elicit: ElicitCallback, offer: Offer) -> ConnectedAgent:
         """The agent, with the rules of the line before the user's answers."""
@@ -125,12 +130,12 @@ class _Chat:
             self._target,
             self._rules,
             ask=permission,
-            environment=self._wish.env,
+            environment=self._options.env,
             say=lambda line: self._note(filled("{}", line)),
             on_verdict=self._judged,
             on_unasked=self._completed_unasked,
         )
-        return connected(self._target, self._wish, permission=policy, elicit=elicit, offer=offer)
+        return connected(self._target, self._options, permission=policy, elicit=elicit, offer=offer)
 
     def show_notes_with(self, say: Callable[[Note], None]) -> None:
         """Where notes are shown from now on."""
@@ -161,7 +166,9 @@ class _Chat:
         name, self._name = self._name, None
         self._book.note(self._target.key, session.id, session.cwd, name=name, title=session.title, key=session.key)
         with _as_errors():
-            await Talk(agent, self._target, self._wish, line_deadlines(self._target, self._wish)).settle(session)
+            await RunningAgent(agent, self._target, self._options, line_deadlines(self._target, self._options)).settle(
+                session
+            )
 
     def known(self) -> list[SessionSummary]:
         """Our records of this directory."""

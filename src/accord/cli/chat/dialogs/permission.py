@@ -13,11 +13,9 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from accord.cli.chat.dialogs.frame import Dialog
-from accord.cli.chat.diff_view import DiffLayout, DiffView
-from accord.cli.chat.lines import Lines
-from accord.cli.chat.plain import label, styled, styled_lines
-from accord.cli.chat.widgets import Words, option_of
-from accord.cli.show.differences import rows_of_diff
+from accord.cli.chat.lines import DiffLayout, DiffView, Lines
+from accord.cli.chat.widgets import Words, label, option_of, styled, styled_lines
+from accord.cli.show.diff import rows_of_diff
 from accord.cli.show.question import (
     WideChoice,
     can_be_shown_whole,

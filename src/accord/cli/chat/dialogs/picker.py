@@ -12,8 +12,7 @@ from textual.events import Key
 from textual.widgets import Input, OptionList
 
 from accord.cli.chat.dialogs.frame import Dialog
-from accord.cli.chat.plain import MUTED, label
-from accord.cli.chat.widgets import Words, entry_of, option_of
+from accord.cli.chat.widgets import MUTED, Words, entry_of, label, option_of
 from accord.display import EMPTY, SafeText, clip, filled, own, prose_line
 
 __all__ = ["Item", "Picker"]

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from accord.cli.complaint import remark
 from accord.cli.status import Failure, Status
+from accord.cli.stderr import remark
 from accord.config import Record, Records
 from accord.display import filled
 from accord.errors import StoreError
 
-__all__ = ["PREFIXES", "Book"]
+__all__ = ["PREFIXES", "SessionIndex"]
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ PREFIXES = ("session-", "session_", "sess-", "sess_", "ses_")
 READ_SECONDS = 3.0
 
 
-class Book:
+class SessionIndex:
     """The user's sessions. Reading fails with the cause; what cannot be noted is said once, and work goes on."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Knows what of a transcript has changed since it was last looked at, so that a screen repaints that and nothing else.
+"""What of a transcript has changed since the last repaint, so that a screen lays out that and nothing else.
 
 An event costs the same however long the conversation is. Nothing here is shown.
 """

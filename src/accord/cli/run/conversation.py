@@ -12,22 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from accord.cli.book import Book
-from accord.cli.complaint import complain, remark, silence
+from accord.cli.agent_session import RunningAgent, running_agent
 from accord.cli.fault import phase
-from accord.cli.interrupt import Interrupts
-from accord.cli.login import naming_ways, ways_at_terminal
-from accord.cli.output.interface import ConsentCounts, Ending, Opening, Output
-from accord.cli.permission import policy_of
-from accord.cli.question import Questions
-from accord.cli.ruling import rules_of
-from accord.cli.show.line import duration
-from accord.cli.show.screen import Progress, stdout_screen
+from accord.cli.options import AgentOptions
+from accord.cli.permission import policy_of, rules_of
+from accord.cli.run.output import ConsentCounts, Ending, Opening, Output
+from accord.cli.session_index import SessionIndex
+from accord.cli.show.quantity import duration
+from accord.cli.show.screen import Progress, silence, stdout_screen
+from accord.cli.signals import Interrupts
 from accord.cli.status import Failure, Status, UsageFailure
-from accord.cli.talk import Talk, talking
+from accord.cli.stderr import complain, remark
 from accord.cli.target import Target, approve
-from accord.cli.terminal import Terminal, somebody_is_there
-from accord.cli.wish import Wish
+from accord.cli.terminal import Questions, Terminal, is_interactive, naming_ways, ways_at_terminal
 from accord.client import Deadlines, Session, Turn, Verdict
 from accord.config import Record
 from accord.display import filled, own
@@ -48,14 +45,14 @@ _DONE: dict[type[Any], str] = {ReadFile: "files_read", WriteFile: "files_written
 def output_of(form: Form, progress: Progress) -> Output:
     """The form of that name; only what it needs is imported."""
     if form == "text":
-        from accord.cli.output.text import TextOutput  # noqa: PLC0415
+        from accord.cli.run.text import TextOutput  # noqa: PLC0415
 
         return TextOutput(stdout_screen(progress))
     if form == "final":
-        from accord.cli.output.final import FinalOutput  # noqa: PLC0415
+        from accord.cli.run.output import FinalOutput  # noqa: PLC0415
 
         return FinalOutput()
-    from accord.cli.output.records import EventsOutput, WireOutput  # noqa: PLC0415
+    from accord.cli.run.records import EventsOutput, WireOutput  # noqa: PLC0415
 
     return EventsOutput() if form == "events" else WireOutput()
 
@@ -117,15 +114,15 @@ class Feed:
 class Conversation:
     """A prompt for an agent, in the session of a `record` where one is given; what goes wrong the output tells too."""
 
-    def __init__(self, target: Target, wish: Wish, form: Form, *, record: Record | None = None) -> None:
+    def __init__(self, target: Target, options: AgentOptions, form: Form, *, record: Record | None = None) -> None:
         self._target = target
-        self._wish = wish
+        self._options = options
         self._record = record
-        self._rules = rules_of(wish.rules)
+        self._rules = rules_of(options.rules)
         self._progress = Progress(sys.stderr, shown=form in {"text", "final"})
         self._output = output_of(form, self._progress)
         self._feed = Feed(self._output)
-        self._terminal = Terminal(self._progress) if somebody_is_there() else None
+        self._terminal = Terminal(self._progress) if is_interactive() else None
         self._interrupts = Interrupts(self._progress.erase)
         self._begun = time.monotonic()
         self._done = dict.fromkeys(_DONE.values(), 0)
@@ -164,33 +161,33 @@ class Conversation:
 
     async def _run(self, content: Sequence[str | Path]) -> int:
         yes = None if self._questions is None else self._questions.yes
-        target = await approve(self._target, trust=self._wish.trust, yes=yes)
+        target = await approve(self._target, trust=self._options.trust, yes=yes)
         policy = policy_of(
             target,
             self._rules,
             ask=None if self._questions is None else self._questions.permission,
-            environment=self._wish.env,
+            environment=self._options.env,
             say=lambda line: remark(filled("{}", line)),
             on_verdict=self._judged,
             on_unasked=self._output.completed_unasked,
         )
         elicit = None if self._questions is None else self._questions.elicit
         log_in = None if self._questions is None else ways_at_terminal(self._questions, target.typed)
-        with Book() as book:
+        with SessionIndex() as index:
             async with (
                 self._ticking(),
-                talking(
-                    target, self._wish, permission=policy, elicit=elicit, observers=[self._feed.observe],
+                running_agent(
+                    target, self._options, permission=policy, elicit=elicit, observers=[self._feed.observe],
                     on_respawn=lambda reason: self._output.respawned(str(reason)), log_in=log_in,
-                ) as talk,
+                ) as running,
             ):  # fmt: skip
-                opened = await talk.open_session(book, self._record)
+                opened = await running.open_session(index, self._record)
                 session = opened.session
-                self._output.opened(Opening(talk.agent, session, target, opened.resumed, opened.name))
+                self._output.opened(Opening(running.agent, session, target, opened.resumed, opened.name))
                 try:
-                    ending = await self._turn(talk, session, content)
+                    ending = await self._turn(running, session, content)
                 finally:
-                    book.note(target.key, session.id, session.cwd, title=session.title, key=session.key)
+                    index.note(target.key, session.id, session.cwd, title=session.title, key=session.key)
                 consent = ConsentCounts(
                     policy.denied_unasked, policy.refused_requests, policy.completed_unasked, **self._done
                 )
@@ -202,15 +199,15 @@ class Conversation:
             self._done[_DONE[type(request)]] += 1
         self._output.judged(verdict)
 
-    async def _turn(self, talk: Talk, session: Session, content: Sequence[str | Path]) -> Ending:
+    async def _turn(self, running: RunningAgent, session: Session, content: Sequence[str | Path]) -> Ending:
         begun, place = time.monotonic(), len(session.transcript.timeline)
         stop_listening = session.listen(self._feed.happened)
         # What the agent did while we noted the session is heard first: one that has died is started again.
         for _ in range(LOOP_TURNS):
             await asyncio.sleep(0)
         try:
-            with phase("prompt", talk.target.typed), naming_ways(talk.agent):
-                turn = self._prompt(session, content, talk.deadlines)
+            with phase("prompt", running.target.typed), naming_ways(running.agent):
+                turn = self._prompt(session, content, running.deadlines)
                 await self._see(turn)
         finally:
             stop_listening()

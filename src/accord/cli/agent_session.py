@@ -1,4 +1,4 @@
-"""An agent that is started for one line, and its session: found or made, set as wished, noted for the next time."""
+"""An agent that is started for one line, and its session: found or made, configured, noted for the next time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from accord.cli.book import Book
-from accord.cli.complaint import remark
 from accord.cli.fault import failure_of, phase
-from accord.cli.login import LogIn
+from accord.cli.options import AgentOptions
+from accord.cli.session_index import SessionIndex
 from accord.cli.status import Failure, Status
+from accord.cli.stderr import remark
 from accord.cli.target import Target
-from accord.cli.wish import Wish
+from accord.cli.terminal import LogIn
 from accord.client import ConnectedAgent, Deadlines, Offer, Session
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import Record, connect_to, load_mcp
@@ -28,14 +28,14 @@ from accord.session.option import Select, Toggle
 
 __all__ = [
     "Opened",
+    "RunningAgent",
     "StderrTail",
-    "Talk",
     "capped",
     "connected",
     "directories_of",
     "line_deadlines",
+    "running_agent",
     "servers_of",
-    "talking",
     "within",
 ]
 
@@ -102,30 +102,30 @@ class Opened:
     name: str | None
 
 
-def line_deadlines(target: Target, wish: Wish) -> Deadlines:
+def line_deadlines(target: Target, options: AgentOptions) -> Deadlines:
     """The deadlines of the agent's entry, bounded by the line's."""
-    return capped(deadlines_of(target.entry), wish.timeout)
+    return capped(deadlines_of(target.entry), options.timeout)
 
 
-def connected(target: Target, wish: Wish, **options: Any) -> ConnectedAgent:
+def connected(target: Target, options: AgentOptions, **extra: Any) -> ConnectedAgent:
     """The agent of a line, not open yet: what `accord run` and `accord chat` start is the same."""
-    chosen = {name: value for name in ("edition", "framing") if (value := getattr(wish, name)) is not None}
+    chosen = {name: value for name in ("edition", "framing") if (value := getattr(options, name)) is not None}
     return connect_to(
         target.entry,
-        deadlines=line_deadlines(target, wish),
-        env={**target.entry.env, **wish.env},
-        **{"offer": Offer(terminal_login=True), **chosen, **options},
+        deadlines=line_deadlines(target, options),
+        env={**target.entry.env, **options.env},
+        **{"offer": Offer(terminal_login=True), **chosen, **extra},
     )
 
 
-def servers_of(wish: Wish) -> list[McpServer]:
+def servers_of(options: AgentOptions) -> list[McpServer]:
     """The MCP servers that the line names; what is wrong with some of them is remarked.
 
     Raises:
         Failure: A file cannot be used.
     """
     servers: list[McpServer] = []
-    for path in wish.mcp:
+    for path in options.mcp:
         with phase("config"):
             found = load_mcp(path)
         servers += found.servers
@@ -134,13 +134,13 @@ def servers_of(wish: Wish) -> list[McpServer]:
     return servers
 
 
-def directories_of(wish: Wish) -> list[str]:
+def directories_of(options: AgentOptions) -> list[str]:
     """The additional directories that the line names.
 
     Raises:
         Failure: One is none.
     """
-    directories = [str(Path(each).absolute()) for each in wish.dirs]
+    directories = [str(Path(each).absolute()) for each in options.dirs]
     for each in directories:
         if not Path(each).is_dir():
             raise Failure(Status.USAGE, "usage", f"--dir {each}: there is no such directory")
@@ -148,17 +148,17 @@ def directories_of(wish: Wish) -> list[str]:
 
 
 @contextlib.asynccontextmanager
-async def talking(
+async def running_agent(
     target: Target,
-    wish: Wish,
+    options: AgentOptions,
     *,
     permission: PermissionCallback | None = None,
     elicit: ElicitCallback | None = None,
     observers: Sequence[Callable[[Any, bytes | bytearray], None]] = (),
     on_respawn: Callable[[Exception], None] = lambda _: None,
     log_in: LogIn | None = None,
-    **options: Any,
-) -> AsyncIterator[Talk]:
+    **extra: Any,
+) -> AsyncIterator[RunningAgent]:
     """Start the agent; when the block is left it is gone. Without `log_in` an agent that wants a login is a failure.
 
     Raises:
@@ -168,12 +168,12 @@ async def talking(
     try:
         with phase("start", target.typed):
             agent = connected(
-                target, wish, permission=permission, elicit=elicit, stderr=tail, observers=observers, **options
+                target, options, permission=permission, elicit=elicit, stderr=tail, observers=observers, **extra
             )
             await agent.open()
         agent.on_respawn = on_respawn
         try:
-            yield Talk(agent, target, wish, line_deadlines(target, wish), log_in)
+            yield RunningAgent(agent, target, options, line_deadlines(target, options), log_in)
         finally:
             await agent.close()
     except Failure as failure:
@@ -181,38 +181,43 @@ async def talking(
         raise
 
 
-class Talk:
+class RunningAgent:
     """One agent that runs."""
 
     def __init__(
-        self, agent: ConnectedAgent, target: Target, wish: Wish, deadlines: Deadlines, log_in: LogIn | None = None
+        self,
+        agent: ConnectedAgent,
+        target: Target,
+        options: AgentOptions,
+        deadlines: Deadlines,
+        log_in: LogIn | None = None,
     ) -> None:
         self.agent = agent
         self.target = target
-        self.wish = wish
+        self.options = options
         self.deadlines = deadlines
         self._log_in = log_in
         self._seconds = deadlines.start_seconds or SETTLE_SECONDS
 
-    async def open_session(self, book: Book, record: Record | None = None) -> Opened:
+    async def open_session(self, index: SessionIndex, record: Record | None = None) -> Opened:
         """The session of a `record`, or the last one, or the one of a name, or a new one; noted, and set as wished.
 
         Raises:
             Failure: There is no such session, or the agent does not open it.
         """
         servers, roots = self.servers(), self.roots()
-        record = record or await self._wanted(book)
+        record = record or await self._wanted(index)
         if record is None:
             with phase("session", self.target.typed):
                 session = await self._open(
                     lambda: self.agent.new_session(Path.cwd(), additional_directories=roots, mcp_servers=servers)
                 )
-            opened = Opened(session, resumed=False, name=self.wish.session)
+            opened = Opened(session, resumed=False, name=self.options.session)
         else:
             session = await self.reopen(record, servers=servers, roots=roots)
             opened = Opened(session, resumed=True, name=record.name)
         session = opened.session
-        book.note(self.target.key, session.id, session.cwd, name=opened.name, title=session.title, key=session.key)
+        index.note(self.target.key, session.id, session.cwd, name=opened.name, title=session.title, key=session.key)
         await self.settle(opened.session)
         return opened
 
@@ -254,16 +259,16 @@ class Talk:
                 raise
         return await within(self._seconds, "session", opening())
 
-    async def _wanted(self, book: Book) -> Record | None:
-        if self.wish.last:
-            found = book.last(self.target.key)
+    async def _wanted(self, index: SessionIndex) -> Record | None:
+        if self.options.last:
+            found = index.last(self.target.key)
             if found is None:
                 message = f"there is no session of {self.target.key} in this directory yet"
                 raise Failure(Status.NO_SESSION, "session", message, advice="Leave -c out to begin one")
             return found
-        if self.wish.session is None:
+        if self.options.session is None:
             return None
-        return book.named(self.wish.session, self.target.key) or await self.known(self.wish.session)
+        return index.named(self.options.session, self.target.key) or await self.known(self.options.session)
 
     async def known(self, session_id: str) -> Record | None:
         """A session that only the agent knows."""
@@ -282,7 +287,7 @@ class Talk:
         Raises:
             Failure: A file cannot be used.
         """
-        return servers_of(self.wish)
+        return servers_of(self.options)
 
     def roots(self) -> list[str]:
         """The further directories that the line names.
@@ -290,7 +295,7 @@ class Talk:
         Raises:
             Failure: One is none, or the agent takes none.
         """
-        roots = directories_of(self.wish)
+        roots = directories_of(self.options)
         if roots and not self.agent.capabilities.additional_directories:
             raise Failure(Status.USAGE, "session", "this agent takes no further directories", advice="Leave --dir out")
         return roots
@@ -303,7 +308,7 @@ class Talk:
         Raises:
             Failure: The line wants something that the agent does not have or does not take.
         """
-        entry, wish = self.target.entry, self.wish
+        entry, options = self.target.entry, self.options
         hints: list[tuple[str, str]] = list(entry.options.items())
         hints += [(name, value) for name, value in (("model", entry.model), ("mode", entry.mode)) if value]
         for name, value in hints:
@@ -311,8 +316,10 @@ class Talk:
                 await self._set(session, name, value)
             except Failure as failure:
                 remark(filled("{}: {}", entry.source, failure.line))
-        wanted = [*wish.settings]
-        wanted += [(name, value) for name, value in (("model", wish.model), ("mode", wish.mode)) if value is not None]
+        wanted = [*options.settings]
+        wanted += [
+            (name, value) for name, value in (("model", options.model), ("mode", options.mode)) if value is not None
+        ]
         for name, value in wanted:
             await self._set(session, name, value)
 

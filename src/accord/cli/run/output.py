@@ -1,19 +1,21 @@
-"""What every form of output is told."""
+"""The interface that every form of `accord run`'s output implements, and the form that is only the answer."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
+from accord.cli.show.screen import is_terminal
 from accord.cli.status import Failure
 from accord.cli.target import Target
 from accord.client import ConnectedAgent, PermissionQuestion, Session, Verdict
-from accord.display import own
+from accord.display import own, prose, whole
 from accord.session.entry import ToolCall
 from accord.session.event import Event, UsageChanged
 from accord.session.rules import Rule
 
-__all__ = ["ConsentCounts", "Ending", "Opening", "Output"]
+__all__ = ["ConsentCounts", "Ending", "FinalOutput", "Opening", "Output"]
 
 
 @dataclass(frozen=True)
@@ -93,3 +95,16 @@ class Output:
 
     def failed(self, failure: Failure) -> None:
         """It did not get to its end."""
+
+
+class FinalOutput(Output):
+    """Writes what the agent said last, when it is over."""
+
+    progress_is_shown = True
+
+    def ended(self, ending: Ending) -> None:
+        """Write it; on a terminal nothing in it can do harm, in a file it is what the agent wrote."""
+        answer = prose(ending.answer) if is_terminal(sys.stdout) else whole(ending.answer)
+        if answer:
+            sys.stdout.write(answer if answer.endswith("\n") else f"{answer}\n")
+            sys.stdout.flush()

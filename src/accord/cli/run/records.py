@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from accord.cli.complaint import put
-from accord.cli.output.interface import Ending, Opening, Output
 from accord.cli.permission import decided_by
+from accord.cli.run.output import Ending, Opening, Output
+from accord.cli.show.screen import put
 from accord.cli.status import Failure
 from accord.cli.target import Target
 from accord.client import Verdict

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from accord.cli.book import PREFIXES
-from accord.cli.output.interface import ConsentCounts, Ending, Opening, Output
 from accord.cli.permission import decided_by
+from accord.cli.run.output import ConsentCounts, Ending, Opening, Output
+from accord.cli.session_index import PREFIXES
 from accord.cli.show.block import block_text, blocks_text
-from accord.cli.show.line import Span, clipped, duration, line_of
+from accord.cli.show.line import Span, clipped, line_of
 from accord.cli.show.plan import plan_lines
+from accord.cli.show.quantity import duration, usage_words
 from accord.cli.show.question import question_lines, unasked_words, verdict_words
 from accord.cli.show.screen import Screen
 from accord.cli.show.tool import about, headline, tool_lines
-from accord.cli.show.usage import usage_words
 from accord.cli.status import Failure
 from accord.client import PermissionQuestion, Session, Verdict
 from accord.display import (

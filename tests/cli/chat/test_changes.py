@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from accord.cli.chat.feed import Feed
+from accord.cli.chat.changes import Feed
 from accord.cli.chat.note import Note
 from accord.display import own
 from accord.session.content import Text

@@ -1,29 +1,94 @@
-"""What the options of a line ask for, before it is known which agent they are for."""
+"""The parser of a verb, and the options that several verbs share, before it is known which agent they are for."""
 
 from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 from accord.cli.status import UsageFailure
-from accord.cli.words import InOrder, Parser
 
 __all__ = [
-    "Wish",
+    "AgentOptions",
+    "Parser",
     "add_agent_options",
     "add_permission_options",
     "add_session_options",
+    "agent_options_of",
     "pair_of",
     "seconds_of",
-    "wish_of",
+    "split_command",
 ]
+
+
+def split_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """The words before the first `--`, and the command behind it; None where there is no `--`.
+
+    Raises:
+        UsageFailure: Nothing is behind it that could be a program.
+    """
+    words = list(arguments)
+    if "--" not in words:
+        return words, None
+    place = words.index("--")
+    command = words[place + 1 :]
+    if not command:
+        raise UsageFailure("a command must follow --")
+    if not command[0]:
+        raise UsageFailure("the command behind -- is empty", advice="Its first word names the program")
+    return words[:place], command
+
+
+class Parser(argparse.ArgumentParser):
+    """Options and words in any order; what is wrong is one line and the status 2."""
+
+    def __init__(self, verb: str, usage: str, description: str, examples: str) -> None:
+        super().__init__(
+            prog=f"accord {verb}",
+            usage=usage,
+            description=description,
+            epilog=f"to copy:\n{examples}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        self.verb = verb
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """What the words say.
+
+        Raises:
+            UsageFailure: Nothing that this verb understands.
+        """
+        return self.parse_intermixed_args(list(words))
+
+    def error(self, message: str) -> NoReturn:
+        """Say it in our way; argparse would print its usage and leave."""
+        raise UsageFailure(message, advice=f"See: accord {self.verb} --help")
+
+
+class InOrder(argparse.Action):
+    """Keeps what several options say in one list, in the order of the line."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - how argparse calls it
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Add one more."""
+        kept = list(getattr(namespace, self.dest) or ())
+        kept.append(((option_string or "").lstrip("-"), values))
+        setattr(namespace, self.dest, kept)
+
 
 EDITIONS = ("auto", "newest", "1", "2", "2-june")
 
 
 @dataclass(frozen=True)
-class Wish:
+class AgentOptions:
     """How an agent is to be started, and what its session is to be like."""
 
     edition: str | None = None
@@ -84,14 +149,14 @@ def add_permission_options(parser: Parser) -> None:
     group.add_argument("--rules", action=InOrder, dest="rules", metavar="FILE", help="a file of rules, one a line")
 
 
-def wish_of(options: argparse.Namespace) -> Wish:
+def agent_options_of(options: argparse.Namespace) -> AgentOptions:
     """What was asked for; options that a verb does not have are as if they were not given.
 
     Raises:
         UsageFailure: Something is no `K=V`.
     """
     given = vars(options)
-    return Wish(
+    return AgentOptions(
         edition=given.get("edition"),
         framing=given.get("framing"),
         timeout=given.get("timeout"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from accord.cli.chat.form_fields import FieldError, form_fields, read_field
+from accord.cli.chat.dialogs.form import FieldError, form_fields, read_field
 
 
 def field(about: dict[str, Any], *, required: bool = True) -> Any:

@@ -1,4 +1,4 @@
-"""One conversation with an agent: opened, prompted one at a time, cancelled, lost and found. It knows no screen."""
+"""The agent and the session of a chat: opened, prompted, cancelled, lost and reopened. It knows no screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from accord.cli.chat.mention import prompt_of
+from accord.cli.chat.completion import prompt_of
 from accord.cli.chat.note import Note, ending_note, failure_note, status_of
 from accord.cli.status import Status
 from accord.client.agent import ConnectedAgent
@@ -23,7 +23,7 @@ from accord.errors import AccordError, AuthRequired, ConnectionLost, LocalProtoc
 from accord.session.ask import McpServer, SessionSummary
 from accord.session.capability import AuthMethod
 
-__all__ = ["Connect", "Prepare", "Stage", "Talk", "Wishes"]
+__all__ = ["ChatSession", "ChatView", "Connect", "Prepare", "SessionOptions"]
 
 Prepare = Callable[[ConnectedAgent, Session], Awaitable[None]]
 """Called with every session that was opened: to set options, or to note it."""
@@ -37,7 +37,7 @@ class Connect(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class SessionOptions:
     """What sessions are opened with; `session` is the id of one to go on with."""
 
     cwd: str
@@ -51,7 +51,7 @@ class Wishes:
     """Sessions that this program remembers, beside those that the agent lists."""
 
 
-class Stage(Protocol):
+class ChatView(Protocol):
     """Where a conversation is shown."""
 
     async def session_opened(self, session: Session) -> None:
@@ -80,15 +80,20 @@ class Stage(Protocol):
         """While another program has the terminal."""
 
 
-class Talk:
+class ChatSession:
     """Runs until it is closed. What is said while the agent works waits for its turn."""
 
     def __init__(
-        self, connect: Connect, wishes: Wishes, stage: Stage, permission: PermissionCallback, elicit: ElicitCallback
+        self,
+        connect: Connect,
+        options: SessionOptions,
+        view: ChatView,
+        permission: PermissionCallback,
+        elicit: ElicitCallback,
     ) -> None:
         self._connect = connect
-        self._wishes = wishes
-        self._stage = stage
+        self._options = options
+        self._view = view
         self._callbacks = (permission, elicit)
         self._news = asyncio.Event()
         self._one = asyncio.Lock()
@@ -99,7 +104,7 @@ class Talk:
         self.doing = "starting the agent"
         self.since = 0.0
         self.status = Status.DONE
-        self._wanted = wishes.session
+        self._wanted = options.session
 
     @property
     def is_busy(self) -> bool:
@@ -112,7 +117,7 @@ class Talk:
         """Say something, as soon as it is its turn."""
         self.queue.append(text)
         self._news.set()
-        self._stage.changed()
+        self._view.changed()
 
     async def cancel(self) -> None:
         """Stop the agent's work; what waits goes back to the user, who may have changed their mind."""
@@ -120,10 +125,10 @@ class Talk:
             return
         if self.queue:
             waiting, self.queue = self.queue, deque()
-            self._stage.give_back("\n".join(waiting))
+            self._view.give_back("\n".join(waiting))
         self._set_doing("cancelling")
         self.turn.cancel()
-        self._stage.changed()
+        self._view.changed()
 
     async def run(self) -> None:
         """Open the agent and a session, then say what there is to say, one at a time."""
@@ -155,9 +160,9 @@ class Talk:
         Raises:
             AccordError: The agent cannot list them.
         """
-        found = {each.id: each for each in self._wishes.known()}
+        found = {each.id: each for each in self._options.known()}
         if self.agent is not None and self.agent.capabilities.listing:
-            async for each in self.agent.list_sessions(self._wishes.cwd):
+            async for each in self.agent.list_sessions(self._options.cwd):
                 found[each.id] = each
         return sorted(found.values(), key=lambda each: each.updated_at or "", reverse=True)
 
@@ -176,7 +181,7 @@ class Talk:
             await self._open()
         except (AccordError, OSError) as error:
             self.status = status_of(error)
-            self._stage.say(failure_note(error, self.doing))
+            self._view.say(failure_note(error, self.doing))
             return False
         finally:
             self._set_doing("")
@@ -193,43 +198,45 @@ class Talk:
         self._set_doing("opening a session")
         session = await self._logged_in(self._open_session)
         self.session, self._wanted = session, None
-        await self._stage.session_opened(session)
+        await self._view.session_opened(session)
         await self._prepare(self.agent, session)
 
     async def _prepare(self, agent: ConnectedAgent, session: Session) -> None:
         """What does not work of it is said; the session is there all the same."""
-        if self._wishes.prepare is None:
+        if self._options.prepare is None:
             return
         try:
-            await self._wishes.prepare(agent, session)
+            await self._options.prepare(agent, session)
         except (AccordError, OSError) as error:
-            self._stage.say(failure_note(error, "preparing the session"))
+            self._view.say(failure_note(error, "preparing the session"))
 
     async def _open_session(self) -> Session:
-        agent, wishes = self._agent(), self._wishes
+        agent, options = self._agent(), self._options
         if self._wanted is None:
-            return await agent.new_session(wishes.cwd, additional_directories=wishes.roots, mcp_servers=wishes.servers)
+            return await agent.new_session(
+                options.cwd, additional_directories=options.roots, mcp_servers=options.servers
+            )
         try:
             return await agent.load_session(
                 self._wanted,
-                wishes.cwd,
-                additional_directories=wishes.roots,
-                mcp_servers=wishes.servers,
+                options.cwd,
+                additional_directories=options.roots,
+                mcp_servers=options.servers,
                 key=self._key(),
             )
         except LocalProtocolError:
             # It cannot tell the conversation again; going on without that is better than nothing.
             return await agent.resume_session(
                 self._wanted,
-                wishes.cwd,
-                additional_directories=wishes.roots,
-                mcp_servers=wishes.servers,
+                options.cwd,
+                additional_directories=options.roots,
+                mcp_servers=options.servers,
                 key=self._key(),
             )
 
     def _key(self) -> str | None:
         """Only the session that the line named has its key: ids in a list are the agent's, who may use one again."""
-        return self._wishes.key if self._wanted == self._wishes.session else None
+        return self._options.key if self._wanted == self._options.session else None
 
     def _agent(self) -> ConnectedAgent:
         if self.agent is None:
@@ -246,14 +253,14 @@ class Talk:
 
     async def _login(self) -> bool:
         agent = self._agent()
-        wanted = await self._stage.choose_login(agent.auth_methods)
+        wanted = await self._view.choose_login(agent.auth_methods)
         method = next((each for each in agent.auth_methods if each.id == wanted), None)
         if method is None:
             return False
         before, self.doing = self.doing, "logging in"
-        self._stage.changed()
+        self._view.changed()
         try:
-            with self._stage.own_terminal() if method.type == "terminal" else contextlib.nullcontext():
+            with self._view.own_terminal() if method.type == "terminal" else contextlib.nullcontext():
                 await agent.login(method.id)
         finally:
             self.doing = before
@@ -263,20 +270,20 @@ class Talk:
         note = Note(
             own("the agent was started again, and the session goes on"), "warning", detail=prose(reason.message)
         )
-        self._stage.say(note)
+        self._view.say(note)
 
     # --- one prompt
 
     async def _say(self, text: str) -> None:
         if self.session is None and not await self._open_wanted():
-            self._stage.give_back(text)
+            self._view.give_back(text)
             return
         self._set_doing("working")
         try:
             await self._turn(text)
         except AuthRequired as error:
-            self._stage.say(failure_note(error, "the prompt"))
-            self._stage.give_back(text)
+            self._view.say(failure_note(error, "the prompt"))
+            self._view.give_back(text)
             await self._try_login()
         except (AccordError, OSError, ValueError) as error:
             self._failed(error, text)
@@ -286,15 +293,15 @@ class Talk:
 
     def _failed(self, error: AccordError | OSError | ValueError, text: str) -> None:
         never_sent = isinstance(error, LocalProtocolError | OSError | ValueError)
-        self._stage.say(failure_note(error, "the prompt" if not isinstance(error, ConnectionLost) else "working"))
+        self._view.say(failure_note(error, "the prompt" if not isinstance(error, ConnectionLost) else "working"))
         if never_sent:
-            self._stage.give_back(text)
+            self._view.give_back(text)
 
     async def _try_login(self) -> None:
         try:
             await self._login()
         except (AccordError, OSError) as error:
-            self._stage.say(failure_note(error, "the login"))
+            self._view.say(failure_note(error, "the login"))
 
     async def _turn(self, text: str) -> None:
         session = self.session
@@ -304,14 +311,14 @@ class Talk:
         async with self.turn:
             async for _ in self.turn:
                 # Events that nobody takes are not read: an agent is as fast as what can be shown of it.
-                if self._stage.is_behind:
-                    await self._stage.catch_up()
+                if self._view.is_behind:
+                    await self._view.catch_up()
         note = ending_note(self.turn.stop_reason)
         if note is not None:
-            self._stage.say(note)
+            self._view.say(note)
 
     def _set_doing(self, doing: str) -> None:
         if doing and not self.doing:
             self.since = asyncio.get_running_loop().time()
         self.doing = doing
-        self._stage.changed()
+        self._view.changed()

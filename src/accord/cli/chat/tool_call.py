@@ -10,13 +10,10 @@ from textual.message import Message
 from textual.widget import Widget
 
 from accord.cli.chat.blocks import block_label
-from accord.cli.chat.diff_view import DiffLayout, DiffView
 from accord.cli.chat.fold import Fold, FoldTitle
-from accord.cli.chat.lines import Lines
-from accord.cli.chat.plain import BREAK, MUTED, coloured_lines, label
-from accord.cli.chat.widgets import Prose, Words
-from accord.cli.show.differences import Row, counts, rows_of_diff
-from accord.cli.show.place import place_of
+from accord.cli.chat.lines import DiffLayout, DiffView, Lines
+from accord.cli.chat.widgets import BREAK, MUTED, Prose, Words, coloured_lines, label
+from accord.cli.show.diff import Row, counts, place_of, rows_of_diff
 from accord.display import EMPTY, SafeText, exact, filled, joined, json_text, own, prose
 from accord.protocol.model import Unknown
 from accord.session.content import Text

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.cli.chat.pages import HARD_CHARS, SOFT_CHARS, Pages
+from accord.cli.chat.message import HARD_CHARS, SOFT_CHARS, Pages
 from accord.display import prose
 
 

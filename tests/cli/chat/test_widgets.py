@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.cli.chat.plain import chopped, coloured_lines, count, label
+from accord.cli.chat.widgets import chopped, coloured_lines, count, label
 from accord.display import own, prose
 
 EVIL = st.text(

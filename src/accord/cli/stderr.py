@@ -1,6 +1,7 @@
-"""Where the log goes: nowhere, unless `ACCORD_LOG` names a level; then to stderr. What others wrote is made safe there.
+"""Lines on stderr: remarks, why a command does not go on, and the log.
 
-Also the last words of this process: a traceback quotes what others wrote, too.
+The log goes nowhere unless `ACCORD_LOG` names a level. Log records and tracebacks quote what others wrote: both are
+made safe here.
 """
 
 from __future__ import annotations
@@ -11,9 +12,27 @@ import sys
 import traceback
 from types import TracebackType
 
-from accord.display import SafeText, prose
+from accord.cli.status import Failure
+from accord.display import SafeText, exact, filled, printed, prose, safe_lines
 
-__all__ = ["direct_logs", "direct_tracebacks"]
+__all__ = ["complain", "direct_logs", "direct_tracebacks", "remark"]
+
+STDERR_LINES = 12
+
+
+def complain(failure: Failure) -> None:
+    """One line, and the end of what the agent said on its stderr."""
+    remark(exact(failure.line))
+    for line in safe_lines(printed(failure.agent_stderr.strip()))[-STDERR_LINES:]:
+        sys.stderr.write(filled("  | {}\n", line))
+    sys.stderr.flush()
+
+
+def remark(text: SafeText) -> None:
+    """One line on stderr."""
+    sys.stderr.write(filled("accord: {}\n", text))
+    sys.stderr.flush()
+
 
 LINE = "%(asctime)s %(name)s %(levelname)s %(message)s"
 
