@@ -66,7 +66,7 @@ def test_the_session_of_the_guide(accord: Accord) -> None:
     lines = result.stdout.splitlines()
     assert lines[0].startswith("demo 0.1")
     assert " · v1 · session " in lines[0]
-    assert "  plan  ▸ read a.py  ▸ edit a.py" in lines
+    assert "  plan  ▸ read a.py  ○ edit a.py" in lines
     read = next(line for line in lines if line.startswith("  read  a.py "))
     assert read.split()[2] == "ok"
     place = lines.index("  edit  a.py   +1 \N{MINUS SIGN}1")
@@ -84,7 +84,7 @@ def test_everything_that_an_agent_says_is_shown_and_nothing_of_it_is_an_escape_s
     assert "\x07" not in shown
     for expected in (
         "  think I should look first.",
-        "  plan  ✓ look  ▸ change",
+        "  plan  ✓ look  ○ change",
         "  read  b.txt ",
         "  edit  b.txt   +1 \N{MINUS SIGN}1 ",
         "    - two",

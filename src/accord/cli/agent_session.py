@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from accord.cli.fault import failure_of, phase
+from accord.cli.fault import phase, session_failure
 from accord.cli.options import AgentOptions
 from accord.cli.session_index import SessionIndex
 from accord.cli.status import Failure, Status
@@ -21,7 +22,7 @@ from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import Record, connect_to, load_mcp
 from accord.config.opening import deadlines_of
 from accord.display import exact, filled
-from accord.errors import AccordError, AuthRequired, DeadlineExceeded, RequestCancelled, TransportError
+from accord.errors import AccordError, AuthRequired, DeadlineExceeded, LocalProtocolError
 from accord.session.ask import McpServer
 from accord.session.mode import mode_option
 from accord.session.option import Select, Toggle
@@ -29,11 +30,15 @@ from accord.session.option import Select, Toggle
 __all__ = [
     "Opened",
     "RunningAgent",
+    "SessionRequest",
     "StderrTail",
     "capped",
     "connected",
     "directories_of",
     "line_deadlines",
+    "logged_in",
+    "noted_record",
+    "open_session",
     "running_agent",
     "servers_of",
     "within",
@@ -51,13 +56,11 @@ class StderrTail:
         self._tail = bytearray()
 
     def __call__(self, data: bytes) -> None:
-        """The next piece."""
         self._tail += data
         del self._tail[:-TAIL_BYTES]
 
     @property
     def text(self) -> str:
-        """The end, as text."""
         return self._tail.decode("utf-8", "replace").strip()
 
 
@@ -147,6 +150,78 @@ def directories_of(options: AgentOptions) -> list[str]:
     return directories
 
 
+def noted_record(index: SessionIndex, target: Target, options: AgentOptions) -> Record | None:
+    """The session that the line names (`-c`, `-s`), as far as it was noted here.
+
+    Raises:
+        Failure: `-c`, and there is none; or several have an id that begins so.
+    """
+    if options.last:
+        found = index.last(target.key)
+        if found is None:
+            message = f"there is no session of {target.key} in this directory yet"
+            raise Failure(Status.NO_SESSION, "session", message, advice="Leave -c out to begin one")
+        return found
+    return None if options.session is None else index.named(options.session, target.key)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """The session to open: a new one, or the one of an `id`, under our `key` for it.
+
+    `replay` says whether the agent is asked for the conversation so far.
+    """
+
+    cwd: str | os.PathLike[str]
+    additional_directories: Sequence[str | os.PathLike[str]] = ()
+    mcp_servers: Sequence[McpServer] = ()
+    id: str | None = None
+    key: str | None = None
+    replay: Literal["never", "preferred", "required"] = "never"
+
+
+async def open_session(
+    agent: ConnectedAgent, request: SessionRequest, log_in: LogIn | None = None, timeout_seconds: float | None = None
+) -> Session:
+    """Open a session; the user logs in on the way if need be, which has no deadline but the agent's own.
+
+    Raises:
+        AccordError: It cannot be opened.
+    """
+    return await logged_in(agent, lambda: within(timeout_seconds, "session", _opening(agent, request)), log_in)
+
+
+async def logged_in(agent: ConnectedAgent, work: Callable[[], Awaitable[T]], log_in: LogIn | None) -> T:
+    """The result of `work`, which is tried once more after a login if the agent wants one.
+
+    Raises:
+        AuthRequired: There is no way to log in, or the user does not want to.
+    """
+    try:
+        return await work()
+    except AuthRequired as error:
+        if log_in is None or not await log_in(agent):
+            raise error from None
+    return await work()
+
+
+async def _opening(agent: ConnectedAgent, request: SessionRequest) -> Session:
+    more: dict[str, Any] = {
+        "additional_directories": request.additional_directories,
+        "mcp_servers": request.mcp_servers,
+    }
+    if request.id is None:
+        return await agent.new_session(request.cwd, **more)
+    if request.replay != "never":
+        try:
+            return await agent.load_session(request.id, request.cwd, key=request.key, **more)
+        except LocalProtocolError:
+            # The agent cannot replay the conversation; going on without it is better than nothing.
+            if request.replay == "required":
+                raise
+    return await agent.resume_session(request.id, request.cwd, key=request.key, **more)
+
+
 @contextlib.asynccontextmanager
 async def running_agent(
     target: Target,
@@ -200,18 +275,17 @@ class RunningAgent:
         self._seconds = deadlines.start_seconds or SETTLE_SECONDS
 
     async def open_session(self, index: SessionIndex, record: Record | None = None) -> Opened:
-        """The session of a `record`, or the last one, or the one of a name, or a new one; noted, and set as wished.
+        """The session of a `record`, or the last one, or the one of a name, or a new one; noted, and configured.
 
         Raises:
             Failure: There is no such session, or the agent does not open it.
         """
-        servers, roots = self.servers(), self.roots()
+        servers, roots = servers_of(self.options), self.roots()
         record = record or await self._wanted(index)
         if record is None:
             with phase("session", self.target.typed):
-                session = await self._open(
-                    lambda: self.agent.new_session(Path.cwd(), additional_directories=roots, mcp_servers=servers)
-                )
+                request = SessionRequest(Path.cwd(), roots, servers)
+                session = await open_session(self.agent, request, self._log_in, self._seconds)
             opened = Opened(session, resumed=False, name=self.options.session)
         else:
             session = await self.reopen(record, servers=servers, roots=roots)
@@ -229,65 +303,34 @@ class RunningAgent:
         Raises:
             Failure: The agent does not have it any more, or cannot go on with sessions.
         """
-        opening = self.agent.load_session if replay else self.agent.resume_session
-        with phase("session", self.target.typed):
-            try:
-                return await self._open(
-                    lambda: opening(
-                        record.session_id,
-                        record.cwd,
-                        additional_directories=roots,
-                        mcp_servers=servers,
-                        key=record.key,
-                    )
-                )
-            except (AuthRequired, RequestCancelled, TransportError, DeadlineExceeded):
-                raise
-            except AccordError as error:
-                # Whatever words an agent has for it: it does not go on with this session.
-                told = failure_of(error, "session", self.target.typed)
-                message = f"the agent cannot go on with the session {record.session_id}: {told.message}"
-                advice = f"See: accord sessions ls {self.target.typed}"
-                raise Failure(Status.NO_SESSION, "session", message, advice=advice, cause=told.cause) from error
-
-    async def _open(self, opening: Callable[[], Awaitable[Session]]) -> Session:
-        """Open a session; the user logs in on the way if need be, which has no deadline but the agent's own."""
+        request = SessionRequest(
+            record.cwd, roots, servers, record.session_id, record.key, "required" if replay else "never"
+        )
         try:
-            return await within(self._seconds, "session", opening())
-        except AuthRequired:
-            if self._log_in is None or not await self._log_in(self.agent):
-                raise
-        return await within(self._seconds, "session", opening())
+            return await open_session(self.agent, request, self._log_in, self._seconds)
+        except AccordError as error:
+            raise session_failure(error, record.session_id, self.target.typed) from error
 
     async def _wanted(self, index: SessionIndex) -> Record | None:
-        if self.options.last:
-            found = index.last(self.target.key)
-            if found is None:
-                message = f"there is no session of {self.target.key} in this directory yet"
-                raise Failure(Status.NO_SESSION, "session", message, advice="Leave -c out to begin one")
+        found = noted_record(index, self.target, self.options)
+        if found is not None or self.options.session is None:
             return found
-        if self.options.session is None:
-            return None
-        return index.named(self.options.session, self.target.key) or await self.known(self.options.session)
+        return await self.known(self.options.session)
 
     async def known(self, session_id: str) -> Record | None:
         """A session that only the agent knows."""
         if not self.agent.capabilities.listing:
             return None
         with phase("session", self.target.typed):
-            async with asyncio.timeout(self._seconds):
-                async for each in self.agent.list_sessions():
-                    if each.id == session_id:
-                        return Record(self.target.key, session_id, each.cwd, None, each.title, 0.0, 0.0)
+            return await logged_in(
+                self.agent, lambda: within(self._seconds, "session", self._listed(session_id)), self._log_in
+            )
+
+    async def _listed(self, session_id: str) -> Record | None:
+        async for each in self.agent.list_sessions():
+            if each.id == session_id:
+                return Record(self.target.key, session_id, each.cwd, None, each.title, 0.0, 0.0)
         return None
-
-    def servers(self) -> list[McpServer]:
-        """The MCP servers that the line names.
-
-        Raises:
-            Failure: A file cannot be used.
-        """
-        return servers_of(self.options)
 
     def roots(self) -> list[str]:
         """The further directories that the line names.

@@ -78,7 +78,6 @@ class InOrder(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Add one more."""
         kept = list(getattr(namespace, self.dest) or ())
         kept.append(((option_string or "").lstrip("-"), values))
         setattr(namespace, self.dest, kept)

@@ -15,7 +15,7 @@ from types import TracebackType
 from accord.cli.status import Failure
 from accord.display import SafeText, exact, filled, printed, prose, safe_lines
 
-__all__ = ["complain", "direct_logs", "direct_tracebacks", "remark"]
+__all__ = ["complain", "direct_logs", "direct_tracebacks", "remark", "stderr_tail"]
 
 STDERR_LINES = 12
 
@@ -23,13 +23,17 @@ STDERR_LINES = 12
 def complain(failure: Failure) -> None:
     """One line, and the end of what the agent said on its stderr."""
     remark(exact(failure.line))
-    for line in safe_lines(printed(failure.agent_stderr.strip()))[-STDERR_LINES:]:
+    for line in stderr_tail(failure):
         sys.stderr.write(filled("  | {}\n", line))
     sys.stderr.flush()
 
 
+def stderr_tail(failure: Failure) -> list[SafeText]:
+    """The last lines that the agent wrote to its stderr."""
+    return safe_lines(printed(failure.agent_stderr.strip()))[-STDERR_LINES:]
+
+
 def remark(text: SafeText) -> None:
-    """One line on stderr."""
     sys.stderr.write(filled("accord: {}\n", text))
     sys.stderr.flush()
 

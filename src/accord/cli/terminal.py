@@ -82,7 +82,6 @@ class Terminal:
         return answer
 
     def say(self, text: SafeText, style: str = "") -> None:
-        """One line."""
         self.show([[Span(text, style)]])
 
 

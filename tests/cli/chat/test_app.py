@@ -18,8 +18,10 @@ from accord.cli.chat.dialogs.permission import PermissionDialog
 from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.lines import DiffView
 from accord.cli.chat.message import Earlier, Prompted, Speech, Thought
-from accord.cli.chat.note import Note, NotePart
+from accord.cli.chat.timeline import NotePart
 from accord.cli.chat.tool_call import More, TerminalPart, ToolPart
+from accord.cli.show.presentation import Note
+from accord.config import Record
 from accord.display import filled
 from accord.session.content import Image, Resource, Text
 from accord.session.event import (
@@ -89,7 +91,7 @@ async def test_a_command_shows_its_output_in_colour_and_nothing_else_of_its_sequ
         assert "evil" not in chat.text
         if edition == "2-june":
             return  # it has no terminals: what a command printed is told as text
-        await chat.sees("exit 3")
+        await chat.sees("exit status 3")
         lines = chat.part(ToolPart).query_one(TerminalPart)._lines._lines
         assert lines[0].plain.split() == ["red", "plain"]
         assert any(span.style for span in lines[0].spans)
@@ -148,7 +150,7 @@ async def test_a_permission_is_given_by_a_key_after_the_whole_diff_was_shown(tmp
         await idle(chat)
         tool = chat.part(ToolPart)
         assert "-    pritn('hi')\n+    print('hi')" in shown
-        assert tool.title_text.split() == ["✓", "edit", "Edit", "a.py", "+1", "-1"]
+        assert tool.title_text.split() == ["✓", "edit", "a.py", "+1", "\N{MINUS SIGN}1"]
         assert not tool.folded
         assert len(actor.answers) == 1
 
@@ -433,6 +435,51 @@ async def test_a_session_is_resumed_at_the_start(tmp_path: Path, edition: str) -
     assert session is not None
     async with open_chat(actor.agent, tmp_path, edition=edition, session=session.id) as chat:
         await chat.sees("You said: hello")
+
+
+@pytest.mark.parametrize("wants_login", [False, True])
+async def test_a_session_that_only_the_agent_knows_is_looked_up_and_gone_on_with(
+    tmp_path: Path, *, wants_login: bool
+) -> None:
+    actor = make_actor(accord.MemoryStore())
+    async with open_chat(actor.agent, tmp_path) as chat:
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+        await idle(chat)
+        session = chat.app.chat_session.session
+    assert session is not None
+    looks = []
+
+    async def find(agent: accord.client.ConnectedAgent) -> Record:
+        looks.append(agent)
+        if wants_login and len(looks) == 1:
+            raise accord.AuthRequired
+        return Record("actor", session.id, str(tmp_path), None, None, 0.0, 0.0)
+
+    async with open_chat(actor.agent, tmp_path, ready=False, find=find) as chat:
+        if wants_login:
+            # This agent has no way to log in: the next message tries it again.
+            await chat.sees("it names no way to log in")
+            await chat.press("escape")
+            await chat.sees("choose how to log in")
+            await chat.say("anew")
+        await chat.sees("You said: hello")
+        await chat.ready()
+    assert len(looks) == 1 + wants_login
+
+
+async def test_a_session_of_another_directory_is_opened_there(tmp_path: Path) -> None:
+    actor = make_actor(accord.MemoryStore())
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here").mkdir()
+    async with open_chat(actor.agent, tmp_path / "there") as chat:
+        session = chat.app.chat_session.session
+    assert session is not None
+    there = str(tmp_path / "there")
+    async with open_chat(actor.agent, tmp_path / "here", session=session.id, session_cwd=there) as chat:
+        opened = chat.app.chat_session.session
+        assert opened is not None
+        assert (opened.id, opened.cwd) == (session.id, there)
 
 
 async def test_a_session_that_is_not_there_is_said(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.cli.chat.widgets import chopped, coloured_lines, count, label
+from accord.cli.chat.widgets import chopped, coloured_lines, label
 from accord.display import own, prose
 
 EVIL = st.text(
@@ -30,10 +30,6 @@ def test_colours_are_kept() -> None:
 
 def test_markup_of_others_is_text() -> None:
     assert label((prose("[bold]not[/bold]"), "")).plain == "[bold]not[/bold]"
-
-
-def test_numbers_are_short() -> None:
-    assert [count(number) for number in (950, 1_000, 12_345, 1_200_000)] == ["950", "1k", "12.3k", "1.2M"]
 
 
 def test_a_text_in_pieces_is_the_same_text() -> None:

@@ -14,7 +14,7 @@ from textual.widget import MountError
 from textual.widgets import OptionList
 
 from accord.cli.chat.bars import PlanLine, PlanPanel, StatusBar, StatusFacts, TitleBar, settings_words
-from accord.cli.chat.changes import Feed
+from accord.cli.chat.changes import ChangeTracker
 from accord.cli.chat.chat_session import ChatSession, Connect, SessionOptions
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
@@ -24,14 +24,14 @@ from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.lines import DiffLayout
 from accord.cli.chat.menus import answered, change_option, choose_session, login_items, next_mode
 from accord.cli.chat.message import Speech
-from accord.cli.chat.note import Note
 from accord.cli.chat.timeline import Timeline
 from accord.cli.chat.tool_call import WantsWhole
 from accord.cli.chat.widgets import Words, announce
+from accord.cli.show.presentation import Note, notice_note
 from accord.cli.show.quantity import usage_words
 from accord.client.question import FormQuestion, PermissionAnswer, PermissionQuestion, UrlQuestion
 from accord.client.session import Session
-from accord.display import EMPTY, clip, exact, filled, joined, own, prose, prose_line
+from accord.display import EMPTY, exact, filled, joined, own, prose, prose_line
 from accord.errors import AccordError
 from accord.session.capability import AuthMethod
 from accord.session.event import Event, Noticed, StateChanged
@@ -95,7 +95,7 @@ class ChatApp(App[int]):
         self._agent_name = name
         self._arming_seconds = arming_seconds
         self._repaint_seconds = repaint_seconds
-        self._feed = Feed(Transcript())
+        self._changes = ChangeTracker(Transcript())
         self._transcript = Transcript()
         self._unlisten: Callable[[], None] = lambda: None
         self._news = asyncio.Event()
@@ -115,7 +115,6 @@ class ChatApp(App[int]):
         self.timeline = Timeline(options.cwd)
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
         yield TitleBar()
         with Horizontal(id="middle"):
             yield self.timeline
@@ -132,7 +131,6 @@ class ChatApp(App[int]):
             yield StatusBar()
 
     def on_mount(self) -> None:
-        """Begin."""
         self.composer.border_subtitle = "Enter sends · / commands · @ files · F1 help"
         self.composer.focus()
         self.set_interval(CLOCK_SECONDS, self._tick)
@@ -141,7 +139,6 @@ class ChatApp(App[int]):
         self.changed()
 
     async def on_unmount(self) -> None:
-        """Leave no agent behind."""
         self._unlisten()
         await self.chat_session.close()
 
@@ -149,13 +146,13 @@ class ChatApp(App[int]):
         """Lay out what depends on the size."""
         self.call_after_refresh(self._show_around)
 
-    # --- what the chat_session tells
+    # --- what the chat session tells
 
     async def session_opened(self, session: Session) -> None:
         """Show this one from now on."""
         self._unlisten()
         self._transcript = session.transcript
-        self._feed = Feed(session.transcript)
+        self._changes = ChangeTracker(session.transcript)
         self._unlisten = session.listen(self._hear)
         async with self._painting:
             await self.timeline.begin(session.transcript)
@@ -163,7 +160,7 @@ class ChatApp(App[int]):
 
     def say(self, note: Note) -> None:
         """Show a remark at its place in the conversation."""
-        self._feed.add(note)
+        self._changes.add(note)
         self._schedule()
 
     def changed(self) -> None:
@@ -187,7 +184,6 @@ class ChatApp(App[int]):
         self.composer.put(f"{text}\n{written}" if written.strip() else text)
 
     async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
-        """Ask how."""
         picker = Picker(
             own("The agent wants you to log in"), login_items(methods), empty=own("it names no way to log in")
         )
@@ -208,21 +204,21 @@ class ChatApp(App[int]):
 
     def _hear(self, event: Event) -> None:
         self._unpainted += 1
-        self._feed.hear(event)
+        self._changes.hear(event)
         if isinstance(event, Noticed):
             self._notice(event)
         elif isinstance(event, StateChanged) and event.state == "idle":
-            self._feed.add_terminals()
+            self._changes.add_terminals()
         self._schedule()
 
     def _notice(self, notice: Noticed) -> None:
-        severities: dict[str, Any] = {"warning": "warning", "error": "error"}
+        shown = notice_note(notice)
         announce(
             self,
-            clip(prose(notice.description or notice.title), 1000),
-            title=exact(notice.title, 200) if notice.description else EMPTY,
-            severity=severities.get(notice.severity, "information"),
-            timeout_seconds=15 if notice.severity == "error" else 8,
+            shown.detail or shown.text,
+            title=shown.text if shown.detail else EMPTY,
+            severity="information" if shown.level == "info" else shown.level,
+            timeout_seconds=15 if shown.level == "error" else 8,
         )
 
     def _schedule(self) -> None:
@@ -249,7 +245,7 @@ class ChatApp(App[int]):
     async def _repaint(self) -> None:
         self.repaints += 1
         self._unpainted = 0
-        await self.timeline.follow(self._feed.take())
+        await self.timeline.follow(self._changes.take())
         if any(turn.refused for turn in self._transcript.turns[-1:]):
             self.timeline.mark_refused()
         self._show_around()
@@ -331,13 +327,11 @@ class ChatApp(App[int]):
             self.timeline.action_page_down()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A proposal was clicked."""
         if event.option_list is self._proposals:
             self.composer.accept(event.option_index)
             self.composer.focus()
 
     def on_wants_whole(self, message: WantsWhole) -> None:
-        """Show all of something."""
         self.push_screen(ReadingDialog(message.title, message.view))
 
     def on_speech_link_clicked(self, message: Speech.LinkClicked) -> None:
@@ -377,7 +371,6 @@ class ChatApp(App[int]):
         await self.chat_session.cancel()
 
     async def action_leave(self) -> None:
-        """The end."""
         self.exit(return_code=0)
 
     def action_lay_out(self) -> None:
@@ -398,11 +391,9 @@ class ChatApp(App[int]):
         self._show_plan()
 
     def action_help(self) -> None:
-        """What the keys do."""
         self.push_screen(ReadingDialog(own("Keys"), help_view()))
 
     def action_options(self) -> None:
-        """Settings of the session."""
         self.run_worker(change_option(self, self.chat_session.session, self._set_option), group="menu", exclusive=True)
 
     async def _set_option(self, session: Session, option_id: str, value: str | bool) -> None:  # noqa: FBT001
@@ -424,7 +415,6 @@ class ChatApp(App[int]):
         self.run_worker(choose_session(self, self.chat_session), group="menu", exclusive=True)
 
     def action_new_session(self) -> None:
-        """Begin anew."""
         if self.chat_session.is_busy:
             announce(self, own("The agent is at work: cancel that first (Esc)"), severity="warning")
         else:

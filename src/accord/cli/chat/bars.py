@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from accord.cli.chat.widgets import BREAK, MUTED, Words, label
-from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own, prose_line
+from accord.cli.chat.widgets import BREAK, MUTED, Words, label, laid_out
+from accord.cli.show.line import Span
+from accord.cli.show.presentation import plan_step
+from accord.cli.show.quantity import duration
+from accord.cli.show.screen import SPINNER
+from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own
 from accord.protocol.model import Unknown
 from accord.session.entry import Plan
-from accord.session.event import PlanEntry
 from accord.session.option import ConfigOption, Select
 
 __all__ = ["PlanLine", "PlanPanel", "StatusBar", "StatusFacts", "TitleBar", "settings_words"]
 
-SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SHOWN_CATEGORIES = ("mode", "model", "thought_level")
 
 
@@ -85,11 +87,10 @@ class StatusBar(Words):
     """
 
     def follow(self, facts: StatusFacts) -> None:
-        """Say what goes on."""
         mark = SPINNER[int(facts.seconds * 8) % len(SPINNER)] if facts.is_busy else "●"
         parts = [(filled("{} ", mark), "$warning" if facts.is_busy else "$success"), (facts.doing, "")]
         if facts.is_busy:
-            parts.append((filled(" {:.0f} s", facts.seconds), ""))
+            parts.append((filled(" {}", duration(facts.seconds)), ""))
         if facts.queued:
             parts.append((filled(" · {} queued", facts.queued), "$accent"))
         if facts.hint:
@@ -97,14 +98,6 @@ class StatusBar(Words):
         left, right = label(*parts), label((facts.usage, ""))
         gap = max(1, self.size.width - 2 - left.cell_length - right.cell_length)
         self.update(left + _blanks(gap) + right)
-
-
-MARKS = {
-    "pending": (own("○"), ""),
-    "in_progress": (own("▸"), "bold $warning"),
-    "completed": (own("✓"), MUTED),
-    "cancelled": (own("⊘"), f"{MUTED} strike"),
-}
 
 
 class PlanPanel(Words):
@@ -121,7 +114,7 @@ class PlanPanel(Words):
         for plan in shown:
             if len(shown) > 1:
                 lines.append(label((exact(plan.id, 200), "underline")))
-            lines += [_step(entry) for entry in plan.entries]
+            lines += [laid_out(plan_step(entry)) for entry in plan.entries]
         self.update(BREAK.join(lines))
 
 
@@ -138,13 +131,5 @@ class PlanLine(Words):
         done = sum(entry.status == "completed" for entry in entries)
         now = next((entry for entry in entries if entry.status == "in_progress"), None)
         now = now or next((entry for entry in entries if entry.status == "pending"), None)
-        step = [] if now is None else [(own("▸ "), "$warning"), (prose_line(now.content, 200), "")]
-        self.update(label((filled("plan {}/{}  ", done, len(entries)), MUTED), *step))
-
-
-def _step(entry: PlanEntry) -> Content:
-    mark, style = MARKS.get(entry.status, (own("◌"), ""))
-    words = prose_line(entry.content, 400)
-    odd = EMPTY if entry.status in MARKS else filled(" ({})", exact(entry.status, 40))
-    urgent = own(" !") if entry.priority == "high" and entry.status not in {"completed", "cancelled"} else EMPTY
-    return label((filled("{} ", mark), style), (joined([words, odd]), style), (urgent, "bold $error"))
+        step = [] if now is None else plan_step(now)
+        self.update(laid_out([Span(filled("plan {}/{}  ", done, len(entries)), "dim"), *step]))

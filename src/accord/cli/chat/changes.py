@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from accord.cli.chat.note import Note
+from accord.cli.show.presentation import Note
 from accord.session.entry import Entry, Message, TerminalEntry, ToolCall
 from accord.session.event import (
     CompactionChanged,
@@ -24,7 +24,7 @@ from accord.session.event import (
 from accord.session.tool import TerminalView, ToolContent
 from accord.session.transcript import Transcript
 
-__all__ = ["Changes", "Feed"]
+__all__ = ["ChangeTracker", "Changes"]
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Changes:
         return bool(self.new or self.changed)
 
 
-class Feed:
+class ChangeTracker:
     """One transcript's news. Give it every event after the transcript has it."""
 
     def __init__(self, transcript: Transcript) -> None:
@@ -54,7 +54,6 @@ class Feed:
         self._catch_up()
 
     def hear(self, event: Event) -> None:
-        """An event happened."""
         self._catch_up()
         match event:
             case MessageChunk() | MessageChanged():

@@ -7,18 +7,20 @@ import contextlib
 import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from accord.cli.agent_session import SessionRequest, logged_in, open_session
+from accord.cli.chat.advice import ending_note, failure_in, failure_note
 from accord.cli.chat.completion import prompt_of
-from accord.cli.chat.note import Note, ending_note, failure_note, status_of
+from accord.cli.show.presentation import Note, respawn_note
 from accord.cli.status import Status
 from accord.client.agent import ConnectedAgent
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer
 from accord.client.session import Session
 from accord.client.turn import Turn
-from accord.display import own, prose
+from accord.config import Record
 from accord.errors import AccordError, AuthRequired, ConnectionLost, LocalProtocolError
 from accord.session.ask import McpServer, SessionSummary
 from accord.session.capability import AuthMethod
@@ -44,6 +46,10 @@ class SessionOptions:
     session: str | None = None
     key: str | None = None
     """Ours for that session: the answers that were remembered under it hold on."""
+    session_cwd: str | None = None
+    """The directory of that session, where it is another one."""
+    find: Callable[[ConnectedAgent], Awaitable[Record | None]] | None = None
+    """Looks for the session that is wanted among those of the agent."""
     roots: Sequence[str | os.PathLike[str]] = ()
     servers: Sequence[McpServer] = ()
     prepare: Prepare | None = None
@@ -180,8 +186,9 @@ class ChatSession:
         try:
             await self._open()
         except (AccordError, OSError) as error:
-            self.status = status_of(error)
-            self._view.say(failure_note(error, self.doing))
+            wanted = None if self.agent is None else self._wanted
+            self.status = failure_in(error, self.doing, wanted).status
+            self._view.say(failure_note(error, self.doing, wanted))
             return False
         finally:
             self._set_doing("")
@@ -196,7 +203,8 @@ class ChatSession:
             agent.on_respawn = self._respawned
             self.agent = agent
         self._set_doing("opening a session")
-        session = await self._logged_in(self._open_session)
+        await self._find(self.agent)
+        session = await open_session(self.agent, self._request(), self._login)
         self.session, self._wanted = session, None
         await self._view.session_opened(session)
         await self._prepare(self.agent, session)
@@ -210,49 +218,31 @@ class ChatSession:
         except (AccordError, OSError) as error:
             self._view.say(failure_note(error, "preparing the session"))
 
-    async def _open_session(self) -> Session:
-        agent, options = self._agent(), self._options
-        if self._wanted is None:
-            return await agent.new_session(
-                options.cwd, additional_directories=options.roots, mcp_servers=options.servers
-            )
-        try:
-            return await agent.load_session(
-                self._wanted,
-                options.cwd,
-                additional_directories=options.roots,
-                mcp_servers=options.servers,
-                key=self._key(),
-            )
-        except LocalProtocolError:
-            # It cannot tell the conversation again; going on without that is better than nothing.
-            return await agent.resume_session(
-                self._wanted,
-                options.cwd,
-                additional_directories=options.roots,
-                mcp_servers=options.servers,
-                key=self._key(),
-            )
-
-    def _key(self) -> str | None:
+    def _request(self) -> SessionRequest:
         """Only the session that the line named has its key: ids in a list are the agent's, who may use one again."""
-        return self._options.key if self._wanted == self._options.session else None
+        options = self._options
+        is_named = self._wanted is not None and self._wanted == options.session
+        cwd = (options.session_cwd if is_named else None) or options.cwd
+        key = options.key if is_named else None
+        return SessionRequest(cwd, options.roots, options.servers, self._wanted, key, "preferred")
+
+    async def _find(self, agent: ConnectedAgent) -> None:
+        """The session that the line names may be known only to the agent."""
+        find = self._options.find
+        if find is None or self._wanted is not None:
+            return
+        record = await logged_in(agent, lambda: find(agent), self._login)
+        self._options = replace(self._options, find=None)
+        if record is not None:
+            self._options = replace(self._options, session=record.session_id, session_cwd=record.cwd)
+            self._wanted = record.session_id
 
     def _agent(self) -> ConnectedAgent:
         if self.agent is None:
             raise LocalProtocolError("there is no agent")
         return self.agent
 
-    async def _logged_in(self, do: Callable[[], Awaitable[Session]]) -> Session:
-        try:
-            return await do()
-        except AuthRequired as error:
-            if not await self._login():
-                raise error from None
-        return await do()
-
-    async def _login(self) -> bool:
-        agent = self._agent()
+    async def _login(self, agent: ConnectedAgent) -> bool:
         wanted = await self._view.choose_login(agent.auth_methods)
         method = next((each for each in agent.auth_methods if each.id == wanted), None)
         if method is None:
@@ -267,10 +257,7 @@ class ChatSession:
         return True
 
     def _respawned(self, reason: ConnectionLost) -> None:
-        note = Note(
-            own("the agent was started again, and the session goes on"), "warning", detail=prose(reason.message)
-        )
-        self._view.say(note)
+        self._view.say(respawn_note(reason.message))
 
     # --- one prompt
 
@@ -293,13 +280,13 @@ class ChatSession:
 
     def _failed(self, error: AccordError | OSError | ValueError, text: str) -> None:
         never_sent = isinstance(error, LocalProtocolError | OSError | ValueError)
-        self._view.say(failure_note(error, "the prompt" if not isinstance(error, ConnectionLost) else "working"))
+        self._view.say(failure_note(error, "the prompt"))
         if never_sent:
             self._view.give_back(text)
 
     async def _try_login(self) -> None:
         try:
-            await self._login()
+            await self._login(self._agent())
         except (AccordError, OSError) as error:
             self._view.say(failure_note(error, "the login"))
 

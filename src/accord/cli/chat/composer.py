@@ -88,7 +88,6 @@ class Composer(TextArea):
     # --- sending and remembering
 
     def action_newline(self) -> None:
-        """Another line."""
         self.insert("\n")
 
     def action_scroll_conversation(self, pages: int) -> None:
@@ -134,7 +133,6 @@ class Composer(TextArea):
         self._offer(None)
 
     def accept(self, index: int) -> None:
-        """Put in a proposal."""
         completion = self._completion
         if completion is None:
             return

@@ -39,7 +39,6 @@ class Lines(Widget):
         self._folded: tuple[int, list[tuple[int, int, int]]] | None = None
 
     def show(self, lines: Sequence[Text]) -> None:
-        """Show other lines."""
         self._lines = lines
         self._folded = None
         self.refresh(layout=True)
@@ -60,7 +59,6 @@ class Lines(Widget):
         return len(self._fold(width))
 
     def render_line(self, y: int) -> Strip:
-        """One row."""
         width = self.size.width
         rows = self._fold(width)
         back = self.rich_style

@@ -8,9 +8,9 @@ from textual.message import Message as TextualMessage
 from textual.widget import Widget
 from textual.widgets import Markdown
 
-from accord.cli.chat.blocks import block_label
 from accord.cli.chat.fold import Fold, FoldTitle
-from accord.cli.chat.widgets import BREAK, MUTED, Prose, Words, label
+from accord.cli.chat.widgets import BREAK, MUTED, Prose, Words, block_content, label
+from accord.cli.show.presentation import THOUGHT
 from accord.display import EMPTY, SafeText, filled, joined, own, part_of, prose, prose_line, settled
 from accord.session.content import Block, Text
 from accord.session.entry import Message, Passage
@@ -161,7 +161,7 @@ class Speech(Vertical):
 
 
 def _part(source: SafeText | Block) -> Widget:
-    return Prose(source) if isinstance(source, SafeText) else Words(block_label(source))
+    return Prose(source) if isinstance(source, SafeText) else Words(block_content(source))
 
 
 async def _grow(part: Widget, piece: SafeText) -> None:
@@ -198,7 +198,7 @@ class Prompted(Vertical):
                     text = filled("{}\n… {} more characters", part_of(text, 0, MAX_PROMPT_CHARS), hidden)
                 lines.append(label((text, "")))
             else:
-                lines.append(block_label(block))
+                lines.append(block_content(block))
         self._words.update(BREAK.join(lines))
 
 
@@ -220,12 +220,11 @@ class Thought(Fold):
         self._rewritten = self._rewritten or rewritten
         text = self._message.text
         last = text.rstrip().rsplit("\n", 1)[-1] if len(text) < MAX_PROMPT_CHARS else text[-200:]
-        self.say(label((own("thought  "), f"italic {MUTED}"), (prose_line(last, 200), MUTED)))
+        self.say(label((filled("{}  ", THOUGHT), f"italic {MUTED}"), (prose_line(last, 200), MUTED)))
         if not self.folded:
             await self.fill()
 
     async def fill(self) -> None:
-        """The whole thought."""
         if not self._speech.is_attached:
             await self.body.mount(self._speech)
         rewritten, self._rewritten = self._rewritten, False

@@ -12,39 +12,28 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 from accord.cli.chat.app import ChatApp
-from accord.cli.chat.chat_session import Connect, Prepare, SessionOptions
-from accord.cli.chat.note import Note
-from accord.session.ask import McpServer, SessionSummary
+from accord.cli.chat.chat_session import Connect, SessionOptions
+from accord.cli.show.presentation import Note
 
-__all__ = ["leave_with_terminal", "run_chat"]
+__all__ = ["SessionOptions", "leave_with_terminal", "run_chat"]
 
 
-def run_chat(  # noqa: PLR0913 - what the verb decides
+def run_chat(
     connect: Connect,
+    options: SessionOptions,
     *,
-    cwd: str | os.PathLike[str] = ".",
-    session: str | None = None,
-    key: str | None = None,
     name: str = "agent",
-    roots: Sequence[str | os.PathLike[str]] = (),
-    servers: Sequence[McpServer] = (),
-    prepare: Prepare | None = None,
-    known: Callable[[], Sequence[SessionSummary]] = lambda: (),
     ready: Callable[[Callable[[Note], None]], None] = lambda _: None,
     mouse: bool = True,
 ) -> int:
-    """ChatSession to an agent, full screen, until the user leaves; gives the exit status.
+    """Talk to an agent, full screen, until the user leaves; gives the exit status.
 
     `connect` makes the agent: `accord.connect` with its target filled in, perhaps with a `Policy` around the
-    `permission` it is given. `session` is the id of one to go on with, `key` is ours for it. `prepare` is called with
-    each session that was opened; `known` gives the sessions that are remembered here, beside the agent's.
-    `ready` is given the function that shows a note in the conversation.
+    `permission` it is given. `ready` is given the function that shows a note in the conversation.
     """
-    options = SessionOptions(str(Path(cwd).absolute()), session, key, roots, servers, prepare, known)
     app = ChatApp(connect, options, name=name)
     ready(app.say)
     leave_with_terminal(lambda: app.call_later(app.exit))

@@ -9,12 +9,21 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from accord.cli.chat.blocks import block_label
 from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.lines import DiffLayout, DiffView, Lines
-from accord.cli.chat.widgets import BREAK, MUTED, Prose, Words, coloured_lines, label
-from accord.cli.show.diff import Row, counts, place_of, rows_of_diff
-from accord.display import EMPTY, SafeText, exact, filled, joined, json_text, own, prose
+from accord.cli.chat.widgets import MUTED, Prose, Words, block_content, coloured_lines, label, laid_out
+from accord.cli.show.diff import Row, rows_of_diff
+from accord.cli.show.line import Line, Span, hidden_after, hidden_before
+from accord.cli.show.presentation import (
+    changed,
+    diff_name,
+    opens,
+    raw_values,
+    terminal_ending,
+    terminal_name,
+    tool_head,
+)
+from accord.display import SafeText, clip, filled, joined, json_text, own, prose
 from accord.protocol.model import Unknown
 from accord.session.content import Text
 from accord.session.entry import TerminalEntry, ToolCall
@@ -23,20 +32,13 @@ from accord.session.transcript import Transcript
 
 __all__ = ["DiffPart", "TerminalPart", "ToolPart", "WantsWhole", "tool_title"]
 
-MARKS = {
-    "pending": (own("○"), MUTED),
-    "in_progress": (own("◐"), "$warning"),
-    "paused": (own("◫"), "$warning"),
-    "completed": (own("✓"), "$success"),
-    "failed": (own("✗"), "$error"),
-    "cancelled": (own("⊘"), MUTED),
-}
 DIFF_ROWS = 40
+TITLE_CHARACTERS = 200
 TERMINAL_ROWS = 12
 TAIL_CHARS = 16_000
 MARKDOWN_CHARS = 8_000
 TEXT_ROWS = 40
-RAW_CHARACTERS = 4_000
+UNKNOWN_CHARACTERS = 4_000
 
 
 class WantsWhole(Message):
@@ -56,6 +58,10 @@ class More(FoldTitle):
     """
 
 
+def _with_hint(hidden: SafeText) -> SafeText:
+    return filled("{} (Enter shows all)", hidden)
+
+
 class DiffPart(Vertical):
     """One diff, its first rows; the rest is a key away."""
 
@@ -67,15 +73,14 @@ class DiffPart(Vertical):
         super().__init__()
         self._rows: list[Row] = rows_of_diff(diff, cwd)
         self._view = DiffView(self._rows, layout, max_rows=DIFF_ROWS)
-        self._heading = joined((exact(change.path) for change in diff.changes), own(", ")) or own("diff")
+        self._heading = diff_name(diff, cwd)
 
     def compose(self) -> Sequence[Widget]:
         """The diff, and a line if that is not all."""
         hidden = len(self._rows) - DIFF_ROWS
-        return [self._view] if hidden <= 0 else [self._view, More(filled("… {} more lines (Enter shows all)", hidden))]
+        return [self._view] if hidden <= 0 else [self._view, More(_with_hint(hidden_after(hidden)))]
 
     def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
-        """All of it."""
         message.stop()
         self.post_message(WantsWhole(self._heading, DiffView(self._rows, self._view.diff_layout)))
 
@@ -113,32 +118,21 @@ class TerminalPart(Vertical):
         if state == self._state:
             return
         self._state = state
-        self._head.update(label((own("$ "), "bold"), (exact(terminal.command or terminal.id, 200), "bold")))
-        ending = _ending(terminal)
+        self._head.update(label((filled("$ {}", terminal_name(terminal)), "bold")))
+        ending = terminal_ending(terminal)
         self._foot.display = ending is not None
-        self._foot.update(label(ending or (EMPTY, "")))
+        self._foot.update(laid_out([] if ending is None else [ending]))
         text = terminal.text
         lines = coloured_lines(text[-TAIL_CHARS:].rstrip("\n"))
         shown = lines[-TERMINAL_ROWS:]
         hidden = text.rstrip("\n").count("\n") + 1 - len(shown)
         self._more.display = hidden > 0
-        self._more.update(filled("… {} lines before (Enter shows all)", hidden))
+        self._more.update(_with_hint(hidden_before(hidden)))
         self._lines.show(shown if text else [])
 
     def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
-        """All of it."""
         message.stop()
-        name = exact(self._terminal.command or self._terminal.id, 200)
-        self.post_message(WantsWhole(name, Lines(coloured_lines(self._terminal.text))))
-
-
-def _ending(terminal: TerminalEntry) -> tuple[SafeText, str] | None:
-    """How it goes, or how it went if not well."""
-    if terminal.exit is None:
-        return (own("running"), "$warning")
-    if terminal.exit.signal:
-        return (filled("ended by {}", terminal.exit.signal), "$error")
-    return (filled("exit {}", terminal.exit.code), "$error") if terminal.exit.code else None
+        self.post_message(WantsWhole(terminal_name(self._terminal), Lines(coloured_lines(self._terminal.text))))
 
 
 class TextPart(Vertical):
@@ -157,7 +151,6 @@ class TextPart(Vertical):
         self._lines = Lines()
 
     def append(self, text: str) -> None:
-        """More of it came."""
         self._pieces.append(text)
 
     async def follow(self) -> None:
@@ -175,36 +168,23 @@ class TextPart(Vertical):
             await self.mount(self._more, self._lines)
         lines = coloured_lines(text[-TAIL_CHARS:])[-TEXT_ROWS:]
         hidden = text.count("\n") + 1 - len(lines)
-        self._more.update(filled("… {} lines before (Enter shows all)", hidden))
+        self._more.update(_with_hint(hidden_before(hidden)))
         self._lines.show(lines)
 
     def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
-        """All of it."""
         message.stop()
         self.post_message(WantsWhole(own("output"), Lines(coloured_lines("".join(self._pieces)))))
 
 
-def changed_lines(content: Sequence[ToolContent]) -> tuple[int, int]:
-    """How many lines all diffs add and remove."""
-    added = removed = 0
-    for item in content:
-        if isinstance(item, Diff):
-            more, less = counts(item)
-            added, removed = added + more, removed + less
-    return added, removed
-
-
-def tool_title(tool: ToolCall, changed: tuple[int, int] = (0, 0)) -> Content:
-    """State, kind, title, and what its diffs amount to."""
-    mark, style = MARKS.get(tool.status, (own("◌"), "$warning"))
-    kind = tool.kind if tool.kind != "other" else (tool.name or "tool")
-    title = tool.title or tool.name or ", ".join(place.path for place in tool.locations) or tool.id
-    parts = [(filled("{} ", mark), style), (filled("{:<8}", exact(kind, 20)), MUTED), (exact(title, 200), "")]
-    if any(changed):
-        parts += [(filled("  +{}", changed[0]), "$success"), (filled(" -{}", changed[1]), "$error")]
-    if tool.status not in MARKS or tool.status in {"failed", "cancelled", "paused"}:
-        parts.append((filled("  {}", exact(tool.status, 40)), style))
-    return label(*parts)
+def tool_title(tool: ToolCall, cwd: str, counts: Line) -> Content:
+    """State, kind, subject, and what its diffs amount to."""
+    head = tool_head(tool, cwd, counts)
+    line = [head.mark, Span(filled(" {:<8}", head.kind), "dim"), Span(clip(head.about, TITLE_CHARACTERS))]
+    if head.counts:
+        line += [Span(own("  ")), *head.counts]
+    if not head.is_plain:
+        line += [Span(own("  ")), head.outcome]
+    return laid_out(line)
 
 
 class ToolPart(Fold):
@@ -223,7 +203,7 @@ class ToolPart(Fold):
         self._waiting: list[str] = []
         self._raw = Words()
         self._counted: tuple[list[ToolContent] | None, int] = (None, 0)
-        self._changed = (0, 0)
+        self._changed: Line = []
 
     async def follow(self, *, rewritten: bool = False) -> None:
         """Bring it up to date."""
@@ -231,18 +211,11 @@ class ToolPart(Fold):
         tool = self._tool
         if self._counted[0] is not tool.content or self._counted[1] != len(tool.content):
             self._counted = (tool.content, len(tool.content))
-            self._changed = changed_lines(tool.content)
-        self.say(tool_title(tool, self._changed))
-        await self.fold(folded=not self._is_telling())
+            self._changed = changed(item for item in tool.content if isinstance(item, Diff))
+        self.say(tool_title(tool, self._cwd, self._changed))
+        await self.fold(folded=not opens(tool))
         if not self.folded:
             await self.fill()
-
-    def _is_telling(self) -> bool:
-        tool = self._tool
-        if tool.status == "failed" or (tool.kind == "execute" and tool.content):
-            return True
-        # Those that stream text have many items, and it is the first that says what they are.
-        return any(isinstance(item, Diff | TerminalView) for item in tool.content[:20])
 
     def lay_out(self, layout: DiffLayout) -> None:
         """Show diffs in the other way, also those that are still to come."""
@@ -277,13 +250,13 @@ class ToolPart(Fold):
             self._text = None
         match item:
             case Shown():
-                await self.body.mount(Words(block_label(item.block)))
+                await self.body.mount(Words(block_content(item.block)))
             case Diff():
                 await self.body.mount(DiffPart(item, self._layout, self._cwd))
             case TerminalView():
                 self._waiting.append(item.terminal_id)
             case Unknown():
-                await self.body.mount(Words(label((json_text(item.payload, 2, RAW_CHARACTERS), MUTED))))
+                await self.body.mount(Words(label((json_text(item.payload, 2, UNKNOWN_CHARACTERS), MUTED))))
 
     async def _follow_terminals(self) -> None:
         for terminal_id in list(self._waiting):
@@ -299,21 +272,11 @@ class ToolPart(Fold):
     async def _follow_raw(self) -> None:
         """The raw values, where the agent shows nothing else."""
         tool = self._tool
-        told = [(own("in"), tool.raw_input), (own("out"), tool.raw_output)]
-        lines = [
-            (filled("{}  {}", name, json_text(value, 2, RAW_CHARACTERS)), MUTED)
-            for name, value in told
-            if value is not None
-        ]
         if tool.content:
             if self._raw.is_attached:
                 await self._raw.remove()
             return
         if not self._raw.is_attached:
             await self.body.mount(self._raw)
-        places = [
-            (filled("at  {}:{}" if place.line else "at  {}", place_of(place.path, self._cwd), place.line), "")
-            for place in tool.locations
-        ]
-        shown = lines or places or [(own("(nothing to show)"), MUTED)]
-        self._raw.update(BREAK.join(label(line) for line in shown))
+        shown = raw_values(tool, self._cwd, indent=2) or [own("(nothing to show)")]
+        self._raw.update(label((joined(shown, own("\n")), MUTED)))

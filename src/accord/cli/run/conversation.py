@@ -57,7 +57,7 @@ def output_of(form: Form, progress: Progress) -> Output:
     return EventsOutput() if form == "events" else WireOutput()
 
 
-class Feed:
+class EventQueue:
     """What is to be told, in the order in which it came, and not while a question is on the screen."""
 
     def __init__(self, output: Output) -> None:
@@ -70,7 +70,6 @@ class Feed:
         self.on_broken: Callable[[], None] = lambda: None
 
     def happened(self, event: Event) -> None:
-        """An event came."""
         self._waiting.append(event)
 
     def observe(self, direction: Any, text: bytes | bytearray) -> None:
@@ -80,7 +79,6 @@ class Feed:
             self._waiting.append(bytes(text))
 
     def drain(self) -> None:
-        """Tell what waits."""
         try:
             while self._waiting and self._free.is_set() and not self.is_broken:
                 self._tell(self._waiting.popleft())
@@ -107,7 +105,6 @@ class Feed:
         self._free.clear()
 
     def release(self) -> None:
-        """It was answered."""
         self._free.set()
 
 
@@ -121,14 +118,14 @@ class Conversation:
         self._rules = rules_of(options.rules)
         self._progress = Progress(sys.stderr, shown=form in {"text", "final"})
         self._output = output_of(form, self._progress)
-        self._feed = Feed(self._output)
+        self._events = EventQueue(self._output)
         self._terminal = Terminal(self._progress) if is_interactive() else None
         self._interrupts = Interrupts(self._progress.erase)
         self._begun = time.monotonic()
         self._done = dict.fromkeys(_DONE.values(), 0)
         questions = None
         if self._terminal is not None:
-            self._terminal.before, self._terminal.after = self._feed.hold, self._feed.release
+            self._terminal.before, self._terminal.after = self._events.hold, self._events.release
             questions = Questions(self._terminal, self._output.shows)
         self._questions = questions
 
@@ -177,7 +174,7 @@ class Conversation:
             async with (
                 self._ticking(),
                 running_agent(
-                    target, self._options, permission=policy, elicit=elicit, observers=[self._feed.observe],
+                    target, self._options, permission=policy, elicit=elicit, observers=[self._events.observe],
                     on_respawn=lambda reason: self._output.respawned(str(reason)), log_in=log_in,
                 ) as running,
             ):  # fmt: skip
@@ -201,7 +198,7 @@ class Conversation:
 
     async def _turn(self, running: RunningAgent, session: Session, content: Sequence[str | Path]) -> Ending:
         begun, place = time.monotonic(), len(session.transcript.timeline)
-        stop_listening = session.listen(self._feed.happened)
+        stop_listening = session.listen(self._events.happened)
         # What the agent did while we noted the session is heard first: one that has died is started again.
         for _ in range(LOOP_TURNS):
             await asyncio.sleep(0)
@@ -238,13 +235,13 @@ class Conversation:
             self._say_stopping()
             stop()
 
-        self._feed.on_broken = stop
+        self._events.on_broken = stop
         with self._interrupts.stopping(interrupted):
             async with turn:
                 async for _ in turn:
-                    await self._feed.free()
-                    self._feed.drain()
-        self._feed.drain()
+                    await self._events.free()
+                    self._events.drain()
+        self._events.drain()
 
     def _say_stopping(self) -> None:
         if self._terminal is not None:
@@ -252,7 +249,7 @@ class Conversation:
             self._terminal.say(own("stopping; once more to leave at once"), "yellow")
 
     def _end(self, ending: Ending) -> int:
-        if self._feed.is_broken:
+        if self._events.is_broken:
             # Nobody reads any more: the turn was stopped for that, or was over just before.
             silence()
             return Status.INTERRUPTED if ending.stop_reason == "cancelled" else Status.DONE

@@ -69,16 +69,13 @@ class EventsOutput(Output):
             self.happened(event)
 
     def happened(self, event: Event) -> None:
-        """The event."""
         record = as_record(event)
         self._tell(record.pop("type"), **record)
 
     def noise(self, text: str) -> None:
-        """`noise`."""
         self._tell("noise", text=text)
 
     def judged(self, verdict: Verdict) -> None:
-        """`permission`, or `request`."""
         question = verdict.question
         by = verdict.by if self._target is None else decided_by(verdict, self._target)
         rule = None if verdict.rule is None else str(verdict.rule)
@@ -96,15 +93,12 @@ class EventsOutput(Output):
         )
 
     def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
-        """`unasked`."""
         self._tell("unasked", tool=call.id, kind=call.kind, title=call.title, rule=str(rule))
 
     def respawned(self, reason: str) -> None:
-        """`respawn`."""
         self._tell("respawn", reason=reason)
 
     def ended(self, ending: Ending) -> None:
-        """`end`."""
         self._tell(
             "end",
             stop_reason=ending.stop_reason,
@@ -115,7 +109,6 @@ class EventsOutput(Output):
         )
 
     def failed(self, failure: Failure) -> None:
-        """`error`."""
         self._tell("error", **failure.record)
 
 
@@ -167,7 +160,6 @@ class WireOutput(Output):
             self._highest = id_
 
     def failed(self, failure: Failure) -> None:
-        """The last line."""
         _write({"t": time.time(), "type": "error", **failure.record})
 
 

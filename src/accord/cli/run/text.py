@@ -10,17 +10,31 @@ from typing import Any, ClassVar
 from accord.cli.permission import decided_by
 from accord.cli.run.output import ConsentCounts, Ending, Opening, Output
 from accord.cli.session_index import PREFIXES
-from accord.cli.show.block import block_text, blocks_text
-from accord.cli.show.line import Span, clipped, line_of
-from accord.cli.show.plan import plan_lines
+from accord.cli.show.line import Line, Span, clipped
+from accord.cli.show.presentation import (
+    about,
+    compaction_state,
+    kind_word,
+    notice_note,
+    respawn_note,
+    stop_words,
+    terminal_name,
+)
 from accord.cli.show.quantity import duration, usage_words
 from accord.cli.show.question import question_lines, unasked_words, verdict_words
 from accord.cli.show.screen import Screen
-from accord.cli.show.tool import about, headline, tool_lines
+from accord.cli.show.text_layout import (
+    block_text,
+    blocks_text,
+    headed_line,
+    plan_lines,
+    thought_line,
+    tool_line,
+    tool_lines,
+)
 from accord.cli.status import Failure
 from accord.client import PermissionQuestion, Session, Verdict
 from accord.display import (
-    EMPTY,
     SafeText,
     clip,
     exact,
@@ -31,7 +45,6 @@ from accord.display import (
     prose,
     prose_line,
     settled,
-    trimmed,
 )
 from accord.protocol.model import UNSET
 from accord.session.agent_ask import ReadFile
@@ -97,7 +110,6 @@ class TextOutput(Output):
         return self._opening.session
 
     def opened(self, opening: Opening) -> None:
-        """The first line."""
         self._opening = opening
         agent, session = opening.agent, opening.session
         info = agent.info
@@ -114,9 +126,8 @@ class TextOutput(Output):
         self.doing = own("working")
 
     def ended(self, ending: Ending) -> None:
-        """The last line."""
         self._leave()
-        words = [exact(ending.stop_reason), duration(ending.seconds), *usage_words(ending.usage)]
+        words = [stop_words(ending.stop_reason), duration(ending.seconds), *usage_words(ending.usage)]
         words += _served(ending.consent)
         if self._opening is not None:
             words.append(filled("go on: {}", self._opening.target.go_on("…")))
@@ -143,8 +154,8 @@ class TextOutput(Output):
                 self._finish(call, self._tools[id_])
 
     def respawned(self, reason: str) -> None:
-        """Said aloud."""
-        self._screen.line([Span(filled("the agent was lost and started again: {}", reason), "yellow")])
+        note = respawn_note(reason)
+        self._screen.line([Span(filled("{}: {}", note.text, note.detail), note.style)])
         self._screen.flush()
 
     def noise(self, text: str) -> None:
@@ -168,7 +179,6 @@ class TextOutput(Output):
         self._screen.flush()
 
     def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
-        """Named in a line."""
         self._leave_thought()
         self._screen.line(
             [
@@ -247,7 +257,6 @@ class TextOutput(Output):
         self._screen.text(prose(text[:end]))
 
     def _settle(self) -> None:
-        """No other half comes."""
         held, self._held = self._held, ""
         self._screen.text(prose(held))
 
@@ -262,9 +271,8 @@ class TextOutput(Output):
     def _leave_thought(self) -> None:
         if self._thought:
             self._settle()
-            first = prose_line(joined(self._thought))
-            self._thought = []
-            self._note(own("think"), clipped(first, THOUGHT_COLUMNS), "dim")
+            thought, self._thought = joined(self._thought), []
+            self._line(thought_line(thought))
 
     def _tool(self, event: ToolChanged | ToolContentAdded) -> None:
         call = self._session.transcript.tool_calls.get(event.id)
@@ -279,7 +287,7 @@ class TextOutput(Output):
             self._finish(call, seen)
             self.doing = own("working")
         else:
-            self.doing = filled("{}: {}", call.kind, about(call, self._session.cwd))
+            self.doing = filled("{}: {}", kind_word(call.kind), about(call, self._session.cwd))
 
     def _seen(self, id_: str) -> _Seen:
         return self._tools.setdefault(id_, _Seen(self._clock()))
@@ -289,14 +297,14 @@ class TextOutput(Output):
         diffs = not seen.head
         if not seen.head or call.status != "completed":
             seconds = self._clock() - seen.since
-            self._screen.line(headline(call, self._session.cwd, seconds))
+            self._screen.line(tool_line(call, self._session.cwd, seconds))
         seen.head = True
-        self._screen.lines(tool_lines(call, self._session.transcript.terminals, diffs=diffs))
+        self._screen.lines(tool_lines(call, self._session.transcript.terminals, self._session.cwd, diffs=diffs))
 
     def _terminal(self, event: TerminalOutput) -> None:
         terminal = self._session.transcript.terminals.get(event.id)
         if terminal is not None and terminal.command:
-            self.doing = filled("run: {}", terminal.command)
+            self.doing = filled("{}: {}", kind_word("execute"), terminal_name(terminal))
 
     def _plan(self, event: PlanChanged) -> None:
         self._leave_thought()
@@ -321,26 +329,26 @@ class TextOutput(Output):
         self._settings = _values(self._session)
 
     def _notice(self, event: Noticed) -> None:
-        text = exact(event.title)
-        if event.description:
-            text = filled("{}: {}", text, prose_line(event.description))
-        style = {"error": "red", "warning": "yellow"}.get(event.severity, "")
-        self._note(exact(event.severity), text, style)
+        note = notice_note(event)
+        text = filled("{}: {}", note.text, note.detail) if note.detail else note.text
+        self._note(exact(event.severity), text, note.style)
 
     def _compaction(self, event: CompactionChanged) -> None:
-        if event.status != "in_progress":
-            error = prose_line(event.error) if isinstance(event.error, str) else EMPTY
-            text = trimmed(filled("the context was compacted: {} {}", event.status, error))
-            self._note(own("compact"), text, "dim")
+        state = compaction_state(event.status, event.error if isinstance(event.error, str) else None)
+        if event.status == "in_progress":
+            self.doing = joined(span.text for span in state)
         else:
-            self.doing = own("compacting the context")
+            self._line(headed_line(own("compact"), *state))
 
     def _unknown(self, event: UnknownUpdate) -> None:
         self._note(exact(event.tag), json_text(event.payload), "dim")
 
     def _note(self, word: SafeText, text: SafeText, style: str) -> None:
+        self._line(headed_line(word, Span(text, style)))
+
+    def _line(self, line: Line) -> None:
         self._speaking = None
-        self._screen.line(line_of(own("  "), Span(filled("{:<5}", word), "cyan"), Span(filled(" {}", text), style)))
+        self._screen.line(line)
 
     _SHOWN: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
         MessageChunk: _chunk,

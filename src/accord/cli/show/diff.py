@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal, NamedTuple, TypeAlias
 
-from accord.cli.show.line import Line, Span, line_of
+from accord.cli.show.line import Line, Span, hidden_after, line_of
 from accord.display import SafeText, exact, filled, joined, own, source_line, trimmed
 from accord.session.tool import Diff, FileChange
 
@@ -17,7 +17,6 @@ __all__ = [
     "Row",
     "RowKind",
     "change_rows",
-    "changed",
     "counts",
     "diff_lines",
     "hunks_of",
@@ -172,7 +171,6 @@ def _common(one: list[str], other: list[str]) -> int:
 
 
 INDENT = own("    ")
-MINUS = own("\N{MINUS SIGN}")
 
 
 class Hunk(NamedTuple):
@@ -184,7 +182,6 @@ class Hunk(NamedTuple):
 
 
 def hunks_of(change: FileChange) -> list[Hunk]:
-    """Where a file changes."""
     hunks: list[Hunk] = []
     at, is_open = 0, False
     for row in change_rows(change.old, change.new):
@@ -199,22 +196,12 @@ def hunks_of(change: FileChange) -> list[Hunk]:
     return hunks
 
 
-def changed(diff: Diff) -> SafeText:
-    """How many lines come and go, and what else happens to files."""
-    plus, minus = counts(diff)
-    kinds = {change.operation for change in diff.changes} - {"modify"}
-    if any(change.old is None and change.new is not None for change in diff.changes) and not kinds:
-        kinds = {"new file"}
-    lines = filled("+{} {}{}", plus, MINUS, minus)
-    return joined([lines, *map(exact, sorted(kinds))], own(" "))
-
-
 def diff_lines(diff: Diff, limit: int | None = None) -> list[Line]:
     """The lines that go and come; with a `limit` no more than so many, and how many more there are."""
     lines = list(_lines_of_diff(diff, whole=limit is None))
     if limit is None or len(lines) <= limit:
         return lines
-    rest = Span(filled("{}… {} more lines", INDENT, len(lines) - limit), "dim")
+    rest = Span(filled("{}{}", INDENT, hidden_after(len(lines) - limit)), "dim")
     return [*lines[:limit], [rest]]
 
 

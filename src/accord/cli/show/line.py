@@ -8,10 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from accord.display import SafeText, clip, filled, joined, own, trimmed
 
-__all__ = ["Line", "Span", "clipped", "line_of", "table_lines", "width"]
-
-# Where the outcome of a tool call stands, if what it is about leaves room.
-OUTCOME_COLUMN = 46
+__all__ = ["Line", "Span", "clipped", "hidden_after", "hidden_before", "line_of", "table_lines", "width"]
 
 
 class Span(NamedTuple):
@@ -49,6 +46,16 @@ def clipped(text: SafeText, columns: int) -> SafeText:
             break
         end += 1
     return clip(text, end + 1)
+
+
+def hidden_before(lines: int) -> SafeText:
+    """So many lines are not shown before these."""
+    return filled("… {} lines before", lines)
+
+
+def hidden_after(lines: int) -> SafeText:
+    """So many lines are not shown after these."""
+    return filled("… {} more lines", lines)
 
 
 CELL_COLUMNS = 60

@@ -45,7 +45,6 @@ def duration(seconds: float) -> SafeText:
 
 
 def amount(number: int) -> SafeText:
-    """A number of tokens."""
     if number < 1000:  # noqa: PLR2004 - k is for thousands
         return filled("{}", number)
     if number < 1_000_000:  # noqa: PLR2004 - and M for millions
@@ -58,7 +57,6 @@ def _rounded(number: float, unit: SafeText) -> SafeText:
 
 
 def size(number: int) -> SafeText:
-    """A number of bytes."""
     if number < 1000:  # noqa: PLR2004 - kB are for thousands
         return filled("{} B", number)
     if number < 1_000_000:  # noqa: PLR2004 - and MB for millions

@@ -70,7 +70,6 @@ class Progress:
         return self._shown
 
     def say(self, text: SafeText) -> None:
-        """Show it anew."""
         if not self._shown or self.is_held:
             return
         self._turns += 1
@@ -86,7 +85,6 @@ class Progress:
         self._shown = False
 
     def erase(self) -> None:
-        """Take it away."""
         if self._is_there:
             self._stream.write(ERASE)
             self._stream.flush()
@@ -104,7 +102,6 @@ class Screen:
 
     @property
     def columns(self) -> int:
-        """How wide it is."""
         return columns_of(self._stream)
 
     @property
@@ -119,12 +116,10 @@ class Screen:
         self._write([*line, _END])
 
     def lines(self, lines: Iterable[Line]) -> None:
-        """Write several."""
         for line in lines:
             self.line(line)
 
     def text(self, text: SafeText, style: str = "") -> None:
-        """Write running text."""
         if text:
             self._progress.erase()
             self._write([Span(text, style)])
@@ -133,7 +128,6 @@ class Screen:
             self._progress.is_held = self._middle
 
     def end_line(self) -> None:
-        """End running text."""
         if self._middle:
             self._middle = self._progress.is_held = False
             self._write([_END])
@@ -143,7 +137,6 @@ class Screen:
         self._middle = self._progress.is_held = False
 
     def flush(self) -> None:
-        """Let it be seen."""
         self._stream.flush()
 
     def _write(self, line: Line) -> None:
@@ -172,7 +165,6 @@ def stdout_screen(progress: Progress) -> Screen:
 
 
 def put(text: SafeText) -> None:
-    """One line on stdout."""
     sys.stdout.write(filled("{}\n", text))
 
 

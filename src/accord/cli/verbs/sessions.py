@@ -26,7 +26,7 @@ from accord.cli.session_index import SessionIndex
 from accord.cli.show.line import table_lines
 from accord.cli.show.quantity import ago, moment_of
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
-from accord.cli.show.transcript import markdown, transcript_lines
+from accord.cli.show.text_layout import markdown, transcript_lines
 from accord.cli.status import Failure, Status, UsageFailure
 from accord.cli.stderr import remark
 from accord.cli.target import Target, approve, noted_target, target_of

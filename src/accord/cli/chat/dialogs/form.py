@@ -222,7 +222,6 @@ class FormDialog(Dialog[ElicitAnswer]):
         self._errors = [Words(classes="form--error") for _ in self._fields]
 
     def compose(self) -> ComposeResult:
-        """Message, fields, buttons."""
         with Vertical(classes="dialog--box") as box:
             box.border_title = "the agent asks"
             yield Words(label((prose(self._question.message), "bold")), classes="dialog--title")
@@ -354,11 +353,9 @@ class UrlDialog(Dialog[ElicitAnswer]):
         announce(self.app, own("Copied. Press o when you have been there, or n."))
 
     def action_decline(self) -> None:
-        """Not there."""
         self.dismiss(False)  # noqa: FBT003 - the answer
 
     def action_leave(self) -> None:
-        """Neither."""
         self.dismiss("cancel")
 
 

@@ -37,7 +37,6 @@ class Dialog(ModalScreen[Answer]):
     is_retired = False
 
     def action_leave(self) -> None:
-        """Go without an answer."""
         self.dismiss(None)
 
     def retire(self) -> None:
@@ -77,7 +76,6 @@ class ReadingDialog(Dialog[None]):
             yield Words(own("↑ ↓ PgUp PgDn scroll · Ctrl+T side by side · Esc leaves"), classes="dialog--hint")
 
     def on_mount(self) -> None:
-        """The keys scroll."""
         self.query_one(VerticalScroll).focus()
 
     def action_lay_out(self) -> None:

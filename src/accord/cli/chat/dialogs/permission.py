@@ -101,7 +101,6 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
 
     @property
     def is_armed(self) -> bool:
-        """Whether it takes answers."""
         return self._is_armed
 
     # --- what it is about
@@ -127,7 +126,6 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
     # --- answering
 
     def action_choose(self, index: int) -> None:
-        """By number."""
         if self._is_armed:
             self._take(index)
 

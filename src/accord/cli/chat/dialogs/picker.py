@@ -62,7 +62,6 @@ class Picker(Dialog[str]):
             self.query_one(OptionList).highlighted = at
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show those that match."""
         self._show(event.value)
 
     def on_input_submitted(self) -> None:
@@ -72,7 +71,6 @@ class Picker(Dialog[str]):
             self.dismiss(self._matching[at].id)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click."""
         if self._matching:
             self.dismiss(self._matching[event.option_index].id)
 

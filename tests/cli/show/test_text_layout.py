@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from accord.cli.show.diff import place_of
 from accord.cli.show.line import Line
-from accord.cli.show.plan import plan_lines
+from accord.cli.show.presentation import about
 from accord.cli.show.quantity import usage_words
-from accord.cli.show.tool import about, headline, tool_lines
+from accord.cli.show.text_layout import plan_lines, tool_line, tool_lines
 from accord.protocol.model import Unknown
 from accord.session.content import Text
 from accord.session.entry import TerminalEntry, ToolCall
@@ -31,8 +31,8 @@ def test_a_call_is_about_its_files_or_its_title() -> None:
 
 def test_the_headline_says_how_it_ended() -> None:
     call = ToolCall("t", "Read", "read", "completed", locations=[Location("/w/a.py")])
-    assert text(headline(call, "/w", 0.012)).split() == ["read", "a.py", "ok", "12", "ms"]
-    assert text(headline(ToolCall("t", "x", "execute", "failed"), "/w", 1.0)).split() == [
+    assert text(tool_line(call, "/w", 0.012)).split() == ["read", "a.py", "ok", "12", "ms"]
+    assert text(tool_line(ToolCall("t", "x", "execute", "failed"), "/w", 1.0)).split() == [
         "run",
         "x",
         "failed",
@@ -70,9 +70,7 @@ def test_content_that_no_edition_names_is_shown_raw() -> None:
 
 def test_a_plan_is_one_line_where_it_fits() -> None:
     entries = [PlanEntry("look", "completed"), PlanEntry("change"), PlanEntry("never", "cancelled")]
-    assert [text(line) for line in plan_lines(entries, 80)] == [
-        "  plan  ✓ look  ▸ change  \N{MULTIPLICATION SIGN} never"
-    ]
+    assert [text(line) for line in plan_lines(entries, 80)] == ["  plan  ✓ look  ○ change  ⊘ never"]
     assert len(plan_lines(entries, 20)) == 4
     assert text(plan_lines([], 80)[0]) == "  plan  none"
 
