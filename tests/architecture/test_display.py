@@ -17,9 +17,9 @@ COMMAND = PACKAGE / "cli"
 CHAT = COMMAND / "chat"
 USERS = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "display.py")
 # Where streams are written: the screens, the lines beside them, the help, and what goes into a pipe as it is.
-WRITERS = {"complaint.py", "logs.py", "main.py", "show/screen.py", "output/final.py"}
+WRITERS = {"stderr.py", "main.py", "show/screen.py", "run/output.py"}
 # Where widgets of others are made from safe text.
-MAKERS = {CHAT / "widgets.py", CHAT / "plain.py"}
+MAKERS = {CHAT / "widgets.py"}
 WIDGETS = {"Static", "Markdown", "Content", "Option", "Selection", "Select", "SelectionList", "Input", "RichText"}
 LABELS = {"border_title", "border_subtitle", "title", "sub_title"}
 
@@ -66,4 +66,4 @@ def test_the_chat_makes_its_widgets_of_safe_text(module: Path) -> None:
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
             target = node.targets[0].attr
-            assert target not in LABELS or is_literal(node.value) or module.name == "tool_part.py", ast.unparse(node)
+            assert target not in LABELS or is_literal(node.value) or module.name == "tool_call.py", ast.unparse(node)

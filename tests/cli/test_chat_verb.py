@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -10,6 +11,21 @@ from tests.cli.command import Accord, scripted
 
 pytest.importorskip("termios")
 pytest.importorskip("textual")
+
+
+AGENT = """
+import accord
+
+agent = accord.Agent("keeps", version="1", store=accord.SqliteStore("kept.db"))
+
+
+@agent.prompt
+async def reply(turn: accord.agent.Turn) -> None:
+    await turn.say(f"heard {turn.text}")
+
+
+agent.run()
+"""
 
 
 def test_it_needs_a_terminal(accord: Accord) -> None:
@@ -51,3 +67,15 @@ def test_an_mcp_server_that_is_left_out_is_remarked_as_in_a_run(accord: Accord) 
         assert "the MCP server 'quiet' is switched off" in screen.expect("\x1b[?1049h")
         screen.type("\x11")
         screen.status()
+
+
+def test_a_session_that_only_the_agent_knows_is_gone_on_with_as_in_a_run(accord: Accord) -> None:
+    (accord.cwd / "keeps.py").write_text(AGENT, encoding="utf-8")
+    words = ["--", sys.executable, "keeps.py"]
+    assert accord("run", "hello there", *words).status == 0
+    (session,) = (each["session"] for each in json.loads(accord("sessions", "ls", "--json").stdout))
+    # Another home: nothing is noted there.
+    with accord.terminal("chat", "-s", session, *words, XDG_STATE_HOME=str(accord.home / "elsewhere")) as screen:
+        screen.expect("heard hello there")
+        screen.type("\x11")
+        assert screen.status() == 0

@@ -18,7 +18,7 @@ QUESTION = "[v] whole diff > "
 # What every such session has, whatever the guide says: each is a whole line, and they come in this order.
 LINES = (
     r"demo 0\.\d+\S* · v1 · session [0-9a-z]{4,8}",
-    r"  plan  ▸ read a\.py  ▸ edit a\.py",
+    r"  plan  ▸ read a\.py  ○ edit a\.py",
     r"  read  a\.py +ok +\d+(\.\d+)? m?s",
     "  edit  a\\.py   \\+1 \N{MINUS SIGN}1",
     r'    - pritn\("hi"\)',

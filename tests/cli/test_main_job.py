@@ -37,7 +37,7 @@ def test_without_a_terminal_it_shows_a_whole_conversation(accord: Accord, checko
     lines = done.stdout.splitlines()
     wanted = (
         "demo ",
-        "  plan  ▸ read a.py  ▸ edit a.py  ▸ run python a.py",
+        "  plan  ▸ read a.py  ○ edit a.py  ○ run python a.py",
         "  read  a.py ",
         "  edit  a.py   +1 \N{MINUS SIGN}1",
         '    - pritn("hello from the demo")',

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.question import Questions, _Choices, _field_value, keys_of
-from accord.cli.terminal import Terminal
+from accord.cli.terminal import Questions, Terminal, _Choices, _field_value, keys_of
 from accord.client import PermissionQuestion
 from accord.client.question import WiderAnswer
 from accord.display import SafeText

@@ -66,7 +66,7 @@ def test_the_session_of_the_guide(accord: Accord) -> None:
     lines = result.stdout.splitlines()
     assert lines[0].startswith("demo 0.1")
     assert " · v1 · session " in lines[0]
-    assert "  plan  ▸ read a.py  ▸ edit a.py" in lines
+    assert "  plan  ▸ read a.py  ○ edit a.py" in lines
     read = next(line for line in lines if line.startswith("  read  a.py "))
     assert read.split()[2] == "ok"
     place = lines.index("  edit  a.py   +1 \N{MINUS SIGN}1")
@@ -84,7 +84,7 @@ def test_everything_that_an_agent_says_is_shown_and_nothing_of_it_is_an_escape_s
     assert "\x07" not in shown
     for expected in (
         "  think I should look first.",
-        "  plan  ✓ look  ▸ change",
+        "  plan  ✓ look  ○ change",
         "  read  b.txt ",
         "  edit  b.txt   +1 \N{MINUS SIGN}1 ",
         "    - two",
@@ -225,10 +225,10 @@ def test_servers_directories_and_variables_reach_the_agent(accord: Accord, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("wish", "spoken"), [("auto", "v1"), ("newest", "v2"), ("1", "v1"), ("2", "v2"), ("2-june", "v2_june")]
+    ("options", "spoken"), [("auto", "v1"), ("newest", "v2"), ("1", "v1"), ("2", "v2"), ("2-june", "v2_june")]
 )
-def test_the_edition_is_the_one_that_is_asked_for(accord: Accord, wish: str, spoken: str) -> None:
-    result = accord("run", "demo", "/help", "--edition", wish, "-o", "events")
+def test_the_edition_is_the_one_that_is_asked_for(accord: Accord, options: str, spoken: str) -> None:
+    result = accord("run", "demo", "/help", "--edition", options, "-o", "events")
     assert result.status == 0
     assert result.of_type("start")[0]["edition"] == spoken
 

@@ -22,7 +22,7 @@ def test_the_session_of_the_guide_can_be_typed(accord: Accord) -> None:
         rest = screen.rest()
         assert screen.status() == 0
     for expected in (
-        "  plan  ▸ read a.py  ▸ edit a.py\n",
+        "  plan  ▸ read a.py  ○ edit a.py\n",
         '    - pritn("hi")\n',
         '    + print("hi")\n',
         "allow the edit of a.py?",

@@ -1024,7 +1024,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "a typed refusal takes the option of that id",
-        "cli/question.py",
+        "cli/terminal.py",
         "        if option is None and means_no(answer):\n",
         "        if False:\n",
         "tests/cli/test_question.py::test_who_types_a_refusal_allows_nothing_whatever_the_options_are_called",

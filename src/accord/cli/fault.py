@@ -21,9 +21,10 @@ from accord.errors import (
     RateLimited,
     RequestCancelled,
     RequestError,
+    TransportError,
 )
 
-__all__ = ["failure_of", "login_line", "phase", "unforeseen"]
+__all__ = ["failure_of", "login_line", "phase", "session_failure", "unforeseen"]
 
 
 @contextlib.contextmanager
@@ -42,6 +43,18 @@ def failure_of(error: AccordError, name: str, agent: str = "") -> Failure:
             failure: Failure = make(error, name, agent)
             return failure
     return Failure(Status.FAILED, name, _said(error), cause=type(error).__name__)
+
+
+def session_failure(error: AccordError, session_id: str, agent: str = "") -> Failure:
+    """The failure that an exception means where a session from before was to be opened."""
+    failure = failure_of(error, "session", agent)
+    if isinstance(error, AuthRequired | RequestCancelled | TransportError | DeadlineExceeded):
+        return failure
+    # Whatever words an agent has for it: it does not go on with this session.
+    message = f"the agent cannot go on with the session {session_id}: {failure.message}"
+    return Failure(
+        Status.NO_SESSION, "session", message, advice=f"See: accord sessions ls {agent}".strip(), cause=failure.cause
+    )
 
 
 def unforeseen(error: AccordError | OSError) -> Failure:

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = _main(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        from accord.cli.complaint import silence  # noqa: PLC0415 - not for `--version`
+        from accord.cli.show.screen import silence  # noqa: PLC0415 - not for `--version`
 
         # Nobody reads any more, which is no error: `accord agents | head -1`.
         silence()
@@ -86,8 +86,8 @@ def _main(words: list[str]) -> int:
     except BrokenPipeError:
         raise
     except (Failure, AccordError, OSError) as error:
-        from accord.cli.complaint import complain  # noqa: PLC0415 - only when something is wrong
         from accord.cli.fault import unforeseen  # noqa: PLC0415
+        from accord.cli.stderr import complain  # noqa: PLC0415 - only when something is wrong
 
         failure = error if isinstance(error, Failure) else unforeseen(error)
         complain(failure)
@@ -99,7 +99,7 @@ def _run(verb: str, words: list[str]) -> int:
 
     if verb != "agent":
         _need_directory()
-    logs = import_module("accord.cli.logs")
+    logs = import_module("accord.cli.stderr")
     # Whoever runs an agent by an editor wants its log; whoever types wants the one line.
     logs.direct_logs(warnings=verb == "agent")
     logs.direct_tracebacks()

@@ -1,20 +1,25 @@
-"""Who decides in one run: the rules of the line, then the config's policy, then remembered answers, then the user."""
+"""The permission policy of one run: the rules of the line (`--allow`, `--deny`, `--rules`) before the config's.
+
+After both come the remembered answers, and then the user.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from accord.cli.fault import phase
+from accord.cli.status import UsageFailure
 from accord.cli.target import Target
-from accord.client import Policy, Verdict
+from accord.client import Policy, Verdict, load_rules
 from accord.client.question import PermissionCallback
 from accord.config import Places
 from accord.config.answers import AnswerFiles, agent_identity, set_aside_old_answers
 from accord.config.permission import rules_for
 from accord.session.entry import ToolCall
-from accord.session.rules import Rule
+from accord.session.rules import Rule, RuleError, parse_rule
 
-__all__ = ["decided_by", "policy_of"]
+__all__ = ["decided_by", "policy_of", "rules_of"]
 
 
 def policy_of(
@@ -50,3 +55,23 @@ def decided_by(verdict: Verdict, target: Target) -> str:
     """Who decided, in the words of the records: the config's policy is no rule of the line."""
     of_config = rules_for(target.entry.permission_policy)
     return "policy" if any(verdict.rule is rule for rule in of_config) else verdict.by
+
+
+def rules_of(typed: Sequence[tuple[str, str]]) -> list[Rule]:
+    """The rules; those of a file stand where the file was named.
+
+    Raises:
+        UsageFailure: One cannot be understood.
+        Failure: A file cannot be read.
+    """
+    rules: list[Rule] = []
+    for name, text in typed:
+        if name == "rules":
+            with phase("config"):
+                rules += load_rules(text)
+            continue
+        try:
+            rules.append(parse_rule(text, "allow" if name == "allow" else "deny"))
+        except RuleError as error:
+            raise UsageFailure(f"--{name}: {error}") from error
+    return rules

@@ -1,4 +1,8 @@
-"""Signals to a command that has something to set back: the first one cancels it, the second one leaves at once."""
+"""SIGINT, SIGTERM and SIGHUP: the first one stops what goes on, the second one leaves at once.
+
+Plain signal handlers, not the loop's: the second signal has to count also while the loop is busy or waits in a write to
+a pipe that nobody empties. Processes that were started are ended by the watchdog, however we leave.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,77 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["Signals"]
+from accord.cli.status import Status
+
+__all__ = ["Interrupts", "Signals"]
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    wanted = [signal.SIGINT, signal.SIGTERM] + ([] if sys.platform == "win32" else [signal.SIGHUP])
+    before: dict[int, Any] = {number: signal.signal(number, handler) for number in wanted}
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
+
+
+class Interrupts:
+    """Signals that stop a turn first, and the task only where there is no turn."""
+
+    def __init__(self, leave: Callable[[], None] = lambda: None) -> None:
+        self.count = 0
+        self._leave = leave
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: Callable[[], None] = lambda: None
+
+    @contextmanager
+    def caught(self) -> Iterator[Interrupts]:
+        """Catch them while this lasts; until something else is to be stopped, that is the task that is in here."""
+        self._loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        self._stop = lambda: None if task is None else _cancel(task)
+        with _handled_by(self._on_signal):
+            yield self
+
+    @contextmanager
+    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
+        """While this lasts, the first Ctrl+C calls `stop`, in the loop."""
+        before, self._stop = self._stop, stop
+        if self.count:
+            stop()
+        try:
+            yield
+        finally:
+            self._stop = before
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self.count += 1
+        if self.count > 1:
+            self._leave()
+            # Not through Python's own end: that would wait for what we are asked not to wait for.
+            os._exit(Status.INTERRUPTED)
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._stop)
+
+
+def _cancel(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+
 
 _BASE = 128
 """A shell's status of a command that a signal ended is this much and its number."""
 
 
 class Signals:
-    """SIGINT, SIGTERM and SIGHUP while a task runs.
-
-    Plain handlers, not the loop's: the second signal has to count also while the loop is busy. Processes that were
-    started are ended by the watchdog, however we leave.
-    """
+    """Signals that cancel a task; the exit status is the shell's for the signal."""
 
     def __init__(self) -> None:
         self.status = _BASE + signal.SIGINT
@@ -42,10 +100,5 @@ class Signals:
             if task is not None and not loop.is_closed():
                 loop.call_soon_threadsafe(task.cancel)
 
-        wanted = [signal.SIGINT, signal.SIGTERM] + ([] if sys.platform == "win32" else [signal.SIGHUP])
-        before: dict[int, Any] = {number: signal.signal(number, on_signal) for number in wanted}
-        try:
+        with _handled_by(on_signal):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)

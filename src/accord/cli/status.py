@@ -50,7 +50,6 @@ class Failure(Exception):
 
     @property
     def record(self) -> dict[str, Any]:
-        """The same for programs."""
         return {
             "code": int(self.status),
             "cause": self.cause,

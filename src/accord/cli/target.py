@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from accord.cli.complaint import remark
 from accord.cli.fault import phase
 from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.stderr import remark
 from accord.config import AgentEntry, Trust, UntrustedFile, find
 from accord.display import SafeText, exact, filled, joined, own
 

@@ -1,4 +1,4 @@
-"""The user at a terminal: one line asked for at a time, and whether there is anybody at all."""
+"""The user at a terminal: one line asked for at a time, permission questions, forms, and the choice of a login."""
 
 from __future__ import annotations
 
@@ -6,16 +6,32 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeAlias
 
+from accord.cli.fault import phase
 from accord.cli.show.line import Line, Span
+from accord.cli.show.question import (
+    can_be_shown_whole,
+    contradicting_words,
+    question_lines,
+    sentence_of,
+    whole_lines,
+    wide_choices,
+)
 from accord.cli.show.screen import Progress, Screen, has_colours, is_terminal
-from accord.display import SafeText
+from accord.client import ConnectedAgent, FormQuestion, PermissionQuestion, UrlQuestion
+from accord.client.question import ElicitAnswer, WiderAnswer
+from accord.display import SafeText, exact, filled, joined, json_text, own, prose_line
+from accord.errors import AuthRequired
+from accord.session.option import PermissionOption
+from accord.session.refusal_words import means_no
 
-__all__ = ["Terminal", "somebody_is_there"]
+__all__ = ["LogIn", "Questions", "Terminal", "is_interactive", "keys_of", "naming_ways", "ways_at_terminal"]
 
 
-def somebody_is_there() -> bool:
+def is_interactive() -> bool:
     """Whether a question can be asked: somebody types at stdin and looks at stderr."""
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
@@ -66,7 +82,6 @@ class Terminal:
         return answer
 
     def say(self, text: SafeText, style: str = "") -> None:
-        """One line."""
         self.show([[Span(text, style)]])
 
 
@@ -88,3 +103,249 @@ async def _read_line() -> str | None:
     except OSError:
         return None
     return data.decode(errors="replace").strip() if data else None
+
+
+KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
+
+
+def keys_of(options: Sequence[PermissionOption]) -> dict[str, PermissionOption]:
+    """A key for each option that can be given: a letter for the kinds that everybody knows, a number for the rest."""
+    keys: dict[str, PermissionOption] = {}
+    for number, option in enumerate(options, 1):
+        if not option.can_be_given(options):
+            continue
+        letter = KEYS.get(option.kind, "")
+        keys[letter if letter and letter not in keys else str(number)] = option
+    return keys
+
+
+class _Choices:
+    """The answers that somebody at the terminal can give to one question."""
+
+    def __init__(self, question: PermissionQuestion) -> None:
+        self._question = question
+        self._options = keys_of(question.options)
+        self._wide = {choice.key: choice for choice in wide_choices(question)}
+        self.can_show_more = can_be_shown_whole(question)
+
+    @property
+    def keys(self) -> list[str]:
+        return [*self._options, *self._wide, *(["v"] * self.can_show_more)]
+
+    @property
+    def prompt(self) -> SafeText:
+        offered = [filled("[{}] {}", key, exact(option.name, 100)) for key, option in self._options.items()]
+        if not offered:
+            offered.append(own("[n] No"))
+        if self.can_show_more:
+            has_diff = self._question.tool is not None and self._question.tool.content
+            offered.append(own("[v] whole diff") if has_diff else own("[v] whole input"))
+        return filled("  {}  {} > ", sentence_of(self._question), joined(offered, own("  ")))
+
+    def show(self, terminal: Terminal) -> None:
+        """What is to be known before the question."""
+        left_out = len(self._question.options) - len(self._options)
+        if left_out:
+            terminal.say(filled("  {}", contradicting_words(left_out)), "yellow")
+        if self._wide:
+            names = joined((filled("[{}] {}", key, choice.name) for key, choice in self._wide.items()), own("  "))
+            terminal.say(filled("  always can also mean:  {}", names), "dim")
+
+    def meant(self, answer: str) -> tuple[bool, PermissionOption | WiderAnswer | None]:
+        """Whether an answer is understood, and what it is.
+
+        Whatever ids and names the agent's options have: somebody who types a refusal allows nothing.
+        """
+        key = answer.lower()
+        if key in self._wide:
+            return True, self._wide[key].answer
+        option = self._options.get(key)
+        if option is None and means_no(answer):
+            return True, self._question.reject()
+        option = option or _named(answer, self._options.values())
+        if option is None and not any(each.consent == "allow" for each in self._options.values()):
+            # Whatever was meant: there is nothing that could be allowed.
+            return True, self._question.reject()
+        return option is not None, option
+
+
+class Questions:
+    """The answers of somebody at the terminal.
+
+    `shown` says whether what a question is about is on the same screen already.
+    """
+
+    def __init__(self, terminal: Terminal, shown: Callable[[PermissionQuestion], bool]) -> None:
+        self._terminal = terminal
+        self._shown = shown
+
+    async def permission(self, question: PermissionQuestion) -> PermissionOption | WiderAnswer | None:
+        """The option that the user takes; None to dismiss the question."""
+        async with self._terminal.floor():
+            if not self._shown(question):
+                self._terminal.show(question_lines(question))
+            choices = _Choices(question)
+            choices.show(self._terminal)
+            while True:
+                answer = await self._terminal.ask(choices.prompt)
+                if answer is None:
+                    return question.reject()
+                if answer.lower() == "v" and choices.can_show_more:
+                    self._terminal.show(whole_lines(question))
+                    continue
+                is_understood, meant = choices.meant(answer)
+                if is_understood:
+                    return meant
+                self._terminal.say(filled("  one of: {}", ", ".join(choices.keys)), "dim")
+
+    async def elicit(self, question: FormQuestion | UrlQuestion) -> ElicitAnswer:
+        """What the user fills in, or whether the address was visited."""
+        async with self._terminal.floor():
+            self._terminal.say(filled("  {}", prose_line(question.message)), "bold")
+            if isinstance(question, FormQuestion):
+                return await self._form(question.schema)
+            self._terminal.say(filled("  {}", question.url), "cyan")
+            answer = await self._terminal.ask(own("  open it in your browser; done?  [y] yes  [n] no > "))
+            return "cancel" if answer is None else answer.lower() in {"y", "yes"}
+
+    async def _form(self, schema: dict[str, Any]) -> ElicitAnswer:
+        values: dict[str, Any] = {}
+        fields = schema.get("properties")
+        required = schema.get("required") or []
+        for name, field in (fields if isinstance(fields, dict) else {}).items():
+            known = field if isinstance(field, dict) else {}
+            while True:
+                answer = await self._terminal.ask(_field_prompt(name, known, needed=name in required))
+                if answer is None:
+                    return "cancel"
+                try:
+                    value = _field_value(answer, known, needed=name in required)
+                except ValueError as error:
+                    self._terminal.say(filled("  {}", str(error)), "dim")
+                    continue
+                if value is not None:
+                    values[name] = value
+                break
+        return values
+
+    async def yes(self, prompt: SafeText) -> bool:
+        """A plain yes or no."""
+        async with self._terminal.floor():
+            answer = await self._terminal.ask(filled("{}  [y] yes  [n] no > ", prompt))
+            return answer is not None and answer.lower() in {"y", "yes"}
+
+    async def choose(self, title: SafeText, choices: Sequence[tuple[str, str]]) -> str | None:
+        """One of several, by number or by id."""
+        async with self._terminal.floor():
+            self._terminal.say(title, "bold")
+            for number, (id_, name) in enumerate(choices, 1):
+                self._terminal.say(filled("  [{}] {} ({})", number, name, id_))
+            while True:
+                answer = await self._terminal.ask(own("which? > "))
+                if answer is None or not answer:
+                    return None
+                for number, (id_, _) in enumerate(choices, 1):
+                    if answer in {str(number), id_}:
+                        return id_
+                self._terminal.say(filled("  a number from 1 to {}", len(choices)), "dim")
+
+    def alone(self) -> AbstractAsyncContextManager[None]:
+        """While this lasts the terminal is somebody else's: nothing is asked, and nothing is shown."""
+        return self._terminal.floor()
+
+
+def _named(answer: str, options: Iterable[PermissionOption]) -> PermissionOption | None:
+    """The option whose name or id was typed."""
+    return next(
+        (option for option in options if answer and answer.lower() in {option.id.lower(), option.name.lower()}), None
+    )
+
+
+def _field_prompt(name: str, field: dict[str, Any], *, needed: bool) -> SafeText:
+    parts = [exact(str(field.get("title") or name))]
+    if isinstance(field.get("description"), str):
+        parts.append(filled("({})", prose_line(field["description"])))
+    choices = _choices(field)
+    if choices:
+        parts.append(filled("one of {}", joined(map(exact, choices), own(", "))))
+    elif field.get("type") == "boolean":
+        parts.append(own("yes or no"))
+    if "default" in field:
+        parts.append(filled("[{}]", json_text(field["default"])))
+    elif not needed:
+        parts.append(own("[leave out]"))
+    return filled("  {} > ", joined(parts, own(" ")))
+
+
+def _choices(field: dict[str, Any]) -> list[str]:
+    listed = field.get("enum")
+    if isinstance(listed, list):
+        return [str(each) for each in listed]
+    return [str(each["const"]) for each in field.get("oneOf") or () if isinstance(each, dict) and "const" in each]
+
+
+def _field_value(answer: str, field: dict[str, Any], *, needed: bool) -> Any:
+    """The value that was typed; None to leave the field out.
+
+    Raises:
+        ValueError: It cannot be that.
+    """
+    if not answer:
+        if "default" in field:
+            return field["default"]
+        if needed:
+            raise ValueError("this one is needed")
+        return None
+    choices = _choices(field)
+    if field.get("type") == "array":
+        return [each.strip() for each in answer.split(",") if each.strip()]
+    if choices and answer not in choices:
+        raise ValueError(f"one of {', '.join(choices)}")
+    return _READERS.get(str(field.get("type")), str)(answer)
+
+
+def _yes_or_no(answer: str) -> bool:
+    if answer.lower() not in {"y", "yes", "true", "n", "no", "false"}:
+        raise ValueError("yes or no")
+    return answer.lower() in {"y", "yes", "true"}
+
+
+_READERS: dict[str, Callable[[str], Any]] = {"boolean": _yes_or_no, "integer": int, "number": float}
+
+LogIn: TypeAlias = Callable[[ConnectedAgent], Awaitable[bool]]
+"""Logs the user in; False where the user does not want to, or the agent offers no way."""
+
+
+def ways_at_terminal(questions: Questions, typed: str) -> LogIn:
+    """The user is asked which way, also where there is only one: it may open a browser, or cost something.
+
+    `typed` is how the agent is named on the line.
+    """
+
+    async def log_in(agent: ConnectedAgent) -> bool:
+        ways = {way.id: way for way in agent.auth_methods}
+        if not ways:
+            return False
+        choices = [(way.id, way.name) for way in ways.values()]
+        chosen = await questions.choose(own("the agent wants you to log in; Enter alone leaves it:"), choices)
+        if chosen is None:
+            return False
+        with phase("login", typed):
+            # A program in the terminal has it to itself; any other login may ask the user something.
+            async with questions.alone() if ways[chosen].type == "terminal" else contextlib.nullcontext():
+                await agent.login(chosen)
+        return True
+
+    return log_in
+
+
+@contextlib.contextmanager
+def naming_ways(agent: ConnectedAgent) -> Iterator[None]:
+    """An agent that wants a login in here names its ways, also where its answer does not: the handshake had them."""
+    try:
+        yield
+    except AuthRequired as error:
+        if not error.auth_methods and agent.auth_methods:
+            ways = [{"id": way.id, "name": way.name} for way in agent.auth_methods]
+            error.data = {"reason": "auth_required", "authMethods": ways}
+        raise

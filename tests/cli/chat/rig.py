@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 import accord
 from accord.cli.chat.app import ChatApp
-from accord.cli.chat.talk import Wishes
+from accord.cli.chat.chat_session import SessionOptions
 
 __all__ = ["EDITIONS", "Chat", "open_chat", "until"]
 
@@ -63,7 +63,9 @@ class Chat:
         await until(holds, self.pilot, what)
 
     async def ready(self) -> None:
-        await self.until(lambda: self.app.talk.session is not None and not self.app.talk.is_busy, "a session")
+        await self.until(
+            lambda: self.app.chat_session.session is not None and not self.app.chat_session.is_busy, "a session"
+        )
 
     async def write(self, text: str) -> None:
         self.app.composer.insert(text)
@@ -91,10 +93,12 @@ async def open_chat(
     ready: bool = True,
     arming_seconds: float = 0.0,
     connect: Any = None,
-    **wishes: Any,
+    **options: Any,
 ) -> AsyncIterator[Chat]:
     make = connect or functools.partial(accord.connect, agent, edition=edition)
-    app = ChatApp(make, Wishes(str(cwd), **wishes), name="tested", arming_seconds=arming_seconds, repaint_seconds=0.01)
+    app = ChatApp(
+        make, SessionOptions(str(cwd), **options), name="tested", arming_seconds=arming_seconds, repaint_seconds=0.01
+    )
     async with app.run_test(size=size, notifications=True) as pilot:
         chat = Chat(app, pilot)
         if ready:

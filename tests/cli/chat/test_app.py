@@ -11,15 +11,17 @@ from textual.events import Paste
 from textual.widgets import Markdown
 
 import accord
+from accord.cli.chat.bars import PlanLine, PlanPanel
 from accord.cli.chat.dialogs.form import FormDialog
+from accord.cli.chat.dialogs.frame import ReadingDialog
 from accord.cli.chat.dialogs.permission import PermissionDialog
 from accord.cli.chat.dialogs.picker import Picker
-from accord.cli.chat.dialogs.reading import ReadingDialog
-from accord.cli.chat.diff_view import DiffView
-from accord.cli.chat.note import Note, NotePart
-from accord.cli.chat.plan import PlanLine, PlanPanel
-from accord.cli.chat.speech import Earlier, Prompted, Speech, Thought
-from accord.cli.chat.tool_part import More, TerminalPart, ToolPart
+from accord.cli.chat.lines import DiffView
+from accord.cli.chat.message import Earlier, Prompted, Speech, Thought
+from accord.cli.chat.timeline import NotePart
+from accord.cli.chat.tool_call import More, TerminalPart, ToolPart
+from accord.cli.show.presentation import Note
+from accord.config import Record
 from accord.display import filled
 from accord.session.content import Image, Resource, Text
 from accord.session.event import (
@@ -44,7 +46,9 @@ async def asked(chat: Chat, kind: type[Any] = PermissionDialog) -> Any:
 
 
 async def idle(chat: Chat) -> None:
-    await chat.until(lambda: not chat.app.talk.is_busy and not chat.app.talk.queue, "the end of the turn")
+    await chat.until(
+        lambda: not chat.app.chat_session.is_busy and not chat.app.chat_session.queue, "the end of the turn"
+    )
 
 
 # --- streaming and showing
@@ -87,7 +91,7 @@ async def test_a_command_shows_its_output_in_colour_and_nothing_else_of_its_sequ
         assert "evil" not in chat.text
         if edition == "2-june":
             return  # it has no terminals: what a command printed is told as text
-        await chat.sees("exit 3")
+        await chat.sees("exit status 3")
         lines = chat.part(ToolPart).query_one(TerminalPart)._lines._lines
         assert lines[0].plain.split() == ["red", "plain"]
         assert any(span.style for span in lines[0].spans)
@@ -146,7 +150,7 @@ async def test_a_permission_is_given_by_a_key_after_the_whole_diff_was_shown(tmp
         await idle(chat)
         tool = chat.part(ToolPart)
         assert "-    pritn('hi')\n+    print('hi')" in shown
-        assert tool.title_text.split() == ["✓", "edit", "Edit", "a.py", "+1", "-1"]
+        assert tool.title_text.split() == ["✓", "edit", "a.py", "+1", "\N{MINUS SIGN}1"]
         assert not tool.folded
         assert len(actor.answers) == 1
 
@@ -285,7 +289,7 @@ async def test_what_is_typed_before_the_agent_is_there_is_sent_when_it_is(tmp_pa
 @every_edition
 async def test_a_slash_completes_commands(tmp_path: Path, edition: str) -> None:
     async with open_chat(make_actor().agent, tmp_path, edition=edition) as chat:
-        await chat.until(lambda: len(chat.app.talk.session.commands) == 2)  # type: ignore[union-attr]
+        await chat.until(lambda: len(chat.app.chat_session.session.commands) == 2)  # type: ignore[union-attr]
         await chat.press("slash")
         await chat.sees("/greet <who>", "Greets somebody", "/review")
         await chat.press("r", "tab")
@@ -427,22 +431,67 @@ async def test_a_session_is_resumed_at_the_start(tmp_path: Path, edition: str) -
         await chat.say("hello")
         await chat.sees("You said: hello")
         await idle(chat)
-        session = chat.app.talk.session
+        session = chat.app.chat_session.session
     assert session is not None
     async with open_chat(actor.agent, tmp_path, edition=edition, session=session.id) as chat:
         await chat.sees("You said: hello")
+
+
+@pytest.mark.parametrize("wants_login", [False, True])
+async def test_a_session_that_only_the_agent_knows_is_looked_up_and_gone_on_with(
+    tmp_path: Path, *, wants_login: bool
+) -> None:
+    actor = make_actor(accord.MemoryStore())
+    async with open_chat(actor.agent, tmp_path) as chat:
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+        await idle(chat)
+        session = chat.app.chat_session.session
+    assert session is not None
+    looks = []
+
+    async def find(agent: accord.client.ConnectedAgent) -> Record:
+        looks.append(agent)
+        if wants_login and len(looks) == 1:
+            raise accord.AuthRequired
+        return Record("actor", session.id, str(tmp_path), None, None, 0.0, 0.0)
+
+    async with open_chat(actor.agent, tmp_path, ready=False, find=find) as chat:
+        if wants_login:
+            # This agent has no way to log in: the next message tries it again.
+            await chat.sees("it names no way to log in")
+            await chat.press("escape")
+            await chat.sees("choose how to log in")
+            await chat.say("anew")
+        await chat.sees("You said: hello")
+        await chat.ready()
+    assert len(looks) == 1 + wants_login
+
+
+async def test_a_session_of_another_directory_is_opened_there(tmp_path: Path) -> None:
+    actor = make_actor(accord.MemoryStore())
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here").mkdir()
+    async with open_chat(actor.agent, tmp_path / "there") as chat:
+        session = chat.app.chat_session.session
+    assert session is not None
+    there = str(tmp_path / "there")
+    async with open_chat(actor.agent, tmp_path / "here", session=session.id, session_cwd=there) as chat:
+        opened = chat.app.chat_session.session
+        assert opened is not None
+        assert (opened.id, opened.cwd) == (session.id, there)
 
 
 async def test_a_session_that_is_not_there_is_said(tmp_path: Path) -> None:
     actor = make_actor(accord.MemoryStore())
     async with open_chat(actor.agent, tmp_path, ready=False, session="nobody") as chat:
         await chat.sees("failed", "Ctrl+N begins a new one")
-        assert chat.app.talk.status == 4
+        assert chat.app.chat_session.status == 4
         await chat.press("ctrl+n")
         await chat.ready()
         await chat.say("hello")
         await chat.sees("You said: hello")
-        assert chat.app.talk.status == 0
+        assert chat.app.chat_session.status == 0
 
 
 @pytest.mark.parametrize("edition", ["1", "2"])
@@ -529,8 +578,8 @@ async def test_a_long_stream_stays_usable_and_bounded(tmp_path: Path, edition: s
         await idle(chat)
         await chat.sees(f"word {number - 1}")
         assert len(list(chat.app.screen.walk_children())) < 1_000
-        assert chat.app.talk.session is not None
-        assert f"word {number - 1}" in chat.app.talk.session.transcript.text
+        assert chat.app.chat_session.session is not None
+        assert f"word {number - 1}" in chat.app.chat_session.session.transcript.text
         await chat.say("hello")
         await chat.sees("Still here.")
 
@@ -569,10 +618,10 @@ async def test_an_agent_that_does_not_start_is_said_and_tried_again_with_the_nex
     async with open_chat(None, tmp_path, connect=connect, ready=False) as chat:
         await chat.sees("failed", "Is the command right and installed?")
         await idle(chat)
-        assert chat.app.talk.status == 7
+        assert chat.app.chat_session.status == 7
         await chat.say("hello")
         await chat.sees("You said: hello")
-        assert chat.app.talk.status == 0
+        assert chat.app.chat_session.status == 0
 
 
 async def test_a_lost_agent_is_said_and_the_next_message_starts_it_again(tmp_path: Path) -> None:
@@ -580,7 +629,7 @@ async def test_a_lost_agent_is_said_and_the_next_message_starts_it_again(tmp_pat
     async with open_chat(actor.agent, tmp_path) as chat:
         await chat.say("wait")
         await chat.sees("Waiting.")
-        agent = chat.app.talk.agent
+        agent = chat.app.chat_session.agent
         assert agent is not None
         await agent.connection.close()
         await chat.sees("the agent is gone", "The next message starts it again")
@@ -627,7 +676,7 @@ async def test_who_does_not_log_in_is_told_what_to_do(tmp_path: Path) -> None:
         await asked(chat, Picker)
         await chat.press("escape")
         await chat.sees("choose how to log in")
-        assert chat.app.talk.status == 6
+        assert chat.app.chat_session.status == 6
         assert isinstance(chat.part(NotePart), NotePart)
 
 
@@ -637,7 +686,7 @@ async def test_who_does_not_log_in_is_told_what_to_do(tmp_path: Path) -> None:
 async def test_updates_and_blocks_that_no_edition_names_are_shown_raw(tmp_path: Path) -> None:
     actor = make_actor()
     async with open_chat(actor.agent, tmp_path) as chat:
-        session = chat.app.talk.session
+        session = chat.app.chat_session.session
         assert session is not None
         session._happen(UnknownUpdate("hologram", {"sessionUpdate": "hologram", "depth": 3}))
         session._happen(MessageChunk("agent", accord.Unknown("scent", {"type": "scent", "of": "roses"})))
@@ -649,7 +698,7 @@ async def test_what_an_agent_says_never_steers_the_terminal(tmp_path: Path) -> N
     evil = "a\x1b]0;evil\x07b \x1b[2J\x9b31mc \u202etxt"
     actor = make_actor()
     async with open_chat(actor.agent, tmp_path) as chat:
-        session = chat.app.talk.session
+        session = chat.app.chat_session.session
         assert session is not None
         session._happen(MessageChunk("agent", Text(evil)))
         session._happen(MessageChunk("thought", Text(evil)))
@@ -676,7 +725,7 @@ async def test_a_link_is_followed_only_into_the_web(tmp_path: Path, monkeypatch:
 
 async def test_a_message_that_is_corrected_is_shown_anew(tmp_path: Path) -> None:
     async with open_chat(make_actor().agent, tmp_path) as chat:
-        session = chat.app.talk.session
+        session = chat.app.chat_session.session
         assert session is not None
         session._happen(MessageChunk("agent", Text("It is Tuesday."), "m"))
         await chat.sees("It is Tuesday.")
@@ -688,7 +737,7 @@ async def test_a_message_that_is_corrected_is_shown_anew(tmp_path: Path) -> None
 async def test_a_long_diff_is_shown_in_part_and_whole_by_a_key(tmp_path: Path) -> None:
     new = "".join(f"line {number}\n" for number in range(500))
     async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
-        session = chat.app.talk.session
+        session = chat.app.chat_session.session
         assert session is not None
         change = accord.FileChange(str(tmp_path / "a"), None, new)
         session._happen(ToolChanged("t", title="Write a", kind="edit", content=[accord.Diff([change])]))
@@ -726,7 +775,7 @@ async def test_a_permission_shows_all_of_a_long_diff(tmp_path: Path) -> None:
 
 async def test_a_message_that_grows_page_by_page_keeps_its_last_pages_laid_out(tmp_path: Path) -> None:
     async with open_chat(make_actor().agent, tmp_path, size=(80, 24)) as chat:
-        session = chat.app.talk.session
+        session = chat.app.chat_session.session
         assert session is not None
         for number in range(25):
             session._happen(MessageChunk("agent", Text(f"page {number} " + "word " * 700 + "\n\n"), "m"))
@@ -760,15 +809,15 @@ async def test_a_session_that_cannot_be_told_again_is_gone_on_with_all_the_same(
         await chat.say("plan")
         await chat.sees("Planned.")
         await idle(chat)
-        first, agent = chat.app.talk.session, chat.app.talk.agent
+        first, agent = chat.app.chat_session.session, chat.app.chat_session.agent
         assert first is not None
         assert agent is not None
         await chat.press("ctrl+n")
-        await chat.until(lambda: chat.app.talk.session is not first and not chat.app.talk.is_busy)
+        await chat.until(lambda: chat.app.chat_session.session is not first and not chat.app.chat_session.is_busy)
         agent.capabilities.load = False
-        await chat.app.talk.switch(first.id)
-        assert chat.app.talk.session is not None
-        assert chat.app.talk.session.id == first.id
+        await chat.app.chat_session.switch(first.id)
+        assert chat.app.chat_session.session is not None
+        assert chat.app.chat_session.session.id == first.id
         await chat.say("hello")
         await chat.sees("You said: hello")
         assert "Planned." not in chat.text
@@ -776,7 +825,7 @@ async def test_a_session_that_cannot_be_told_again_is_gone_on_with_all_the_same(
 
 async def test_the_agent_is_closed_with_the_screen(tmp_path: Path) -> None:
     async with open_chat(make_actor().agent, tmp_path) as chat:
-        agent = chat.app.talk.agent
+        agent = chat.app.chat_session.agent
         assert agent is not None
     assert not agent.connection.is_open
 
@@ -790,7 +839,7 @@ async def test_what_does_not_work_of_the_wishes_is_said_and_the_session_is_there
         await chat.sees("preparing the session failed")
         await chat.say("hello")
         await chat.sees("You said: hello")
-        assert chat.app.talk.status == 0
+        assert chat.app.chat_session.status == 0
 
 
 @pytest.mark.parametrize("attempt", range(5))

@@ -4,9 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from accord.cli.chat.completion import complete_command, complete_file, file_word
-from accord.cli.chat.files import FileList
-from accord.cli.chat.mention import mention_of, pasted_picture, prompt_of
+from accord.cli.chat.completion import (
+    FileList,
+    complete_command,
+    complete_file,
+    file_word,
+    mention_of,
+    pasted_picture,
+    prompt_of,
+)
 from accord.session.option import Command
 
 COMMANDS = [Command("greet", "Greets", "who"), Command("review", "Looks"), Command("regret", "Undoes")]

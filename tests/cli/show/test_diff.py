@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.cli.show.diff import changed, diff_lines, hunks_of
-from accord.cli.show.differences import counts
+from accord.cli.show.diff import counts, diff_lines, hunks_of
 from accord.cli.show.line import Line
+from accord.cli.show.presentation import changed
 from accord.session.tool import Diff, FileChange
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12)
@@ -32,8 +32,8 @@ def test_the_hunks_turn_the_old_text_into_the_new(old: list[str], new: list[str]
 
 def test_lines_that_go_and_come_are_counts() -> None:
     assert counts(diff("one\ntwo\n", "one\nthree\nfour\n")) == (2, 1)
-    assert changed(diff("one\n", "two\n")) == "+1 \N{MINUS SIGN}1"
-    assert changed(diff(None, "one\n")) == "+1 \N{MINUS SIGN}0 new file"
+    assert text([changed([diff("one\n", "two\n")])]) == ["+1 \N{MINUS SIGN}1"]
+    assert text([changed([diff(None, "one\n")])]) == ["+1 \N{MINUS SIGN}0 new file"]
 
 
 def test_a_patch_is_shown_where_there_are_no_texts() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.cli.show.differences import Row, change_rows, counts, file_title, patch_rows, rows_of_diff
+from accord.cli.show.diff import Row, change_rows, counts, file_title, patch_rows, rows_of_diff
 from accord.session.tool import Diff, FileChange
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=30).map(lambda lines: "".join(f"{x}\n" for x in lines))

@@ -13,28 +13,25 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import MountError
 from textual.widgets import OptionList
 
-from accord.cli.chat.bars import StatusBar, StatusFacts, TitleBar, settings_words
-from accord.cli.chat.choosing import answered, change_option, choose_session
+from accord.cli.chat.bars import PlanLine, PlanPanel, StatusBar, StatusFacts, TitleBar, settings_words
+from accord.cli.chat.changes import ChangeTracker
+from accord.cli.chat.chat_session import ChatSession, Connect, SessionOptions
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
+from accord.cli.chat.dialogs.frame import ReadingDialog, help_view
 from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
 from accord.cli.chat.dialogs.picker import Picker
-from accord.cli.chat.dialogs.reading import ReadingDialog
-from accord.cli.chat.diff_view import DiffLayout
-from accord.cli.chat.feed import Feed
-from accord.cli.chat.keys import help_view
-from accord.cli.chat.menus import login_items, next_mode
-from accord.cli.chat.note import Note
-from accord.cli.chat.plan import PlanLine, PlanPanel
-from accord.cli.chat.speech import Speech
-from accord.cli.chat.talk import Connect, Talk, Wishes
+from accord.cli.chat.lines import DiffLayout
+from accord.cli.chat.menus import answered, change_option, choose_session, login_items, next_mode
+from accord.cli.chat.message import Speech
 from accord.cli.chat.timeline import Timeline
-from accord.cli.chat.tool_part import WantsWhole
+from accord.cli.chat.tool_call import WantsWhole
 from accord.cli.chat.widgets import Words, announce
-from accord.cli.show.usage import usage_words
+from accord.cli.show.presentation import Note, notice_note
+from accord.cli.show.quantity import usage_words
 from accord.client.question import FormQuestion, PermissionAnswer, PermissionQuestion, UrlQuestion
 from accord.client.session import Session
-from accord.display import EMPTY, clip, exact, filled, joined, own, prose, prose_line
+from accord.display import EMPTY, exact, filled, joined, own, prose, prose_line
 from accord.errors import AccordError
 from accord.session.capability import AuthMethod
 from accord.session.event import Event, Noticed, StateChanged
@@ -88,7 +85,7 @@ class ChatApp(App[int]):
     def __init__(
         self,
         connect: Connect,
-        wishes: Wishes,
+        options: SessionOptions,
         *,
         name: str = "agent",
         arming_seconds: float = ARMING_SECONDS,
@@ -98,7 +95,7 @@ class ChatApp(App[int]):
         self._agent_name = name
         self._arming_seconds = arming_seconds
         self._repaint_seconds = repaint_seconds
-        self._feed = Feed(Transcript())
+        self._changes = ChangeTracker(Transcript())
         self._transcript = Transcript()
         self._unlisten: Callable[[], None] = lambda: None
         self._news = asyncio.Event()
@@ -112,13 +109,12 @@ class ChatApp(App[int]):
         self._folded = True
         self.repaints = 0
         """How often the conversation was brought up to date."""
-        self.talk = Talk(connect, wishes, self, self._ask_permission, self._elicit)
+        self.chat_session = ChatSession(connect, options, self, self._ask_permission, self._elicit)
         self._proposals = Proposals()
-        self.composer = Composer(wishes.cwd, self._proposals, self._commands)
-        self.timeline = Timeline(wishes.cwd)
+        self.composer = Composer(options.cwd, self._proposals, self._commands)
+        self.timeline = Timeline(options.cwd)
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
         yield TitleBar()
         with Horizontal(id="middle"):
             yield self.timeline
@@ -135,30 +131,28 @@ class ChatApp(App[int]):
             yield StatusBar()
 
     def on_mount(self) -> None:
-        """Begin."""
         self.composer.border_subtitle = "Enter sends · / commands · @ files · F1 help"
         self.composer.focus()
         self.set_interval(CLOCK_SECONDS, self._tick)
         self.run_worker(self._paint(), name="paint", group="paint")
-        self.run_worker(self.talk.run(), name="talk", group="talk")
+        self.run_worker(self.chat_session.run(), name="chat_session", group="chat_session")
         self.changed()
 
     async def on_unmount(self) -> None:
-        """Leave no agent behind."""
         self._unlisten()
-        await self.talk.close()
+        await self.chat_session.close()
 
     def on_resize(self) -> None:
         """Lay out what depends on the size."""
         self.call_after_refresh(self._show_around)
 
-    # --- what the talk tells
+    # --- what the chat session tells
 
     async def session_opened(self, session: Session) -> None:
         """Show this one from now on."""
         self._unlisten()
         self._transcript = session.transcript
-        self._feed = Feed(session.transcript)
+        self._changes = ChangeTracker(session.transcript)
         self._unlisten = session.listen(self._hear)
         async with self._painting:
             await self.timeline.begin(session.transcript)
@@ -166,7 +160,7 @@ class ChatApp(App[int]):
 
     def say(self, note: Note) -> None:
         """Show a remark at its place in the conversation."""
-        self._feed.add(note)
+        self._changes.add(note)
         self._schedule()
 
     def changed(self) -> None:
@@ -190,7 +184,6 @@ class ChatApp(App[int]):
         self.composer.put(f"{text}\n{written}" if written.strip() else text)
 
     async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
-        """Ask how."""
         picker = Picker(
             own("The agent wants you to log in"), login_items(methods), empty=own("it names no way to log in")
         )
@@ -211,21 +204,21 @@ class ChatApp(App[int]):
 
     def _hear(self, event: Event) -> None:
         self._unpainted += 1
-        self._feed.hear(event)
+        self._changes.hear(event)
         if isinstance(event, Noticed):
             self._notice(event)
         elif isinstance(event, StateChanged) and event.state == "idle":
-            self._feed.add_terminals()
+            self._changes.add_terminals()
         self._schedule()
 
     def _notice(self, notice: Noticed) -> None:
-        severities: dict[str, Any] = {"warning": "warning", "error": "error"}
+        shown = notice_note(notice)
         announce(
             self,
-            clip(prose(notice.description or notice.title), 1000),
-            title=exact(notice.title, 200) if notice.description else EMPTY,
-            severity=severities.get(notice.severity, "information"),
-            timeout_seconds=15 if notice.severity == "error" else 8,
+            shown.detail or shown.text,
+            title=shown.text if shown.detail else EMPTY,
+            severity="information" if shown.level == "info" else shown.level,
+            timeout_seconds=15 if shown.level == "error" else 8,
         )
 
     def _schedule(self) -> None:
@@ -252,20 +245,20 @@ class ChatApp(App[int]):
     async def _repaint(self) -> None:
         self.repaints += 1
         self._unpainted = 0
-        await self.timeline.follow(self._feed.take())
+        await self.timeline.follow(self._changes.take())
         if any(turn.refused for turn in self._transcript.turns[-1:]):
             self.timeline.mark_refused()
         self._show_around()
         self._painted.set()
 
     def _tick(self) -> None:
-        if self.talk.is_busy:
+        if self.chat_session.is_busy:
             self._show_status()
 
     def _show_around(self) -> None:
         if not self.is_running or not self.query(TitleBar):
             return
-        session, agent = self.talk.session, self.talk.agent
+        session, agent = self.chat_session.session, self.chat_session.agent
         info = None if agent is None else agent.info
         name = self._agent_name if info is None else f"{info.title or info.name} {info.version}"
         self.query_one(TitleBar).follow(
@@ -294,32 +287,36 @@ class ChatApp(App[int]):
 
     def _show_queue(self) -> None:
         queue = self.query_one("#queue", Words)
-        waiting = list(self.talk.queue) if self.talk.is_busy else []
+        waiting = list(self.chat_session.queue) if self.chat_session.is_busy else []
         queue.set_class(bool(waiting), "-shown")
         queue.update(joined((filled("▹ {}", prose_line(text, 100)) for text in waiting), own("\n")))
 
     def _show_status(self) -> None:
         if not self.is_running or not self.query(StatusBar):
             return  # on the way out
-        talk = self.talk
-        seconds = asyncio.get_running_loop().time() - talk.since if talk.is_busy and talk.since else 0.0
-        hint = own("Esc cancels") if talk.turn is not None and not self._asking.locked() else EMPTY
+        chat_session = self.chat_session
+        seconds = (
+            asyncio.get_running_loop().time() - chat_session.since
+            if chat_session.is_busy and chat_session.since
+            else 0.0
+        )
+        hint = own("Esc cancels") if chat_session.turn is not None and not self._asking.locked() else EMPTY
         if self._pressed_at is not None and not self._is_late(self._pressed_at):
             hint = own("Ctrl+C again leaves")
-        doing = "waiting for your answer" if self._asking.locked() else talk.doing
-        doing = doing or ("ready" if talk.session is not None else "no session")
-        queued = len(talk.queue) if talk.is_busy else 0
+        doing = "waiting for your answer" if self._asking.locked() else chat_session.doing
+        doing = doing or ("ready" if chat_session.session is not None else "no session")
+        queued = len(chat_session.queue) if chat_session.is_busy else 0
         usage = joined(usage_words(self._transcript.usage), own(" · "))
-        self.query_one(StatusBar).follow(StatusFacts(exact(doing), talk.is_busy, seconds, queued, usage, hint))
+        self.query_one(StatusBar).follow(StatusFacts(exact(doing), chat_session.is_busy, seconds, queued, usage, hint))
 
     # --- what the user does
 
     def _commands(self) -> Sequence[Command]:
-        return () if self.talk.session is None else self.talk.session.commands
+        return () if self.chat_session.session is None else self.chat_session.session.commands
 
     def on_composer_sent(self, message: Composer.Sent) -> None:
         """Say it, now or later; and show the end."""
-        self.talk.submit(message.text)
+        self.chat_session.submit(message.text)
         self.timeline.anchor()
 
     def on_composer_scrolled(self, message: Composer.Scrolled) -> None:
@@ -330,13 +327,11 @@ class ChatApp(App[int]):
             self.timeline.action_page_down()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A proposal was clicked."""
         if event.option_list is self._proposals:
             self.composer.accept(event.option_index)
             self.composer.focus()
 
     def on_wants_whole(self, message: WantsWhole) -> None:
-        """Show all of something."""
         self.push_screen(ReadingDialog(message.title, message.view))
 
     def on_speech_link_clicked(self, message: Speech.LinkClicked) -> None:
@@ -352,10 +347,10 @@ class ChatApp(App[int]):
         if self._pressed_at is not None and not self._is_late(self._pressed_at):
             await self.action_leave()
             return
-        if self.talk.turn is None and self._copy_selected():
+        if self.chat_session.turn is None and self._copy_selected():
             return
         self._pressed_at = asyncio.get_running_loop().time()
-        await self.talk.cancel()
+        await self.chat_session.cancel()
         self._show_status()
         self.set_timer(LEAVE_SECONDS, self._show_status)
 
@@ -373,10 +368,9 @@ class ChatApp(App[int]):
         """Escape: back to the prompt, or cancel."""
         if self.focused is not self.composer:
             self.composer.focus()
-        await self.talk.cancel()
+        await self.chat_session.cancel()
 
     async def action_leave(self) -> None:
-        """The end."""
         self.exit(return_code=0)
 
     def action_lay_out(self) -> None:
@@ -397,12 +391,10 @@ class ChatApp(App[int]):
         self._show_plan()
 
     def action_help(self) -> None:
-        """What the keys do."""
         self.push_screen(ReadingDialog(own("Keys"), help_view()))
 
     def action_options(self) -> None:
-        """Settings of the session."""
-        self.run_worker(change_option(self, self.talk.session, self._set_option), group="menu", exclusive=True)
+        self.run_worker(change_option(self, self.chat_session.session, self._set_option), group="menu", exclusive=True)
 
     async def _set_option(self, session: Session, option_id: str, value: str | bool) -> None:  # noqa: FBT001
         try:
@@ -413,21 +405,20 @@ class ChatApp(App[int]):
 
     def action_next_mode(self) -> None:
         """The next mode, where the agent has modes."""
-        session = self.talk.session
+        session = self.chat_session.session
         wanted = None if session is None else next_mode(session.options)
         if session is not None and wanted is not None:
             self.run_worker(self._set_option(session, *wanted), group="menu", exclusive=True)
 
     def action_sessions(self) -> None:
         """The sessions of this directory."""
-        self.run_worker(choose_session(self, self.talk), group="menu", exclusive=True)
+        self.run_worker(choose_session(self, self.chat_session), group="menu", exclusive=True)
 
     def action_new_session(self) -> None:
-        """Begin anew."""
-        if self.talk.is_busy:
+        if self.chat_session.is_busy:
             announce(self, own("The agent is at work: cancel that first (Esc)"), severity="warning")
         else:
-            self.run_worker(self.talk.switch(None), group="menu", exclusive=True)
+            self.run_worker(self.chat_session.switch(None), group="menu", exclusive=True)
 
     # --- what the agent asks
 

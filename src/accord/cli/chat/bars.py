@@ -1,20 +1,24 @@
-"""The two lines at the edges: who is spoken to in what settings, and what goes on, with usage and cost."""
+"""The lines at the edges (agent and settings, activity and usage), and the plan: a panel, or one line."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from textual.content import Content
 
-from accord.cli.chat.plain import MUTED, label
-from accord.cli.chat.widgets import Words
+from accord.cli.chat.widgets import BREAK, MUTED, Words, label, laid_out
+from accord.cli.show.line import Span
+from accord.cli.show.presentation import plan_step
+from accord.cli.show.quantity import duration
+from accord.cli.show.screen import SPINNER
 from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own
 from accord.protocol.model import Unknown
+from accord.session.entry import Plan
 from accord.session.option import ConfigOption, Select
 
-__all__ = ["StatusBar", "StatusFacts", "TitleBar", "settings_words"]
+__all__ = ["PlanLine", "PlanPanel", "StatusBar", "StatusFacts", "TitleBar", "settings_words"]
 
-SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SHOWN_CATEGORIES = ("mode", "model", "thought_level")
 
 
@@ -83,11 +87,10 @@ class StatusBar(Words):
     """
 
     def follow(self, facts: StatusFacts) -> None:
-        """Say what goes on."""
         mark = SPINNER[int(facts.seconds * 8) % len(SPINNER)] if facts.is_busy else "●"
         parts = [(filled("{} ", mark), "$warning" if facts.is_busy else "$success"), (facts.doing, "")]
         if facts.is_busy:
-            parts.append((filled(" {:.0f} s", facts.seconds), ""))
+            parts.append((filled(" {}", duration(facts.seconds)), ""))
         if facts.queued:
             parts.append((filled(" · {} queued", facts.queued), "$accent"))
         if facts.hint:
@@ -95,3 +98,38 @@ class StatusBar(Words):
         left, right = label(*parts), label((facts.usage, ""))
         gap = max(1, self.size.width - 2 - left.cell_length - right.cell_length)
         self.update(left + _blanks(gap) + right)
+
+
+class PlanPanel(Words):
+    """All steps."""
+
+    DEFAULT_CSS = """
+    PlanPanel { width: 1fr; height: auto; padding: 0 1; }
+    """
+
+    def follow(self, plans: Iterable[Plan]) -> None:
+        """Show the plans as they are now."""
+        shown = [plan for plan in plans if plan.entries]
+        lines: list[Content] = []
+        for plan in shown:
+            if len(shown) > 1:
+                lines.append(label((exact(plan.id, 200), "underline")))
+            lines += [laid_out(plan_step(entry)) for entry in plan.entries]
+        self.update(BREAK.join(lines))
+
+
+class PlanLine(Words):
+    """How far it is, and what is done now."""
+
+    DEFAULT_CSS = """
+    PlanLine { width: 1fr; height: 1; padding: 0 1; color: $text; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def follow(self, plans: Iterable[Plan]) -> None:
+        """Show the plans as they are now."""
+        entries = [entry for plan in plans for entry in plan.entries]
+        done = sum(entry.status == "completed" for entry in entries)
+        now = next((entry for entry in entries if entry.status == "in_progress"), None)
+        now = now or next((entry for entry in entries if entry.status == "pending"), None)
+        step = [] if now is None else plan_step(now)
+        self.update(laid_out([Span(filled("plan {}/{}  ", done, len(entries)), "dim"), *step]))

@@ -1,16 +1,37 @@
-"""What could be meant by what is being typed: slash commands at the begin, files behind an `@`."""
+"""Files and commands that a prompt names: what can be completed, and the files that are sent along.
+
+`@path` and `@"path with blanks"` name files, a slash at the begin names a command, a pasted path of a picture is named.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import mimetypes
 import re
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from accord.cli.chat.mention import mention_of
+from accord.client.prompt import Promptable
+from accord.coder.tools.walk import walk
+from accord.config.places import expand_home
 from accord.display import SafeText, exact, filled
 from accord.session.option import Command
+from accord.workspace import Workspace, WorkspaceError
 
-__all__ = ["Completion", "Proposal", "complete_command", "complete_file", "file_word"]
+__all__ = [
+    "Completion",
+    "FileList",
+    "Proposal",
+    "complete_command",
+    "complete_file",
+    "file_word",
+    "mention_of",
+    "pasted_picture",
+    "prompt_of",
+]
 
 MAX_PROPOSALS = 50
 _COMMAND = re.compile(r"/(\S*)\Z")
@@ -83,3 +104,113 @@ def _rank(typed: str, path: str) -> int | None:
         return 2
     letters = iter(path)
     return 3 if all(letter in letters for letter in typed) else None
+
+
+_MENTION = re.compile(r'(?<![^\s("\'])@(?:"([^"\n]+)"|([^\s"]+))')
+# What ends a sentence, not a name.
+_TRAILING = ".,;:!?)]}'"
+
+
+def mention_of(path: str) -> str:
+    """How a path is written in a prompt."""
+    return f'@"{path}"' if re.search(r"\s", path) else f"@{path}"
+
+
+def prompt_of(text: str, cwd: str) -> list[Promptable]:
+    """The text as it was typed, and behind it every file that it names and that exists, once."""
+    found: dict[Path, None] = {}
+    for match in _MENTION.finditer(text):
+        path = _existing(match[1] or match[2], Path(cwd), quoted=match[1] is not None)
+        if path is not None:
+            found[path] = None
+    return [text, *found]
+
+
+def _existing(name: str, cwd: Path, *, quoted: bool) -> Path | None:
+    names = [name] if quoted else [name, name.rstrip(_TRAILING)]
+    for each in names:
+        path = cwd / expand_home(each)
+        try:
+            if each and path.exists():
+                return path
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def pasted_picture(text: str, cwd: str) -> str | None:
+    """The mention of a picture whose path was pasted or dropped into the terminal; None for anything else."""
+    line = text.strip()
+    if not line or "\n" in line or len(line) > 4096:  # noqa: PLR2004 - what a path can have
+        return None
+    if line.startswith("file://"):
+        line = unquote(urlsplit(line).path)
+    elif line[0] == line[-1] and line[0] in "'\"":
+        line = line[1:-1]
+    else:
+        # Terminals escape blanks in the names of files that are dropped into them.
+        line = re.sub(r"\\(.)", r"\1", line)
+    kind, _ = mimetypes.guess_type(line)
+    if kind is None or not kind.startswith("image/") or '"' in line:
+        return None
+    try:
+        return mention_of(line) if Path(cwd, expand_home(line)).is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+MAX_FILES = 20_000
+MAX_SECONDS = 5.0
+FRESH_SECONDS = 10.0
+
+
+class _Enough(Exception):
+    """It takes too long."""
+
+
+class FileList:
+    """The files of one directory; read again when somebody asks and the list is old."""
+
+    def __init__(self, cwd: str) -> None:
+        self._cwd = cwd
+        self._files: list[str] = []
+        self._read_at: float | None = None
+        self._reading: asyncio.Task[list[str]] | None = None
+
+    @property
+    def known(self) -> list[str]:
+        """Those of the last look."""
+        return self._files
+
+    async def refresh(self) -> list[str]:
+        """The files now, or of a moment ago."""
+        now = asyncio.get_running_loop().time()
+        if self._read_at is not None and now - self._read_at < FRESH_SECONDS:
+            return self._files
+        if self._reading is None:
+            self._reading = asyncio.get_running_loop().create_task(asyncio.to_thread(_read, self._cwd))
+        try:
+            self._files = await asyncio.shield(self._reading)
+        finally:
+            self._reading = None
+        self._read_at = now
+        return self._files
+
+
+def _read(cwd: str) -> list[str]:
+    deadline = time.monotonic() + MAX_SECONDS
+
+    def check() -> None:
+        if time.monotonic() > deadline:
+            raise _Enough
+
+    files: list[str] = []
+    try:
+        for found in walk(Workspace([cwd]), cwd, 32, check):
+            files.append(f"{found.path}/" if found.is_folder else found.path)
+            if len(files) >= MAX_FILES:
+                break
+    except (_Enough, WorkspaceError, OSError):
+        # What was found so far is better than nothing.
+        pass
+    return files

@@ -11,11 +11,8 @@ from textual.events import Key, Paste
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
 
-from accord.cli.chat.completion import Completion, complete_command, complete_file, file_word
-from accord.cli.chat.files import FileList
-from accord.cli.chat.mention import pasted_picture
-from accord.cli.chat.plain import MUTED, label
-from accord.cli.chat.widgets import option_of
+from accord.cli.chat.completion import Completion, FileList, complete_command, complete_file, file_word, pasted_picture
+from accord.cli.chat.widgets import MUTED, label, option_of
 from accord.display import EMPTY, exact, filled, prose, prose_line
 from accord.session.option import Command
 
@@ -91,7 +88,6 @@ class Composer(TextArea):
     # --- sending and remembering
 
     def action_newline(self) -> None:
-        """Another line."""
         self.insert("\n")
 
     def action_scroll_conversation(self, pages: int) -> None:
@@ -137,7 +133,6 @@ class Composer(TextArea):
         self._offer(None)
 
     def accept(self, index: int) -> None:
-        """Put in a proposal."""
         completion = self._completion
         if completion is None:
             return

@@ -11,8 +11,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 
-from accord.cli.chat.plain import label
-from accord.cli.chat.widgets import Words
+from accord.cli.chat.widgets import Words, label
 from accord.display import own
 
 __all__ = ["Fold", "FoldTitle"]
@@ -40,7 +39,6 @@ class FoldTitle(Words, can_focus=True):
         self.post_message(self.Toggled())
 
     def action_turn_over(self) -> None:
-        """Fold or unfold."""
         self.post_message(self.Toggled())
 
 
@@ -67,7 +65,6 @@ class Fold(Vertical):
 
     @property
     def body(self) -> Vertical:
-        """Where the content goes."""
         return self._body
 
     @property
@@ -77,11 +74,9 @@ class Fold(Vertical):
 
     @property
     def title_text(self) -> str:
-        """The title without styles."""
         return self._said.plain
 
     def say(self, title: Content) -> None:
-        """Show a title."""
         self._said = title
         self._title.update(label((own("▸ ") if self.folded else own("▾ "), "")) + title)
 
@@ -100,6 +95,5 @@ class Fold(Vertical):
         """Bring the body up to date; called only while it is seen."""
 
     async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
-        """The user decides."""
         message.stop()
         await self.fold(folded=not self.folded, by_user=True)

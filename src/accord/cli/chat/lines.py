@@ -1,8 +1,13 @@
-"""Many lines of text as one widget that renders only those in view; long lines go on below, nothing is cut off."""
+"""Many lines as one widget that renders only those in view, and a diff as such lines: inline, or side by side.
+
+Long lines go on below; nothing is cut off.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import ClassVar, Literal, TypeAlias
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
@@ -12,7 +17,11 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-__all__ = ["Lines"]
+from accord.cli.chat.widgets import chopped, styled
+from accord.cli.show.diff import Row
+from accord.display import EMPTY, SafeText, exact, filled, own, source_line
+
+__all__ = ["DiffLayout", "DiffView", "Lines"]
 
 TAB_SIZE = 4
 
@@ -30,7 +39,6 @@ class Lines(Widget):
         self._folded: tuple[int, list[tuple[int, int, int]]] | None = None
 
     def show(self, lines: Sequence[Text]) -> None:
-        """Show other lines."""
         self._lines = lines
         self._folded = None
         self.refresh(layout=True)
@@ -51,7 +59,6 @@ class Lines(Widget):
         return len(self._fold(width))
 
     def render_line(self, y: int) -> Strip:
-        """One row."""
         width = self.size.width
         rows = self._fold(width)
         back = self.rich_style
@@ -94,3 +101,132 @@ def _rows_of(text: str, index: int, width: int) -> list[tuple[int, int, int]]:
         rows.append((index, start, start + len(piece)))
         start += len(piece)
     return rows
+
+
+DiffLayout: TypeAlias = Literal["inline", "side"]
+
+# Two columns of code need this much to be worth it.
+SIDE_BY_SIDE_CELLS = 96
+NUMBER_CELLS = 4
+MARK_CELLS = 3
+MARKS = {"added": own("+"), "removed": own("-")}
+BLANK = own(" ")
+
+
+class DiffView(Lines):
+    """The rows of a diff."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"diff--added", "diff--removed", "diff--file", "diff--gap", "diff--number"}
+    DEFAULT_CSS = """
+    DiffView {
+        .diff--added { background: $success 20%; color: $text; }
+        .diff--removed { background: $error 20%; color: $text; }
+        .diff--file { color: $text; text-style: bold; }
+        .diff--gap { color: $text-muted; }
+        .diff--number { color: $text-muted; }
+    }
+    """
+
+    def __init__(self, rows: Sequence[Row], layout: DiffLayout = "inline", *, max_rows: int | None = None) -> None:
+        super().__init__()
+        self._rows = rows[:max_rows]
+        self.diff_layout: DiffLayout = layout
+
+    def show_layout(self, layout: DiffLayout) -> None:
+        """Lay it out in the other way."""
+        self.diff_layout = layout
+        self._folded = None
+        self.refresh(layout=True)
+
+    @property
+    def text(self) -> str:
+        """All of it, as a patch would say it."""
+        marks = {"added": "+", "removed": "-", "same": " ", "gap": "…", "file": ""}
+        return "\n".join(f"{marks[row.kind]}{_shown(row)}" for row in self._rows)
+
+    def notify_style_update(self) -> None:
+        """Another theme has other colours."""
+        super().notify_style_update()
+        self._folded = None
+
+    def lines_at(self, width: int) -> Sequence[Text]:
+        """Inline where that is wanted or where it is too narrow."""
+        if self.diff_layout == "side" and width >= SIDE_BY_SIDE_CELLS:
+            return list(self._side_by_side(width))
+        return list(self._inline())
+
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(f"diff--{name}")
+
+    def _inline(self) -> Iterator[Text]:
+        styles = {name: self._style(name) for name in ("added", "removed", "file", "gap", "number")}
+        for row in self._rows:
+            if row.kind in {"file", "gap"}:
+                yield _heading(row, styles)
+                continue
+            mark = MARKS.get(row.kind, BLANK)
+            number = row.new if row.new is not None else row.old
+            style = styles.get(row.kind, Style.null())
+            yield styled((_number(number), styles["number"]), (filled(" {} {}", mark, _shown(row)), ""), style=style)
+
+    def _side_by_side(self, width: int) -> Iterator[Text]:
+        styles = {name: self._style(name) for name in ("added", "removed", "file", "gap", "number")}
+        half = (width - 1) // 2
+        removed: list[Row] = []
+        added: list[Row] = []
+        for row in [*self._rows, Row("gap", "")]:
+            if row.kind == "removed" and not added:
+                removed.append(row)
+                continue
+            if row.kind == "added":
+                added.append(row)
+                continue
+            for left, right in zip_longest(removed, added):
+                yield from _pair(left, right, half, styles)
+            removed, added = ([row], []) if row.kind == "removed" else ([], [])
+            if row.kind == "same":
+                yield from _pair(row, row, half, styles)
+            elif row.kind in {"file", "gap"} and row.text:
+                yield _heading(row, styles)
+
+
+def _heading(row: Row, styles: dict[str, Style]) -> Text:
+    is_whole = row.kind == "file" or row.text.startswith("@")
+    return styled((_shown(row) if is_whole else filled("     ⋯ {}", row.text), ""), style=styles[row.kind])
+
+
+def _pair(left: Row | None, right: Row | None, half: int, styles: dict[str, Style]) -> Iterator[Text]:
+    """One line of both columns; a side that is too long takes more lines, and the other is empty beside them."""
+    room = max(half - NUMBER_CELLS - MARK_CELLS, 1)
+    for at, (one, other) in enumerate(zip_longest(_pieces(left, room), _pieces(right, room), fillvalue=EMPTY)):
+        yield styled(
+            *_cell(left, one, "old", first=at == 0, width=half, styles=styles),
+            (own("│"), styles["number"]),
+            *_cell(right, other, "new", first=at == 0, width=half, styles=styles),
+        )
+
+
+def _cell(
+    row: Row | None, piece: SafeText, side: Literal["old", "new"], *, first: bool, width: int, styles: dict[str, Style]
+) -> list[tuple[SafeText, Style]]:
+    if row is None:
+        return [(filled("{:{}}", EMPTY, width), Style.null())]
+    style = styles.get(row.kind, Style.null())
+    number = _number((row.old if side == "old" else row.new) if first else None)
+    # The mark, because not every terminal has colours.
+    mark = MARKS.get(row.kind, BLANK) if first else BLANK
+    room = max(width - NUMBER_CELLS - MARK_CELLS - cell_len(piece), 0)
+    text = filled(" {} {}{:{}}", mark, piece, EMPTY, room)
+    return [(number, style + styles["number"]), (text, style)]
+
+
+def _pieces(row: Row | None, width: int) -> list[SafeText]:
+    return [] if row is None else chopped(_shown(row), width) or [EMPTY]
+
+
+def _number(number: int | None) -> SafeText:
+    return filled("{:>{}}", EMPTY if number is None else number, NUMBER_CELLS)
+
+
+def _shown(row: Row) -> SafeText:
+    return exact(row.text) if row.kind == "file" else source_line(row.text.expandtabs(TAB_SIZE))

@@ -1,44 +1,67 @@
-"""`accord chat` as a whole program: what the verb calls."""
+"""`accord chat` as a whole program: what the verb calls, and its end when the terminal is gone.
+
+A window that is closed sends SIGHUP to the programs that have it as their controlling terminal, which ends them. Others
+(started by a tool on a terminal of its own) would hear nothing: the thread that writes to the screen has died then, the
+one that reads it never rests, and the loop waits for both.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from pathlib import Path
+import select
+import sys
+import threading
+import time
+from collections.abc import Callable
 
 from accord.cli.chat.app import ChatApp
-from accord.cli.chat.hangup import leave_with_terminal
-from accord.cli.chat.note import Note
-from accord.cli.chat.talk import Connect, Prepare, Wishes
-from accord.session.ask import McpServer, SessionSummary
+from accord.cli.chat.chat_session import Connect, SessionOptions
+from accord.cli.show.presentation import Note
 
-__all__ = ["run_chat"]
+__all__ = ["SessionOptions", "leave_with_terminal", "run_chat"]
 
 
-def run_chat(  # noqa: PLR0913 - what the verb decides
+def run_chat(
     connect: Connect,
+    options: SessionOptions,
     *,
-    cwd: str | os.PathLike[str] = ".",
-    session: str | None = None,
-    key: str | None = None,
     name: str = "agent",
-    roots: Sequence[str | os.PathLike[str]] = (),
-    servers: Sequence[McpServer] = (),
-    prepare: Prepare | None = None,
-    known: Callable[[], Sequence[SessionSummary]] = lambda: (),
     ready: Callable[[Callable[[Note], None]], None] = lambda _: None,
     mouse: bool = True,
 ) -> int:
     """Talk to an agent, full screen, until the user leaves; gives the exit status.
 
     `connect` makes the agent: `accord.connect` with its target filled in, perhaps with a `Policy` around the
-    `permission` it is given. `session` is the id of one to go on with, `key` is ours for it. `prepare` is called with
-    each session that was opened; `known` gives the sessions that are remembered here, beside the agent's.
-    `ready` is given the function that shows a note in the conversation.
+    `permission` it is given. `ready` is given the function that shows a note in the conversation.
     """
-    wishes = Wishes(str(Path(cwd).absolute()), session, key, roots, servers, prepare, known)
-    app = ChatApp(connect, wishes, name=name)
+    app = ChatApp(connect, options, name=name)
     ready(app.say)
     leave_with_terminal(lambda: app.call_later(app.exit))
     app.run(mouse=mouse)
-    return int(app.talk.status) if app.return_code == 0 else 1
+    return int(app.chat_session.status) if app.return_code == 0 else 1
+
+
+GRACE_SECONDS = 3.0
+# What a shell reports for a program that SIGHUP has ended.
+HANGUP_STATUS = 129
+
+
+def leave_with_terminal(leave: Callable[[], object]) -> None:
+    """Call `leave`, in another thread, when stdin's terminal is gone; what still runs some seconds later is ended.
+
+    The agents that this process started end with it.
+    """
+    if hasattr(select, "poll") and sys.stdin.isatty():
+        threading.Thread(target=_watch, args=(sys.stdin.fileno(), leave), daemon=True, name="hangup").start()
+
+
+def _watch(descriptor: int, leave: Callable[[], object]) -> None:
+    poll = select.poll()
+    # No event at all: only what is always reported, the hang-up.
+    poll.register(descriptor, 0)
+    poll.poll()
+    try:
+        leave()
+    finally:
+        time.sleep(GRACE_SECONDS)
+        os._exit(HANGUP_STATUS)

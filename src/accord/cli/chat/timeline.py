@@ -7,15 +7,14 @@ from typing import TypeAlias
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
-from accord.cli.chat.diff_view import DiffLayout
-from accord.cli.chat.feed import Changes
+from accord.cli.chat.changes import Changes
 from accord.cli.chat.fold import Fold, FoldTitle
-from accord.cli.chat.note import Note, NotePart
-from accord.cli.chat.plain import MUTED, label
-from accord.cli.chat.speech import Earlier, Prompted, Speech, Thought
-from accord.cli.chat.tool_part import TerminalPart, ToolPart
-from accord.cli.chat.widgets import Words
-from accord.display import exact, filled, json_text, own, prose_line
+from accord.cli.chat.lines import DiffLayout
+from accord.cli.chat.message import Earlier, Prompted, Speech, Thought
+from accord.cli.chat.tool_call import TerminalPart, ToolPart
+from accord.cli.chat.widgets import BREAK, MUTED, Words, label, laid_out
+from accord.cli.show.presentation import Note, compaction_state
+from accord.display import exact, filled, json_text, own
 from accord.session.entry import CompactionEntry, Message, Plan, TerminalEntry, ToolCall, UnknownEntry
 from accord.session.transcript import Transcript
 
@@ -29,6 +28,27 @@ Item: TypeAlias = Message | ToolCall | CompactionEntry | UnknownEntry | Note | T
 """What is shown in order. Plans have a place of their own."""
 
 
+class NotePart(Words):
+    """A note on the screen."""
+
+    DEFAULT_CSS = """
+    NotePart { width: 1fr; height: auto; color: $text-muted; padding-left: 1; }
+    NotePart.-warning { border-left: thick $warning; color: $text; }
+    NotePart.-error { border-left: thick $error; color: $text; }
+    """
+
+    def __init__(self, note: Note) -> None:
+        lines = [label((note.text, "" if note.level == "info" else "bold"))]
+        if note.detail:
+            lines.append(label((note.detail, MUTED)))
+        if note.advice:
+            lines.append(label((note.advice, "italic")))
+        super().__init__(BREAK.join(lines), classes=f"-{note.level}")
+
+    async def follow(self, *, rewritten: bool = False) -> None:
+        """A note never changes."""
+
+
 class Said(Speech):
     """What the agent said."""
 
@@ -37,7 +57,6 @@ class Said(Speech):
         self._message = message
 
     async def catch_up(self, *, rewritten: bool) -> None:
-        """Show what came."""
         await self.follow(self._message.passage, rewritten=rewritten)
 
 
@@ -50,18 +69,13 @@ class Compacted(Fold):
         self._speech = Speech(compaction.passage)
 
     async def follow(self, *, rewritten: bool = False) -> None:
-        """State and summary."""
         del rewritten
         compaction = self._compaction
-        words = {"in_progress": own("compacting the context…"), "completed": own("the context was compacted")}
-        said = words.get(compaction.status) or filled("compaction {}", exact(compaction.status, 40))
-        error = filled("  {}", prose_line(compaction.error or "", 200))
-        self.say(label((said, f"italic {MUTED}"), (error, "$error")))
+        self.say(laid_out(compaction_state(compaction.status, compaction.error)))
         if not self.folded:
             await self.fill()
 
     async def fill(self) -> None:
-        """The summary."""
         if not self._speech.is_attached:
             await self.body.mount(self._speech)
         await self._speech.follow(self._compaction.passage)
@@ -75,13 +89,11 @@ class Raw(Fold):
         self._update = unnamed.update
 
     async def follow(self, *, rewritten: bool = False) -> None:
-        """It never changes."""
         del rewritten
         said = json_text(self._update.payload, limit=200)
         self.say(label((filled("? {}  ", exact(self._update.tag, 40)), "$warning"), (said, MUTED)))
 
     async def fill(self) -> None:
-        """The whole payload."""
         await self.body.remove_children()
         await self.body.mount(Words(label((json_text(self._update.payload, 2, 20_000), MUTED))))
 
@@ -110,12 +122,10 @@ class Timeline(VerticalScroll, can_focus=True):
         self.diff_layout: DiffLayout = "inline"
 
     def on_mount(self) -> None:
-        """Stay at the end."""
         self.mount(self._earlier)
         self.anchor()
 
     async def begin(self, transcript: Transcript) -> None:
-        """Show another conversation."""
         await self.remove_children()
         self._transcript, self._items, self._first, self._parts = transcript, [], 0, {}
         self._earlier = Earlier()

@@ -1,6 +1,6 @@
-"""The widgets that show text, in forms that take nothing but safe text and never read markup.
+"""The widgets that show text, in forms that take nothing but safe text and never read markup; and texts with styles.
 
-Every other module of the chat makes its words, lists, questions and notifications with these; a test sees to that.
+Every other module of the chat makes its labels, lists, questions and notifications with these; a test sees to that.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from rich.cells import chop_cells
+from rich.style import Style
+from rich.text import Text as RichText
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.content import Content
@@ -19,10 +22,84 @@ from textual.widgets import Input, Markdown, Select, SelectionList, Static
 from textual.widgets.option_list import Option
 from textual.widgets.selection_list import Selection
 
-from accord.cli.chat.plain import label
-from accord.display import EMPTY, SafeText, prose
+from accord.cli.show.line import Line
+from accord.cli.show.presentation import block_label
+from accord.display import EMPTY, SafeText, colours_kept, filled, joined, own, part_of, prose, safe_lines
+from accord.session.content import Block, Text
 
-__all__ = ["Prose", "Words", "announce", "choice_of", "choices_of", "entry_of", "option_of"]
+__all__ = [
+    "BREAK",
+    "MUTED",
+    "Prose",
+    "Words",
+    "announce",
+    "block_content",
+    "choice_of",
+    "choices_of",
+    "chopped",
+    "coloured_lines",
+    "entry_of",
+    "label",
+    "laid_out",
+    "option_of",
+    "styled",
+    "styled_lines",
+]
+
+MUTED = "$foreground-muted"
+"""The style of what is said beside the point."""
+BREAK = Content("\n")
+_THEME = {
+    "": "",
+    "dim": MUTED,
+    "bold": "bold",
+    "red": "$error",
+    "green": "$success",
+    "yellow": "$warning",
+    "cyan": "$accent",
+}
+
+
+def label(*parts: tuple[SafeText, str]) -> Content:
+    """Texts in our styles, never read as markup."""
+    return Content.assemble(*(Content.styled(text, style) for text, style in parts))
+
+
+def laid_out(line: Line, style: str = "") -> Content:
+    """A line of the presentation in the theme's colours; `style` is for those of its texts that have none."""
+    return label(*((span.text, _THEME[span.style] or style) for span in line))
+
+
+def block_content(block: Block) -> Content:
+    """A block of text as it is, another one as its label."""
+    if isinstance(block, Text):
+        return label((prose(block.text), ""))
+    shown = block_label(block)
+    facts = joined(shown.facts, own(" · "))
+    return label((filled("{} {}", shown.mark, shown.name), "bold"), (filled("  {}", facts) if facts else EMPTY, MUTED))
+
+
+def styled(*parts: tuple[SafeText, str | Style], style: str | Style = "") -> RichText:
+    return RichText.assemble(*parts, style=style, no_wrap=True)
+
+
+def styled_lines(text: SafeText, style: str = "") -> list[RichText]:
+    """Several lines for `Lines`, in one style."""
+    return [styled((line, ""), style=style) for line in safe_lines(text) or [text]]
+
+
+def chopped(text: SafeText, width: int) -> list[SafeText]:
+    """The text in pieces that fit."""
+    pieces, start = [], 0
+    for piece in chop_cells(text, width):
+        pieces.append(part_of(text, start, start + len(piece)))
+        start += len(piece)
+    return pieces
+
+
+def coloured_lines(text: str) -> list[RichText]:
+    """What a command printed, line by line, with its colours; of a line that it wrote over only the last state."""
+    return list(RichText.from_ansi(colours_kept(text), no_wrap=True).split("\n", allow_blank=True))
 
 
 def _content(text: Content | SafeText) -> Content:
@@ -42,7 +119,6 @@ class Words(Static):
         super().__init__(_content(text), markup=False, id=id, classes=classes)
 
     def update(self, text: Content | SafeText = EMPTY, *, layout: bool = True) -> None:  # type: ignore[override]
-        """Show another text."""
         super().update(_content(text), layout=layout)
 
 
@@ -53,11 +129,9 @@ class Prose(Markdown):
         super().__init__(source, open_links=False, parser_factory=_parser)
 
     def update(self, markdown: SafeText) -> AwaitComplete:  # type: ignore[override]
-        """Show another text."""
         return super().update(markdown)
 
     def append(self, markdown: SafeText) -> AwaitComplete:  # type: ignore[override]
-        """Show more."""
         return super().append(markdown)
 
 
@@ -88,7 +162,6 @@ def option_of(text: Content | SafeText, *, disabled: bool = False) -> Option:
 
 
 def choice_of(choices: Sequence[tuple[SafeText, Any]], *, value: Any, allow_blank: bool) -> Select[Any]:
-    """One of several."""
     named = [(_content(name), each) for name, each in choices]
     return Select(named, value=value, allow_blank=allow_blank, compact=True)
 

@@ -1,19 +1,176 @@
-"""What a tool does to files, as lines: how many come and go, and which."""
+"""A change of files: rows with line numbers for a wide view, hunks and counts for lines of text."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal, NamedTuple, TypeAlias
 
-from accord.cli.show.differences import change_rows, counts
-from accord.cli.show.line import Line, Span, line_of
+from accord.cli.show.line import Line, Span, hidden_after, line_of
 from accord.display import SafeText, exact, filled, joined, own, source_line, trimmed
 from accord.session.tool import Diff, FileChange
 
-__all__ = ["Hunk", "changed", "diff_lines", "hunks_of"]
+__all__ = [
+    "Hunk",
+    "Row",
+    "RowKind",
+    "change_rows",
+    "counts",
+    "diff_lines",
+    "hunks_of",
+    "patch_rows",
+    "place_of",
+    "rows_of_diff",
+]
+
+RowKind: TypeAlias = Literal["file", "same", "removed", "added", "gap"]
+
+CONTEXT_LINES = 3
+# Above this, comparing line by line takes longer than anybody waits; the middle is then shown as replaced.
+MAX_COMPARED = 4_000
+UNENDED = "  (no newline at the end)"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: its number before and after, where it has one."""
+
+    kind: RowKind
+    text: str
+    old: int | None = None
+    new: int | None = None
+
+
+def rows_of_diff(diff: Diff, cwd: str = "") -> list[Row]:
+    """All changes of a diff; where the texts were not told, the patch. Files below `cwd` are named from there."""
+    rows: list[Row] = []
+    told = [change for change in diff.changes if change.old is not None or change.new is not None]
+    for change in diff.changes:
+        rows.append(Row("file", file_title(change, cwd)))
+        rows += change_rows(change.old, change.new)
+    if not told and diff.patch:
+        rows += patch_rows(diff.patch)
+    return rows
+
+
+def file_title(change: FileChange, cwd: str = "") -> str:
+    """What happened to which file."""
+    operation = change.operation
+    if operation == "modify" and change.old is None and change.new is not None:
+        operation = "add"
+    path = place_of(change.path, cwd)
+    if change.old_path:
+        path = f"{place_of(change.old_path, cwd)} → {path}"
+    return path if operation == "modify" else f"{path} ({operation})"
+
+
+def counts(diff: Diff) -> tuple[int, int]:
+    """How many lines were added and removed."""
+    rows = rows_of_diff(diff)
+    return sum(row.kind == "added" for row in rows), sum(row.kind == "removed" for row in rows)
+
+
+def change_rows(old: str | None, new: str | None) -> list[Row]:
+    """The rows of one file."""
+    before, after = _lines(old), _lines(new)
+    if old and new and old.endswith("\n") != new.endswith("\n"):
+        # Whether the last line is ended is a change too.
+        (before if new.endswith("\n") else after)[-1] += UNENDED
+    start = _common(before, after)
+    end = _common(before[start:][::-1], after[start:][::-1])
+    middle_before, middle_after = before[start : len(before) - end], after[start : len(after) - end]
+    if not middle_before and not middle_after:
+        return []
+    around = _Around(before, after, start, end)
+    return [*around.above(), *_middle(middle_before, middle_after, start), *around.below()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The equal lines above and below all changes."""
+
+    before: list[str]
+    after: list[str]
+    start: int
+    end: int
+
+    def above(self) -> list[Row]:
+        first = max(0, self.start - CONTEXT_LINES)
+        rows = [Row("same", self.before[at], at + 1, at + 1) for at in range(first, self.start)]
+        return [*_gap(self.before[:first], 0, 0), *rows]
+
+    def below(self) -> list[Row]:
+        old, new = len(self.before) - self.end, len(self.after) - self.end
+        shown = min(self.end, CONTEXT_LINES)
+        rows = [Row("same", self.before[old + at], old + at + 1, new + at + 1) for at in range(shown)]
+        return [*rows, *_gap(self.before[old + shown :], old + shown, new + shown)]
+
+
+def _gap(lines: list[str], old: int, new: int) -> list[Row]:
+    """Equal lines that are not worth their room; a single one takes no more than the remark that it is there."""
+    if len(lines) > 1:
+        return [Row("gap", f"{len(lines)} lines")]
+    return [Row("same", line, old + at + 1, new + at + 1) for at, line in enumerate(lines)]
+
+
+def _middle(before: list[str], after: list[str], offset: int) -> list[Row]:
+    if len(before) + len(after) > MAX_COMPARED:
+        return _replaced(before, after, 0, 0, offset)
+    rows: list[Row] = []
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for tag, old, old_end, new, new_end in matcher.get_opcodes():
+        if tag == "equal":
+            rows += _kept(before[old:old_end], old, new, offset)
+        else:
+            rows += _replaced(before[old:old_end], after[new:new_end], old, new, offset)
+    return rows
+
+
+def _kept(lines: list[str], old: int, new: int, offset: int) -> list[Row]:
+    """Equal lines between two changes: all of them if they are few."""
+    rows = [Row("same", text, offset + old + at + 1, offset + new + at + 1) for at, text in enumerate(lines)]
+    hidden = len(rows) - 2 * CONTEXT_LINES
+    if hidden <= 1:
+        return rows
+    return [*rows[:CONTEXT_LINES], Row("gap", f"{hidden} lines"), *rows[-CONTEXT_LINES:]]
+
+
+def _replaced(before: list[str], after: list[str], old: int, new: int, offset: int) -> list[Row]:
+    removed = [Row("removed", text, offset + old + at + 1, None) for at, text in enumerate(before)]
+    added = [Row("added", text, None, offset + new + at + 1) for at, text in enumerate(after)]
+    return [*removed, *added]
+
+
+def patch_rows(patch: str) -> list[Row]:
+    """The lines of a patch, as they are."""
+    kinds: dict[str, RowKind] = {"+": "added", "-": "removed", "@": "gap", " ": "same"}
+    rows = []
+    for line in patch.split("\n"):
+        is_header = line.startswith(("+++", "---", "diff "))
+        kind: RowKind = "file" if is_header else kinds.get(line[:1], "same")
+        rows.append(Row(kind, line[1:] if kind in {"added", "removed", "same"} else line))
+    return rows
+
+
+def _lines(text: str | None) -> list[str]:
+    if not text:
+        return []
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    number = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        number += 1
+    return number
+
 
 INDENT = own("    ")
-MINUS = own("\N{MINUS SIGN}")
 
 
 class Hunk(NamedTuple):
@@ -25,7 +182,6 @@ class Hunk(NamedTuple):
 
 
 def hunks_of(change: FileChange) -> list[Hunk]:
-    """Where a file changes."""
     hunks: list[Hunk] = []
     at, is_open = 0, False
     for row in change_rows(change.old, change.new):
@@ -40,26 +196,16 @@ def hunks_of(change: FileChange) -> list[Hunk]:
     return hunks
 
 
-def changed(diff: Diff) -> SafeText:
-    """How many lines come and go, and what else happens to files."""
-    plus, minus = counts(diff)
-    kinds = {change.operation for change in diff.changes} - {"modify"}
-    if any(change.old is None and change.new is not None for change in diff.changes) and not kinds:
-        kinds = {"new file"}
-    lines = filled("+{} {}{}", plus, MINUS, minus)
-    return joined([lines, *map(exact, sorted(kinds))], own(" "))
-
-
 def diff_lines(diff: Diff, limit: int | None = None) -> list[Line]:
     """The lines that go and come; with a `limit` no more than so many, and how many more there are."""
-    lines = list(_lines(diff, whole=limit is None))
+    lines = list(_lines_of_diff(diff, whole=limit is None))
     if limit is None or len(lines) <= limit:
         return lines
-    rest = Span(filled("{}… {} more lines", INDENT, len(lines) - limit), "dim")
+    rest = Span(filled("{}{}", INDENT, hidden_after(len(lines) - limit)), "dim")
     return [*lines[:limit], [rest]]
 
 
-def _lines(diff: Diff, *, whole: bool) -> Iterator[Line]:
+def _lines_of_diff(diff: Diff, *, whole: bool) -> Iterator[Line]:
     told = [change for change in diff.changes if change.old is not None or change.new is not None]
     several = len(diff.changes) > 1
     for change in told:
@@ -80,3 +226,11 @@ def _lines(diff: Diff, *, whole: bool) -> Iterator[Line]:
 def _signed(sign: SafeText, lines: list[str], style: str) -> Iterator[Line]:
     for line in lines:
         yield line_of(INDENT, Span(trimmed(joined([sign, source_line(line)])), style))
+
+
+def place_of(path: str, cwd: str) -> str:
+    """The path from the directory on, if it is below that; otherwise as it is."""
+    place = PurePath(path)
+    if cwd and place.is_absolute() and place.is_relative_to(cwd):
+        return str(place.relative_to(cwd)) or "."
+    return path

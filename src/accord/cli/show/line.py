@@ -1,4 +1,4 @@
-"""A line as pieces of text with a style each, before anybody knows whether there are colours; and some measures."""
+"""A line as texts with a style each, before it is known whether there are colours; its width, and tables of lines."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from accord.display import SafeText, clip, filled, own
+from accord.display import SafeText, clip, filled, joined, own, trimmed
 
-__all__ = ["Line", "Span", "amount", "clipped", "duration", "line_of", "size", "width"]
-
-# Where the outcome of a tool call stands, if what it is about leaves room.
-OUTCOME_COLUMN = 46
+__all__ = ["Line", "Span", "clipped", "hidden_after", "hidden_before", "line_of", "table_lines", "width"]
 
 
 class Span(NamedTuple):
@@ -51,33 +48,30 @@ def clipped(text: SafeText, columns: int) -> SafeText:
     return clip(text, end + 1)
 
 
-def duration(seconds: float) -> SafeText:
-    """A time as people say it."""
-    if seconds < 1:
-        return filled("{} ms", max(0, round(seconds * 1000)))
-    if seconds < 60:  # noqa: PLR2004 - a minute
-        return filled("{:.1f} s", seconds)
-    minutes, rest = divmod(round(seconds), 60)
-    return filled("{} min {} s", minutes, rest)
+def hidden_before(lines: int) -> SafeText:
+    """So many lines are not shown before these."""
+    return filled("… {} lines before", lines)
 
 
-def amount(number: int) -> SafeText:
-    """A number of tokens."""
-    if number < 1000:  # noqa: PLR2004 - k is for thousands
-        return filled("{}", number)
-    if number < 1_000_000:  # noqa: PLR2004 - and M for millions
-        return _rounded(number / 1000, own("k"))
-    return _rounded(number / 1_000_000, own("M"))
+def hidden_after(lines: int) -> SafeText:
+    """So many lines are not shown after these."""
+    return filled("… {} more lines", lines)
 
 
-def _rounded(number: float, unit: SafeText) -> SafeText:
-    return filled("{:.0f}{}" if f"{number:.1f}".endswith(".0") else "{:.1f}{}", number, unit)
+CELL_COLUMNS = 60
 
 
-def size(number: int) -> SafeText:
-    """A number of bytes."""
-    if number < 1000:  # noqa: PLR2004 - kB are for thousands
-        return filled("{} B", number)
-    if number < 1_000_000:  # noqa: PLR2004 - and MB for millions
-        return filled("{:.0f} kB", number / 1000)
-    return filled("{:.1f} MB", number / 1_000_000)
+def table_lines(heads: Sequence[SafeText], rows: Sequence[Sequence[SafeText]]) -> list[Line]:
+    """The lines; the last column is as wide as it likes."""
+    cells = [[clipped(cell, CELL_COLUMNS) for cell in row[:-1]] + [row[-1]] for row in rows]
+    widths = [max(width(row[place]) for row in [list(heads), *cells]) for place in range(len(heads))]
+
+    def spans(row: Sequence[SafeText], style: str) -> Line:
+        last = len(row) - 1
+        padded = [
+            cell if place == last else filled("{}{:{}}", cell, own(""), widths[place] - width(cell))
+            for place, cell in enumerate(row)
+        ]
+        return [Span(trimmed(joined(padded, own("  "))), style)]
+
+    return [spans(heads, "dim"), *(spans(row, "") for row in cells)]

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from accord.cli.show.diff import INDENT, changed, diff_lines
-from accord.cli.show.line import Line, Span, line_of
-from accord.cli.show.place import place_of
-from accord.cli.show.tool import about, kind_word
+from accord.cli.show.diff import INDENT, diff_lines, place_of
+from accord.cli.show.line import Line, Span, hidden_after, line_of
+from accord.cli.show.presentation import about, changed, kind_word
 from accord.client import PermissionQuestion, Verdict
 from accord.client.question import WiderAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose, safe_lines
@@ -191,8 +190,8 @@ def _files(question: PermissionQuestion, claims: CallClaims, *, diffs: bool) -> 
         names = joined((exact(place_of(path, cwd), PATH_CHARACTERS) for path in paths[:FILES]), own(", ")) or own(
             "a patch"
         )
-        head = line_of(_word(kind), filled(" {}", names), Span(filled("   {}", changed(diff)), "dim"))
-        yield [*head, *_leads_elsewhere(question, paths)]
+        head = line_of(_word(kind), filled(" {}", names), own("   "))
+        yield [*head, *changed([diff]), *_leads_elsewhere(question, paths)]
         if diffs:
             yield from diff_lines(diff, DIFF_LINES * max(1, min(len(diff.changes), FILES)))
     others = list(dict.fromkeys((claim.kind, claim.path and place_of(claim.path, cwd)) for claim in claims.paths))
@@ -309,7 +308,7 @@ def _quoted(text: str) -> Iterator[Line]:
     for line in lines[:TEXT_LINES]:
         yield line_of(Span(filled("        | {}", line), "dim"))
     if len(lines) > TEXT_LINES:
-        yield _dim(filled("… {} more lines", len(lines) - TEXT_LINES))
+        yield _dim(hidden_after(len(lines) - TEXT_LINES))
 
 
 def _open_calls(question: PermissionQuestion) -> Iterator[Line]:

@@ -5,15 +5,25 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from accord.cli.show.line import Line, Span, clipped
-from accord.display import SafeText, filled, own
+from accord.display import SafeText, filled, json_line, own
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Progress", "Screen", "columns_of", "has_colours", "is_terminal"]
+__all__ = [
+    "Progress",
+    "Screen",
+    "columns_of",
+    "has_colours",
+    "is_terminal",
+    "put",
+    "put_json",
+    "silence",
+    "stdout_screen",
+]
 
 STYLES = {"dim": "dim", "bold": "bold", "red": "red", "green": "green", "yellow": "yellow", "cyan": "cyan"}
 COLUMNS = 80
@@ -60,7 +70,6 @@ class Progress:
         return self._shown
 
     def say(self, text: SafeText) -> None:
-        """Show it anew."""
         if not self._shown or self.is_held:
             return
         self._turns += 1
@@ -76,7 +85,6 @@ class Progress:
         self._shown = False
 
     def erase(self) -> None:
-        """Take it away."""
         if self._is_there:
             self._stream.write(ERASE)
             self._stream.flush()
@@ -94,7 +102,6 @@ class Screen:
 
     @property
     def columns(self) -> int:
-        """How wide it is."""
         return columns_of(self._stream)
 
     @property
@@ -109,12 +116,10 @@ class Screen:
         self._write([*line, _END])
 
     def lines(self, lines: Iterable[Line]) -> None:
-        """Write several."""
         for line in lines:
             self.line(line)
 
     def text(self, text: SafeText, style: str = "") -> None:
-        """Write running text."""
         if text:
             self._progress.erase()
             self._write([Span(text, style)])
@@ -123,7 +128,6 @@ class Screen:
             self._progress.is_held = self._middle
 
     def end_line(self) -> None:
-        """End running text."""
         if self._middle:
             self._middle = self._progress.is_held = False
             self._write([_END])
@@ -133,7 +137,6 @@ class Screen:
         self._middle = self._progress.is_held = False
 
     def flush(self) -> None:
-        """Let it be seen."""
         self._stream.flush()
 
     def _write(self, line: Line) -> None:
@@ -159,3 +162,19 @@ def _console(stream: TextIO) -> Console | None:
 def stdout_screen(progress: Progress) -> Screen:
     """The screen of this process."""
     return Screen(sys.stdout, progress, colours=has_colours(sys.stdout, os.environ))
+
+
+def put(text: SafeText) -> None:
+    sys.stdout.write(filled("{}\n", text))
+
+
+def put_json(value: Any, indent: int | None = None) -> None:
+    """A JSON value on stdout, in ASCII: a terminal shows it, a program reads the same value back."""
+    put(json_line(value, indent))
+
+
+def silence() -> None:
+    """Let nothing more be written to stdout, also not when Python ends."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from accord.cli.options import InOrder, Parser, split_command
 from accord.cli.status import Failure, Status, UsageFailure
-from accord.cli.words import InOrder, Parser, split_command
 from accord.errors import LocalProtocolError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageFailure("accord agent takes no command behind --")
     rules = []
     if options.rules:
-        from accord.cli.ruling import rules_of  # noqa: PLC0415 - most who start it have none
+        from accord.cli.permission import rules_of  # noqa: PLC0415 - most who start it have none
 
         rules = rules_of(options.rules)
     from accord.coder import make_agent  # noqa: PLC0415 - after the options: what is wrong with them is said at once

@@ -1,32 +1,38 @@
-"""`accord agents`: which are known here, how they are started, whether they work."""
+"""`accord agents`: which are known here, how they are started, whether they work.
+
+`doctor` examines one: whether it starts, what it speaks, whether it wants a login, opens a session and ends.
+"""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from accord.cli.complaint import put, put_json, remark
-from accord.cli.doctor import examine
+from accord.cli.agent_session import RunningAgent, running_agent, within
 from accord.cli.fault import login_line, phase
-from accord.cli.question import Questions
-from accord.cli.show.line import Span
-from accord.cli.show.screen import Progress, stdout_screen
-from accord.cli.show.table import table_lines
+from accord.cli.options import AgentOptions, Parser, add_agent_options, agent_options_of, pair_of, split_command
+from accord.cli.show.line import Span, line_of, table_lines
+from accord.cli.show.quantity import duration
+from accord.cli.show.screen import Progress, Screen, put, put_json, stdout_screen
 from accord.cli.status import Failure, Status, UsageFailure, spelled
-from accord.cli.talk import talking
+from accord.cli.stderr import remark
 from accord.cli.target import Target, approve, split_agent, target_of
-from accord.cli.terminal import Terminal, somebody_is_there
-from accord.cli.wish import Wish, add_agent_options, pair_of, wish_of
-from accord.cli.words import Parser, split_command
+from accord.cli.terminal import Questions, Terminal, is_interactive
 from accord.config import AgentEntry, add_agent, load_agents, remove_agent
 from accord.config.edit import set_default
 from accord.config.entry import is_installed
 from accord.display import SafeText, exact, filled, joined, own
+from accord.session.capability import AgentCapabilities
+from accord.session.option import Select, Toggle
 
-__all__ = ["run"]
+__all__ = ["examine", "run"]
 
 USAGE = """accord agents [ls] [--json]
        accord agents info AGENT
@@ -59,21 +65,21 @@ def _parser() -> Parser:
 def run(arguments: Sequence[str]) -> int:
     """Do it; the exit status."""
     before, command = split_command(arguments)
-    options = _parser().read(before)
-    verb, words = (options.words[0], options.words[1:]) if options.words else ("ls", [])
+    parsed = _parser().read(before)
+    verb, words = (parsed.words[0], parsed.words[1:]) if parsed.words else ("ls", [])
     action = _ACTIONS.get(verb)
     if action is None:
         raise UsageFailure(f"there is no accord agents {verb}; there are: {', '.join(_ACTIONS)}")
-    return action(words, command, options)
+    return action(words, command, parsed)
 
 
-def _list(words: Sequence[str], command: Sequence[str] | None, options: argparse.Namespace) -> int:
+def _list(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
     if words or command is not None:
         raise UsageFailure("accord agents ls takes no agent", advice="See: accord agents info AGENT")
     with phase("config"):
         agents = load_agents(".")
         entries = agents.entries()
-    if options.json:
+    if parsed.json:
         put_json([_facts(entry) for entry in entries], 2)
     else:
         screen = stdout_screen(Progress(sys.stderr, shown=False))
@@ -122,10 +128,10 @@ def _facts(entry: AgentEntry) -> dict[str, Any]:
     }
 
 
-def _info(words: Sequence[str], command: Sequence[str] | None, options: argparse.Namespace) -> int:
+def _info(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
     target = _target("info", words, command)
     facts = _facts(target.entry)
-    if options.json:
+    if parsed.json:
         put_json(facts, 2)
         return Status.DONE
     facts["argv"] = spelled(target.entry.argv) or "from the registry"
@@ -145,19 +151,19 @@ def _target(verb: str, words: Sequence[str], command: Sequence[str] | None) -> T
     return target_of(name, command)
 
 
-def _add(words: Sequence[str], command: Sequence[str] | None, options: argparse.Namespace) -> int:
+def _add(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
     if len(words) != 1 or not command:
         raise UsageFailure("accord agents add takes a name, and a command behind --")
     name = words[0].strip()
     if name in {"default", ""} or not name.isprintable():
         raise UsageFailure(f"{words[0]!r} cannot be an agent's name")
-    env = dict(pair_of(each, "--env") for each in options.env)
-    settings: dict[str, Any] = {key: getattr(options, key) for key in ("edition", "framing") if getattr(options, key)}
-    if options.timeout is not None:
-        settings["timeoutMs"] = int(options.timeout * 1000)
+    env = dict(pair_of(each, "--env") for each in parsed.env)
+    settings: dict[str, Any] = {key: getattr(parsed, key) for key in ("edition", "framing") if getattr(parsed, key)}
+    if parsed.timeout is not None:
+        settings["timeoutMs"] = int(parsed.timeout * 1000)
     with phase("config"):
-        place = add_agent(name, command, env=env, settings=settings, replace=options.replace)
-        if options.default:
+        place = add_agent(name, command, env=env, settings=settings, replace=parsed.replace)
+        if parsed.default:
             set_default(name)
     put(filled("{0} is in {1}. Try: accord agents doctor {0}", name, str(place)))
     return Status.DONE
@@ -172,18 +178,18 @@ def _remove(words: Sequence[str], command: Sequence[str] | None, _options: argpa
     return Status.DONE
 
 
-def _login(words: Sequence[str], command: Sequence[str] | None, options: argparse.Namespace) -> int:
+def _login(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
     name, rest = split_agent(words, command, "agents login")
     if len(rest) > 1:
         raise UsageFailure("accord agents login takes an agent and a method")
-    return asyncio.run(_log_in(target_of(name, command), wish_of(options), rest[0] if rest else None))
+    return asyncio.run(_log_in(target_of(name, command), agent_options_of(parsed), rest[0] if rest else None))
 
 
-async def _log_in(target: Target, wish: Wish, method: str | None) -> int:
-    questions = Questions(Terminal(), lambda _: False) if somebody_is_there() else None
-    target = await approve(target, trust=wish.trust, yes=None if questions is None else questions.yes)
-    async with talking(target, wish, elicit=None if questions is None else questions.elicit) as talk:
-        ways = talk.agent.auth_methods
+async def _log_in(target: Target, options: AgentOptions, method: str | None) -> int:
+    questions = Questions(Terminal(), lambda _: False) if is_interactive() else None
+    target = await approve(target, trust=options.trust, yes=None if questions is None else questions.yes)
+    async with running_agent(target, options, elicit=None if questions is None else questions.elicit) as running:
+        ways = running.agent.auth_methods
         if not ways:
             put(filled("{} offers no login; it may need a key in its environment (--env K=V)", target.entry.name))
             return Status.DONE
@@ -198,21 +204,21 @@ async def _log_in(target: Target, wish: Wish, method: str | None) -> int:
             raise UsageFailure(f"there is no login {method!r}; there are: {', '.join(each.id for each in ways)}")
         with phase("login", target.typed):
             # A person may have to fetch a telephone: no deadline but the agent's own.
-            await talk.agent.login(method)
+            await running.agent.login(method)
     put(filled("logged in to {} by {}", target.entry.name, method))
     return Status.DONE
 
 
-def _doctor(words: Sequence[str], command: Sequence[str] | None, options: argparse.Namespace) -> int:
-    return asyncio.run(_examine(_target("doctor", words, command), wish_of(options)))
+def _doctor(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
+    return asyncio.run(_examine(_target("doctor", words, command), agent_options_of(parsed)))
 
 
-async def _examine(target: Target, wish: Wish) -> int:
-    questions = Questions(Terminal(), lambda _: False) if somebody_is_there() else None
-    target = await approve(target, trust=wish.trust, yes=None if questions is None else questions.yes)
+async def _examine(target: Target, options: AgentOptions) -> int:
+    questions = Questions(Terminal(), lambda _: False) if is_interactive() else None
+    target = await approve(target, trust=options.trust, yes=None if questions is None else questions.yes)
     screen = stdout_screen(Progress(sys.stderr, shown=False))
     try:
-        return await examine(target, wish, screen)
+        return await examine(target, options, screen)
     except Failure:
         screen.flush()
         raise
@@ -226,3 +232,112 @@ _ACTIONS: dict[str, Callable[[Sequence[str], Sequence[str] | None, argparse.Name
     "login": _login,
     "doctor": _doctor,
 }
+
+EDITIONS = ("1", "2", "2-june")
+FLAGS = ("load", "resume", "listing", "close", "delete", "fork", "additional_directories", "logout")
+
+
+async def examine(target: Target, options: AgentOptions, screen: Screen) -> int:
+    """Start it, look at everything, and tell; the exit status is that of the first thing that fails.
+
+    Raises:
+        Failure: It does not start, or does not open a session.
+    """
+    finding = _Finding(screen)
+    finding.tell(own("command"), exact(spelled(target.entry.argv)))
+    finding.tell(own("source"), exact(target.entry.source))
+    found = shutil.which(target.entry.argv[0])
+    finding.tell(own("program"), exact(found or "not on the PATH"), good=found is not None)
+    noise: list[bytes] = []
+    begun = time.monotonic()
+
+    def observe(direction: str, text: bytes | bytearray) -> None:
+        if direction == "in" and bytes(text[:64]).lstrip()[:1] not in b"{[":
+            noise.append(bytes(text))
+
+    async with running_agent(target, options, observers=[observe]) as running:
+        finding.tell(own("start"), _ok(begun), good=True)
+        await _look(running, finding)
+        failure = await _try_session(running, finding)
+        begun = time.monotonic()
+    finding.tell(own("end"), _ok(begun), good=True)
+    for line in noise[:3]:
+        text = filled("prints what is no message: {}", line.decode(errors="replace")[:100])
+        finding.tell(own("noise"), text, good=False)
+    await _try_editions(target, options, finding)
+    if failure is not None:
+        raise failure
+    return Status.DONE
+
+
+def _ok(begun: float) -> SafeText:
+    return filled("ok, {}", duration(time.monotonic() - begun))
+
+
+def _listed(items: Iterable[SafeText], otherwise: SafeText) -> SafeText:
+    return joined(items, own(", ")) or otherwise
+
+
+class _Finding:
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    def tell(self, name: SafeText, text: SafeText, *, good: bool | None = None) -> None:
+        style = "" if good is None else "green" if good else "yellow"
+        self._screen.line(line_of(own("  "), Span(filled("{:<14}", name), "cyan"), Span(filled(" {}", text), style)))
+        self._screen.flush()
+
+
+async def _look(running: RunningAgent, finding: _Finding) -> None:
+    agent = running.agent
+    info = agent.info
+    nameless = own("does not say who it is")
+    who = nameless if info is None else filled("{} {}", info.title or info.name, info.version)
+    finding.tell(own("agent"), who)
+    finding.tell(own("edition"), exact(agent.edition or ""))
+    finding.tell(own("can"), _listed(map(exact, _able(agent.capabilities)), own("only what every agent can")))
+    ways = [filled("{} ({}, {})", each.id, each.name, each.type) for each in agent.auth_methods]
+    finding.tell(own("logins"), _listed(ways, own("none")))
+
+
+def _able(capabilities: AgentCapabilities) -> list[str]:
+    able = [name.replace("_", " ") for name in FLAGS if getattr(capabilities, name)]
+    return [
+        *able,
+        *(f"{kind} prompts" for kind in sorted(capabilities.prompts)),
+        *(f"mcp {kind}" for kind in sorted(capabilities.mcp)),
+    ]
+
+
+async def _try_session(running: RunningAgent, finding: _Finding) -> Failure | None:
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with phase("session", running.target.typed):
+                session = await within(running.deadlines.start_seconds, "session", running.agent.new_session(folder))
+                finding.tell(own("session"), _ok(begun), good=True)
+                known = [each for each in session.options if isinstance(each, Select | Toggle)]
+                finding.tell(
+                    own("options"), _listed((filled("{}={}", each.id, each.value) for each in known), own("none"))
+                )
+                commands = [filled("/{}", each.name) for each in session.commands]
+                finding.tell(own("commands"), _listed(commands, own("none")))
+                if running.agent.capabilities.delete:
+                    await within(running.deadlines.start_seconds, "session", session.delete())
+                else:
+                    await within(running.deadlines.start_seconds, "session", session.close())
+        except Failure as failure:
+            finding.tell(own("session"), exact(failure.line), good=False)
+            return failure
+    return None
+
+
+async def _try_editions(target: Target, options: AgentOptions, finding: _Finding) -> None:
+    """Insist on each edition in turn."""
+    for edition in EDITIONS:
+        begun = time.monotonic()
+        try:
+            async with running_agent(target, replace(options, edition=edition)):
+                finding.tell(filled("edition {}", edition), _ok(begun), good=True)
+        except Failure as failure:
+            finding.tell(filled("edition {}", edition), filled("no: {}", (failure.message.splitlines() or [""])[0]))

@@ -8,32 +8,34 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
 
-from accord.cli.book import Book
-from accord.cli.permission import decided_by, policy_of
-from accord.cli.question import Questions
-from accord.cli.ruling import rules_of
+from accord.cli.agent_session import RunningAgent, connected, directories_of, line_deadlines, noted_record, servers_of
+from accord.cli.options import (
+    AgentOptions,
+    Parser,
+    add_agent_options,
+    add_permission_options,
+    add_session_options,
+    agent_options_of,
+    split_command,
+)
+from accord.cli.permission import decided_by, policy_of, rules_of
+from accord.cli.session_index import SessionIndex
+from accord.cli.show.presentation import Level, Note
 from accord.cli.show.question import question_lines, unasked_words, verdict_words
 from accord.cli.show.screen import is_terminal
-from accord.cli.status import Failure, Status, UsageFailure
-from accord.cli.talk import Talk, connected, directories_of, line_deadlines, servers_of
+from accord.cli.status import Failure, UsageFailure
 from accord.cli.target import Target, approve, split_agent, target_of
-from accord.cli.terminal import Terminal
-from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
-from accord.cli.words import Parser, split_command
+from accord.cli.terminal import Questions, Terminal
 from accord.client import ConnectedAgent, Offer, Session, Verdict
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import Record
 from accord.display import EMPTY, SafeText, filled, joined, own
-from accord.errors import LocalProtocolError
+from accord.errors import AccordError, LocalProtocolError
 from accord.session.agent_ask import ReadFile
 from accord.session.ask import SessionSummary
 from accord.session.entry import ToolCall
 from accord.session.rules import Rule
-
-if TYPE_CHECKING:
-    from accord.cli.chat.note import Note
 
 __all__ = ["run"]
 
@@ -60,64 +62,65 @@ def _parser() -> Parser:
 def run(arguments: Sequence[str]) -> int:
     """Talk until the user leaves; the exit status."""
     before, command = split_command(arguments)
-    options = _parser().read(before)
-    name, rest = split_agent(options.words, command, "chat")
+    parsed = _parser().read(before)
+    name, rest = split_agent(parsed.words, command, "chat")
     if rest:
         raise UsageFailure("accord chat takes no text", advice='To say one thing: accord run AGENT "text"')
-    wish = wish_of(options)
+    options = agent_options_of(parsed)
     target = target_of(name, command)
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         raise UsageFailure("accord chat needs a terminal", advice='Without one: accord run AGENT "text"')
     try:
-        from accord.cli.chat.running import run_chat  # noqa: PLC0415 - brings a whole screen along
+        from accord.cli.chat.running import SessionOptions, run_chat  # noqa: PLC0415 - brings a whole screen along
     except ImportError as error:
         message = f"accord chat needs a package that is not installed ({error.name})"
         raise UsageFailure(message, advice="Type: pip install 'accord[cli]'") from error
-    target = asyncio.run(_approved(target, wish))
-    with Book() as book:
-        chat = _Chat(target, wish, book)
-        return run_chat(
-            chat.connect,
-            session=chat.session,
-            key=chat.key,
-            name=target.entry.name,
-            roots=chat.roots,
-            servers=chat.servers,
+    target = asyncio.run(_approved(target, options))
+    with SessionIndex() as index:
+        chat = _Chat(target, options, index)
+        record = chat.record
+        sessions = SessionOptions(
+            str(Path.cwd()),
+            session=None if record is None else record.session_id,
+            key=None if record is None else record.key,
+            session_cwd=None if record is None else record.cwd,
+            find=chat.find,
+            roots=directories_of(options),
+            servers=servers_of(options),
             prepare=chat.prepare,
             known=chat.known,
-            ready=chat.show_notes_with,
-            mouse=not options.no_mouse,
+        )
+        return run_chat(
+            chat.connect, sessions, name=target.entry.name, ready=chat.show_notes_with, mouse=not parsed.no_mouse
         )
 
 
-async def _approved(target: Target, wish: Wish) -> Target:
-    return await approve(target, trust=wish.trust, yes=Questions(Terminal(), lambda _: False).yes)
+async def _approved(target: Target, options: AgentOptions) -> Target:
+    return await approve(target, trust=options.trust, yes=Questions(Terminal(), lambda _: False).yes)
 
 
 class _Chat:
     """What the screen needs to know of the line."""
 
-    def __init__(self, target: Target, wish: Wish, book: Book) -> None:
+    def __init__(self, target: Target, options: AgentOptions, index: SessionIndex) -> None:
         self._target = target
-        self._wish = wish
-        self._book = book
-        self._rules = rules_of(wish.rules)
-        self._name = wish.session
+        self._options = options
+        self._index = index
+        self._rules = rules_of(options.rules)
         self._say: Callable[[Note], None] = lambda _: None
-        record = self._wanted()
-        self.session = None if record is None else record.session_id
-        self.key = None if record is None else record.key
-        self.roots = directories_of(wish)
-        self.servers = servers_of(wish)
+        record = noted_record(index, target, options)
+        self._name = options.session if record is None else record.name
+        self.record = record
 
-    def _wanted(self) -> Record | None:
-        if self._wish.last:
-            record = self._book.last(self._target.key)
-            if record is None:
-                message = f"there is no session of {self._target.key} in this directory yet"
-                raise Failure(Status.NO_SESSION, "session", message, advice="Leave -c out to begin one")
-            return record
-        return None if self._wish.session is None else self._book.named(self._wish.session, self._target.key)
+    async def find(self, agent: ConnectedAgent) -> Record | None:
+        """The session of the line where only the agent knows it."""
+        with _as_errors():
+            found = None if self._name is None else await self._running(agent).known(self._name)
+        self._name = self._name if found is None else found.name
+        return found
+
+    def _running(self, agent: ConnectedAgent) -> RunningAgent:
+        return RunningAgent(agent, self._target, self._options, line_deadlines(self._target, self._options))
 
     def connect(self, *, permission: PermissionCallback, elicit: ElicitCallback, offer: Offer) -> ConnectedAgent:
         """The agent, with the rules of the line before the user's answers."""
@@ -125,20 +128,18 @@ class _Chat:
             self._target,
             self._rules,
             ask=permission,
-            environment=self._wish.env,
+            environment=self._options.env,
             say=lambda line: self._note(filled("{}", line)),
             on_verdict=self._judged,
             on_unasked=self._completed_unasked,
         )
-        return connected(self._target, self._wish, permission=policy, elicit=elicit, offer=offer)
+        return connected(self._target, self._options, permission=policy, elicit=elicit, offer=offer)
 
     def show_notes_with(self, say: Callable[[Note], None]) -> None:
         """Where notes are shown from now on."""
         self._say = say
 
-    def _note(self, text: SafeText, level: Literal["info", "warning"] = "info", detail: SafeText = EMPTY) -> None:
-        from accord.cli.chat.note import Note  # noqa: PLC0415 - brings a whole screen along
-
+    def _note(self, text: SafeText, level: Level = "info", detail: SafeText = EMPTY) -> None:
         self._say(Note(text, level, detail=detail))
 
     def _judged(self, verdict: Verdict) -> None:
@@ -159,14 +160,14 @@ class _Chat:
     async def prepare(self, agent: ConnectedAgent, session: Session) -> None:
         """Note a session, and set what is wished."""
         name, self._name = self._name, None
-        self._book.note(self._target.key, session.id, session.cwd, name=name, title=session.title, key=session.key)
+        self._index.note(self._target.key, session.id, session.cwd, name=name, title=session.title, key=session.key)
         with _as_errors():
-            await Talk(agent, self._target, self._wish, line_deadlines(self._target, self._wish)).settle(session)
+            await self._running(agent).settle(session)
 
     def known(self) -> list[SessionSummary]:
         """Our records of this directory."""
         with _as_errors():
-            records = self._book.all(everywhere=False, agent=self._target.key)
+            records = self._index.all(everywhere=False, agent=self._target.key)
         return [
             SessionSummary(
                 each.session_id,
@@ -184,4 +185,6 @@ def _as_errors() -> Iterator[None]:
     try:
         yield
     except Failure as failure:
+        if isinstance(failure.__cause__, AccordError):
+            raise failure.__cause__ from None
         raise LocalProtocolError(failure.message) from failure

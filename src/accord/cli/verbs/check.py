@@ -14,18 +14,16 @@ from accord.check.agent import left_changed
 from accord.check.report import documents_of, junit_of, markdown_of
 from accord.check.rule import EDITIONS, EditionName
 from accord.check.rules import rules_for
-from accord.cli.complaint import remark
 from accord.cli.fault import phase
-from accord.cli.question import Questions
+from accord.cli.options import Parser, pair_of, seconds_of, split_command
 from accord.cli.show.line import Span
 from accord.cli.show.screen import Progress, Screen, stdout_screen
 from accord.cli.show.verdict import report_lines
 from accord.cli.signals import Signals
 from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.stderr import remark
 from accord.cli.target import approve, split_agent, target_of
-from accord.cli.terminal import Terminal, somebody_is_there
-from accord.cli.wish import pair_of, seconds_of
-from accord.cli.words import Parser, split_command
+from accord.cli.terminal import Questions, Terminal, is_interactive
 from accord.display import exact, filled
 from accord.errors import ConnectFailed
 
@@ -189,7 +187,7 @@ async def _program(given: argparse.Namespace, command: Sequence[str] | None) -> 
     name, rest = split_agent(given.words, command, "check")
     if rest:
         raise UsageFailure(f"accord check takes one agent, and not also {' '.join(rest)!r}")
-    questions = Questions(Terminal(), lambda _: False) if somebody_is_there() else None
+    questions = Questions(Terminal(), lambda _: False) if is_interactive() else None
     target = target_of(name, command)
     target = await approve(target, trust=given.trust, yes=None if questions is None else questions.yes)
     return list(target.entry.argv), {**target.entry.env, **env}

@@ -1,18 +1,28 @@
-"""`accord run`: one prompt for any agent."""
+"""`accord run`: one prompt for any agent, from the words of the line, files, stdin and pictures."""
 
 from __future__ import annotations
 
 import asyncio
+import mimetypes
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from accord.cli.conversation import Conversation, Form
-from accord.cli.prompt import read_prompt
+from accord.cli.options import (
+    AgentOptions,
+    Parser,
+    add_agent_options,
+    add_permission_options,
+    add_session_options,
+    agent_options_of,
+    split_command,
+)
+from accord.cli.run.conversation import Conversation, Form
+from accord.cli.show.screen import is_terminal
+from accord.cli.status import UsageFailure
 from accord.cli.target import Target, split_agent, target_of
-from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
-from accord.cli.words import Parser, split_command
 
-__all__ = ["FORMS", "add_prompt_options", "run"]
+__all__ = ["FORMS", "add_prompt_options", "picture_of", "read_prompt", "run"]
 
 FORMS = ("text", "final", "events", "wire")
 
@@ -54,13 +64,64 @@ def _parser() -> Parser:
 def run(arguments: Sequence[str]) -> int:
     """Do it; the exit status."""
     before, command = split_command(arguments)
-    options = _parser().read(before)
-    name, words = split_agent(options.words, command, "run")
-    wish = wish_of(options)
+    parsed = _parser().read(before)
+    name, words = split_agent(parsed.words, command, "run")
+    options = agent_options_of(parsed)
     target = target_of(name, command)
-    content = read_prompt(words, options.file, options.image)
-    return asyncio.run(_converse(target, wish, options.output, content))
+    content = read_prompt(words, parsed.file, parsed.image)
+    return asyncio.run(_converse(target, options, parsed.output, content))
 
 
-async def _converse(target: Target, wish: Wish, form: Form, content: Sequence[str | Path]) -> int:
-    return await Conversation(target, wish, form).run(content)
+async def _converse(target: Target, options: AgentOptions, form: Form, content: Sequence[str | Path]) -> int:
+    return await Conversation(target, options, form).run(content)
+
+
+def read_prompt(
+    words: Sequence[str], files: Sequence[str], images: Sequence[str], verb: str = "run"
+) -> list[str | Path]:
+    """The parts of a prompt: one text, then the pictures. Without words and files the text is stdin.
+
+    Raises:
+        UsageFailure: There is nothing, or something cannot be read.
+    """
+    pictures = [picture_of(image) for image in images]
+    texts = [" ".join(words)] if words else []
+    if not words and not files and not (pictures and is_terminal(sys.stdin)):
+        if is_terminal(sys.stdin):
+            raise UsageFailure("there is no text", advice=f'Type: accord {verb} demo "text", or use -f FILE, or a pipe')
+        files = ["-"]
+    texts += [_text_of(file) for file in files]
+    text = "\n\n".join(texts)
+    if not text.strip() and not pictures:
+        raise UsageFailure("the text is empty")
+    return [*([text] if text.strip() else []), *pictures]
+
+
+def _text_of(file: str) -> str:
+    what = "stdin" if file == "-" else file
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise UsageFailure(f"{what} cannot be read: {error.strerror}") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageFailure(f"{what} is no UTF-8 text (byte {error.start})") from error
+
+
+def picture_of(name: str) -> Path:
+    """The path of a picture.
+
+    Raises:
+        UsageFailure: It is none, or cannot be read.
+    """
+    path = Path(name).absolute()
+    kind, _ = mimetypes.guess_type(path.name)
+    if not (kind or "").startswith("image/"):
+        raise UsageFailure(f"--image {name}: its name is not that of a picture")
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise UsageFailure(f"--image {name}: {error.strerror}") from error
+    return path

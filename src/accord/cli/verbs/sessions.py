@@ -10,23 +10,28 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from accord.cli.book import Book
-from accord.cli.complaint import put, put_json, remark
-from accord.cli.conversation import Conversation
+from accord.cli.agent_session import RunningAgent, running_agent, within
 from accord.cli.fault import phase
-from accord.cli.prompt import read_prompt
-from accord.cli.question import Questions
-from accord.cli.show.moment import ago, moment_of
-from accord.cli.show.screen import Progress, stdout_screen
-from accord.cli.show.table import table_lines
-from accord.cli.show.transcript import markdown, transcript_lines
+from accord.cli.options import (
+    AgentOptions,
+    Parser,
+    add_agent_options,
+    add_permission_options,
+    add_session_options,
+    agent_options_of,
+    split_command,
+)
+from accord.cli.run.conversation import Conversation
+from accord.cli.session_index import SessionIndex
+from accord.cli.show.line import table_lines
+from accord.cli.show.quantity import ago, moment_of
+from accord.cli.show.screen import Progress, put, put_json, stdout_screen
+from accord.cli.show.text_layout import markdown, transcript_lines
 from accord.cli.status import Failure, Status, UsageFailure
-from accord.cli.talk import Talk, talking, within
+from accord.cli.stderr import remark
 from accord.cli.target import Target, approve, noted_target, target_of
-from accord.cli.terminal import Terminal, somebody_is_there
-from accord.cli.verbs.run import add_prompt_options
-from accord.cli.wish import Wish, add_agent_options, add_permission_options, add_session_options, wish_of
-from accord.cli.words import Parser, split_command
+from accord.cli.terminal import Questions, Terminal, is_interactive
+from accord.cli.verbs.run import add_prompt_options, read_prompt
 from accord.config import Record
 from accord.display import SafeText, exact, filled, joined, json_line, own, trimmed
 
@@ -43,7 +48,7 @@ EXAMPLES = """\
   accord sessions ls demo --all
   accord sessions show k3f9
   accord sessions resume k3f9 "and now the tests"
-  accord sessions export k3f9 -w talk.md
+  accord sessions export k3f9 -w running.md
   accord sessions ls -- python my_agent.py
 
 SESSION is a name that was given with -s, or an id, or the beginning of one. An agent is asked only where one is named,
@@ -85,40 +90,40 @@ def _parser() -> Parser:
 def run(arguments: Sequence[str]) -> int:
     """Do it; the exit status."""
     before, command = split_command(arguments)
-    options = _parser().read(before)
-    verb, words = (options.words[0], options.words[1:]) if options.words else ("ls", [])
-    wish = wish_of(options)
-    if wish.last or wish.session is not None:
+    parsed = _parser().read(before)
+    verb, words = (parsed.words[0], parsed.words[1:]) if parsed.words else ("ls", [])
+    options = agent_options_of(parsed)
+    if options.last or options.session is not None:
         raise UsageFailure("accord sessions names the session itself: leave -c and -s out")
     if verb == "ls":
-        return asyncio.run(_list(words, command, options, wish))
+        return asyncio.run(_list(words, command, parsed, options))
     action = _ACTIONS.get(verb)
     if action is None:
         raise UsageFailure(f"there is no accord sessions {verb}; there are: {', '.join(['ls', *_ACTIONS])}")
     if not words:
         raise UsageFailure("name a session", advice="See: accord sessions ls")
-    with Book() as book:
-        record, target = _find(book, words[0], command, options.agent)
-        return action(_Job(book, record, target, wish, options, words[1:]))
+    with SessionIndex() as index:
+        record, target = _find(index, words[0], command, parsed.agent)
+        return action(_Job(index, record, target, options, parsed, words[1:]))
 
 
 class _Job(NamedTuple):
-    book: Book
+    sessions: SessionIndex
     record: Record
     target: Target
-    wish: Wish
-    options: argparse.Namespace
+    options: AgentOptions
+    parsed: argparse.Namespace
     words: list[str]
 
 
-def _find(book: Book, name: str, command: Sequence[str] | None, agent: str | None) -> tuple[Record, Target]:
+def _find(index: SessionIndex, name: str, command: Sequence[str] | None, agent: str | None) -> tuple[Record, Target]:
     """The session, and who has it.
 
     Raises:
         Failure: Nobody is known to have it.
     """
     target = target_of(agent, command) if agent is not None or command is not None else None
-    record = book.named(name, None if target is None else target.key)
+    record = index.named(name, None if target is None else target.key)
     if record is None and target is None:
         advice = "See: accord sessions ls --all; one that only an agent knows needs --agent NAME"
         raise Failure(Status.NO_SESSION, "session", f"there is no session {name!r} in our records", advice=advice)
@@ -129,46 +134,48 @@ def _find(book: Book, name: str, command: Sequence[str] | None, agent: str | Non
     return record, target or noted_target(record.agent)
 
 
-async def _ready(target: Target, wish: Wish) -> Target:
-    questions = Questions(Terminal(), lambda _: False) if somebody_is_there() else None
-    return await approve(target, trust=wish.trust, yes=None if questions is None else questions.yes)
+async def _ready(target: Target, options: AgentOptions) -> Target:
+    questions = Questions(Terminal(), lambda _: False) if is_interactive() else None
+    return await approve(target, trust=options.trust, yes=None if questions is None else questions.yes)
 
 
 # --- ls
 
 
-async def _list(words: Sequence[str], command: Sequence[str] | None, options: argparse.Namespace, wish: Wish) -> int:
-    if len(words) > 1 or (words and (command is not None or options.agent)):
+async def _list(
+    words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace, options: AgentOptions
+) -> int:
+    if len(words) > 1 or (words and (command is not None or parsed.agent)):
         raise UsageFailure("accord sessions ls takes one agent")
-    name = words[0] if words else options.agent
+    name = words[0] if words else parsed.agent
     target = target_of(name, command) if name is not None or command is not None else None
-    with Book() as book:
-        ours = book.all(everywhere=options.all, agent=None if target is None else target.key)
+    with SessionIndex() as index:
+        ours = index.all(everywhere=parsed.all, agent=None if target is None else target.key)
     rows = [Row(each, "ours") for each in ours]
     if target is not None:
-        target = await _ready(target, wish)
-        async with talking(target, wish) as talk:
-            rows = await _merged(talk, ours, everywhere=options.all)
-    if options.json:
+        target = await _ready(target, options)
+        async with running_agent(target, options) as running:
+            rows = await _merged(running, ours, everywhere=parsed.all)
+    if parsed.json:
         put_json([_facts(row) for row in rows], 2)
         return Status.DONE
-    _show_rows(rows, everywhere=options.all, asked=target is not None)
+    _show_rows(rows, everywhere=parsed.all, asked=target is not None)
     return Status.DONE
 
 
-async def _merged(talk: Talk, ours: Sequence[Record], *, everywhere: bool) -> list[Row]:
+async def _merged(running: RunningAgent, ours: Sequence[Record], *, everywhere: bool) -> list[Row]:
     mine = {each.session_id: each for each in ours}
-    if not talk.agent.capabilities.listing:
+    if not running.agent.capabilities.listing:
         remark(own("this agent has no list of its sessions; these are our records"))
         return [Row(each, "ours") for each in ours]
     rows: dict[str, Row] = {}
-    with phase("session", talk.target.typed):
-        async with asyncio.timeout(talk.deadlines.start_seconds):
-            async for each in talk.agent.list_sessions(None if everywhere else Path.cwd()):
+    with phase("session", running.target.typed):
+        async with asyncio.timeout(running.deadlines.start_seconds):
+            async for each in running.agent.list_sessions(None if everywhere else Path.cwd()):
                 noted = mine.get(each.id)
                 at = max(moment_of(each.updated_at) or 0.0, noted.updated_at if noted else 0.0)
                 title, name = each.title or (noted.title if noted else None), noted.name if noted else None
-                record = Record(talk.target.key, each.id, each.cwd, name, title, 0.0, at)
+                record = Record(running.target.key, each.id, each.cwd, name, title, 0.0, at)
                 rows[each.id] = Row(record, "both" if noted else "agent")
     rows.update({id_: Row(noted, "ours") for id_, noted in mine.items() if id_ not in rows})
     return sorted(rows.values(), key=lambda row: -row.record.updated_at)
@@ -219,9 +226,9 @@ def _show(job: _Job) -> int:
 
 
 async def _tell(job: _Job) -> int:
-    target = await _ready(job.target, job.wish)
-    async with talking(target, job.wish) as talk:
-        session = await talk.reopen(job.record, replay=True)
+    target = await _ready(job.target, job.options)
+    async with running_agent(target, job.options) as running:
+        session = await running.reopen(job.record, replay=True)
         screen = stdout_screen(Progress(sys.stderr, shown=False))
         screen.lines(transcript_lines(session.transcript, session.cwd, screen.columns))
         screen.flush()
@@ -229,12 +236,12 @@ async def _tell(job: _Job) -> int:
 
 
 def _resume(job: _Job) -> int:
-    content = read_prompt(job.words, job.options.file, job.options.image, "sessions resume")
+    content = read_prompt(job.words, job.parsed.file, job.parsed.image, "sessions resume")
     return asyncio.run(_go_on(job, content))
 
 
 async def _go_on(job: _Job, content: Sequence[str | Path]) -> int:
-    return await Conversation(job.target, job.wish, job.options.output, record=job.record).run(content)
+    return await Conversation(job.target, job.options, job.parsed.output, record=job.record).run(content)
 
 
 def _fork(job: _Job) -> int:
@@ -242,37 +249,37 @@ def _fork(job: _Job) -> int:
 
 
 async def _make_fork(job: _Job) -> int:
-    target = await _ready(job.target, job.wish)
-    async with talking(target, job.wish) as talk:
-        if not talk.agent.capabilities.fork:
+    target = await _ready(job.target, job.options)
+    async with running_agent(target, job.options) as running:
+        if not running.agent.capabilities.fork:
             raise Failure(Status.FAILED, "session", "this agent cannot fork sessions")
-        session = await talk.reopen(job.record)
+        session = await running.reopen(job.record)
         with phase("session", target.typed):
-            twin = await within(talk.deadlines.start_seconds, "session", talk.agent.fork_session(session))
-        job.book.note(target.key, twin.id, twin.cwd, title=twin.title, key=twin.key)
+            twin = await within(running.deadlines.start_seconds, "session", running.agent.fork_session(session))
+        job.sessions.note(target.key, twin.id, twin.cwd, title=twin.title, key=twin.key)
     put(exact(twin.id))
     put(filled("go on: {}", target.go_on("…", f"-s {twin.id}")))
     return Status.DONE
 
 
 def _remove(job: _Job) -> int:
-    if not job.options.local:
+    if not job.parsed.local:
         asyncio.run(_delete(job))
-    if not job.book.forget(job.record) and job.options.local:
+    if not job.sessions.forget(job.record) and job.parsed.local:
         raise Failure(Status.NO_SESSION, "session", f"there is no record of {job.record.session_id}")
     put(filled("{} is forgotten", job.record.session_id))
     return Status.DONE
 
 
 async def _delete(job: _Job) -> None:
-    target = await _ready(job.target, job.wish)
-    async with talking(target, job.wish) as talk:
-        if not talk.agent.capabilities.delete:
+    target = await _ready(job.target, job.options)
+    async with running_agent(target, job.options) as running:
+        if not running.agent.capabilities.delete:
             remark(own("this agent cannot delete sessions; only our record is forgotten"))
             return
         with phase("session", target.typed):
-            deleting = talk.agent.delete_session(job.record.session_id)
-            await within(talk.deadlines.start_seconds, "session", deleting)
+            deleting = running.agent.delete_session(job.record.session_id)
+            await within(running.deadlines.start_seconds, "session", deleting)
 
 
 def _export(job: _Job) -> int:
@@ -280,23 +287,23 @@ def _export(job: _Job) -> int:
 
 
 async def _write(job: _Job) -> int:
-    from accord.cli.output.records import as_record  # noqa: PLC0415 - only for this
+    from accord.cli.run.records import as_record  # noqa: PLC0415 - only for this
 
-    target = await _ready(job.target, job.wish)
-    async with talking(target, job.wish) as talk:
-        session = await talk.reopen(job.record, replay=True)
-        if job.options.form == "md":
+    target = await _ready(job.target, job.options)
+    async with running_agent(target, job.options) as running:
+        session = await running.reopen(job.record, replay=True)
+        if job.parsed.form == "md":
             text: SafeText = markdown(session.transcript, session.id, session.cwd)
         else:
             records = [{**as_record(event), "session": session.id} for event in session.transcript.events(states=False)]
             text = joined(filled("{}\n", json_line(record)) for record in records)
-    if job.options.write is None:
+    if job.parsed.write is None:
         put(trimmed(text))
         return Status.DONE
     try:
-        Path(job.options.write).write_text(text, encoding="utf-8")  # noqa: ASYNC240 - nothing else waits
+        Path(job.parsed.write).write_text(text, encoding="utf-8")  # noqa: ASYNC240 - nothing else waits
     except OSError as error:
-        raise UsageFailure(f"-w {job.options.write}: {error.strerror}") from error
+        raise UsageFailure(f"-w {job.parsed.write}: {error.strerror}") from error
     return Status.DONE
 
 

@@ -13,11 +13,9 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from accord.cli.chat.dialogs.frame import Dialog
-from accord.cli.chat.diff_view import DiffLayout, DiffView
-from accord.cli.chat.lines import Lines
-from accord.cli.chat.plain import label, styled, styled_lines
-from accord.cli.chat.widgets import Words, option_of
-from accord.cli.show.differences import rows_of_diff
+from accord.cli.chat.lines import DiffLayout, DiffView, Lines
+from accord.cli.chat.widgets import Words, label, option_of, styled, styled_lines
+from accord.cli.show.diff import rows_of_diff
 from accord.cli.show.question import (
     WideChoice,
     can_be_shown_whole,
@@ -103,7 +101,6 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
 
     @property
     def is_armed(self) -> bool:
-        """Whether it takes answers."""
         return self._is_armed
 
     # --- what it is about
@@ -129,7 +126,6 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
     # --- answering
 
     def action_choose(self, index: int) -> None:
-        """By number."""
         if self._is_armed:
             self._take(index)
 

@@ -12,8 +12,7 @@ from textual.events import Key
 from textual.widgets import Input, OptionList
 
 from accord.cli.chat.dialogs.frame import Dialog
-from accord.cli.chat.plain import MUTED, label
-from accord.cli.chat.widgets import Words, entry_of, option_of
+from accord.cli.chat.widgets import MUTED, Words, entry_of, label, option_of
 from accord.display import EMPTY, SafeText, clip, filled, own, prose_line
 
 __all__ = ["Item", "Picker"]
@@ -63,7 +62,6 @@ class Picker(Dialog[str]):
             self.query_one(OptionList).highlighted = at
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show those that match."""
         self._show(event.value)
 
     def on_input_submitted(self) -> None:
@@ -73,7 +71,6 @@ class Picker(Dialog[str]):
             self.dismiss(self._matching[at].id)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click."""
         if self._matching:
             self.dismiss(self._matching[event.option_index].id)
 

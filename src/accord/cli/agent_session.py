@@ -1,0 +1,405 @@
+"""An agent that is started for one line, and its session: found or made, configured, noted for the next time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from accord.cli.fault import phase, session_failure
+from accord.cli.options import AgentOptions
+from accord.cli.session_index import SessionIndex
+from accord.cli.status import Failure, Status
+from accord.cli.stderr import remark
+from accord.cli.target import Target
+from accord.cli.terminal import LogIn
+from accord.client import ConnectedAgent, Deadlines, Offer, Session
+from accord.client.question import ElicitCallback, PermissionCallback
+from accord.config import Record, connect_to, load_mcp
+from accord.config.opening import deadlines_of
+from accord.display import exact, filled
+from accord.errors import AccordError, AuthRequired, DeadlineExceeded, LocalProtocolError
+from accord.session.ask import McpServer
+from accord.session.mode import mode_option
+from accord.session.option import Select, Toggle
+
+__all__ = [
+    "Opened",
+    "RunningAgent",
+    "SessionRequest",
+    "StderrTail",
+    "capped",
+    "connected",
+    "directories_of",
+    "line_deadlines",
+    "logged_in",
+    "noted_record",
+    "open_session",
+    "running_agent",
+    "servers_of",
+    "within",
+]
+
+T = TypeVar("T")
+TAIL_BYTES = 16 * 1024
+SETTLE_SECONDS = 30.0
+
+
+class StderrTail:
+    """The end of what an agent writes to its stderr."""
+
+    def __init__(self) -> None:
+        self._tail = bytearray()
+
+    def __call__(self, data: bytes) -> None:
+        self._tail += data
+        del self._tail[:-TAIL_BYTES]
+
+    @property
+    def text(self) -> str:
+        return self._tail.decode("utf-8", "replace").strip()
+
+
+def capped(deadlines: Deadlines, timeout: float | None) -> Deadlines:
+    """The deadlines where no phase may take longer than `timeout`."""
+    if timeout is None:
+        return deadlines
+
+    def least(seconds: float | None) -> float:
+        return timeout if seconds is None else min(seconds, timeout)
+
+    return Deadlines(
+        least(deadlines.start_seconds),
+        least(deadlines.first_seconds),
+        least(deadlines.idle_seconds),
+        least(deadlines.turn_seconds),
+        least(deadlines.cancel_seconds),
+    )
+
+
+async def within(seconds: float | None, name: str, work: Awaitable[T]) -> T:
+    """The result of something that is no turn.
+
+    Raises:
+        DeadlineExceeded: It took too long.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except TimeoutError as error:
+        if isinstance(error, AccordError):
+            raise
+        raise DeadlineExceeded(name, seconds or 0.0) from None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A session, and whether it is from before; `name` is what the user calls it."""
+
+    session: Session
+    resumed: bool
+    name: str | None
+
+
+def line_deadlines(target: Target, options: AgentOptions) -> Deadlines:
+    """The deadlines of the agent's entry, bounded by the line's."""
+    return capped(deadlines_of(target.entry), options.timeout)
+
+
+def connected(target: Target, options: AgentOptions, **extra: Any) -> ConnectedAgent:
+    """The agent of a line, not open yet: what `accord run` and `accord chat` start is the same."""
+    chosen = {name: value for name in ("edition", "framing") if (value := getattr(options, name)) is not None}
+    return connect_to(
+        target.entry,
+        deadlines=line_deadlines(target, options),
+        env={**target.entry.env, **options.env},
+        **{"offer": Offer(terminal_login=True), **chosen, **extra},
+    )
+
+
+def servers_of(options: AgentOptions) -> list[McpServer]:
+    """The MCP servers that the line names; what is wrong with some of them is remarked.
+
+    Raises:
+        Failure: A file cannot be used.
+    """
+    servers: list[McpServer] = []
+    for path in options.mcp:
+        with phase("config"):
+            found = load_mcp(path)
+        servers += found.servers
+        for warning in (*found.warnings, *map(str, found.skipped)):
+            remark(exact(warning))
+    return servers
+
+
+def directories_of(options: AgentOptions) -> list[str]:
+    """The additional directories that the line names.
+
+    Raises:
+        Failure: One is none.
+    """
+    directories = [str(Path(each).absolute()) for each in options.dirs]
+    for each in directories:
+        if not Path(each).is_dir():
+            raise Failure(Status.USAGE, "usage", f"--dir {each}: there is no such directory")
+    return directories
+
+
+def noted_record(index: SessionIndex, target: Target, options: AgentOptions) -> Record | None:
+    """The session that the line names (`-c`, `-s`), as far as it was noted here.
+
+    Raises:
+        Failure: `-c`, and there is none; or several have an id that begins so.
+    """
+    if options.last:
+        found = index.last(target.key)
+        if found is None:
+            message = f"there is no session of {target.key} in this directory yet"
+            raise Failure(Status.NO_SESSION, "session", message, advice="Leave -c out to begin one")
+        return found
+    return None if options.session is None else index.named(options.session, target.key)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """The session to open: a new one, or the one of an `id`, under our `key` for it.
+
+    `replay` says whether the agent is asked for the conversation so far.
+    """
+
+    cwd: str | os.PathLike[str]
+    additional_directories: Sequence[str | os.PathLike[str]] = ()
+    mcp_servers: Sequence[McpServer] = ()
+    id: str | None = None
+    key: str | None = None
+    replay: Literal["never", "preferred", "required"] = "never"
+
+
+async def open_session(
+    agent: ConnectedAgent, request: SessionRequest, log_in: LogIn | None = None, timeout_seconds: float | None = None
+) -> Session:
+    """Open a session; the user logs in on the way if need be, which has no deadline but the agent's own.
+
+    Raises:
+        AccordError: It cannot be opened.
+    """
+    return await logged_in(agent, lambda: within(timeout_seconds, "session", _opening(agent, request)), log_in)
+
+
+async def logged_in(agent: ConnectedAgent, work: Callable[[], Awaitable[T]], log_in: LogIn | None) -> T:
+    """The result of `work`, which is tried once more after a login if the agent wants one.
+
+    Raises:
+        AuthRequired: There is no way to log in, or the user does not want to.
+    """
+    try:
+        return await work()
+    except AuthRequired as error:
+        if log_in is None or not await log_in(agent):
+            raise error from None
+    return await work()
+
+
+async def _opening(agent: ConnectedAgent, request: SessionRequest) -> Session:
+    more: dict[str, Any] = {
+        "additional_directories": request.additional_directories,
+        "mcp_servers": request.mcp_servers,
+    }
+    if request.id is None:
+        return await agent.new_session(request.cwd, **more)
+    if request.replay != "never":
+        try:
+            return await agent.load_session(request.id, request.cwd, key=request.key, **more)
+        except LocalProtocolError:
+            # The agent cannot replay the conversation; going on without it is better than nothing.
+            if request.replay == "required":
+                raise
+    return await agent.resume_session(request.id, request.cwd, key=request.key, **more)
+
+
+@contextlib.asynccontextmanager
+async def running_agent(
+    target: Target,
+    options: AgentOptions,
+    *,
+    permission: PermissionCallback | None = None,
+    elicit: ElicitCallback | None = None,
+    observers: Sequence[Callable[[Any, bytes | bytearray], None]] = (),
+    on_respawn: Callable[[Exception], None] = lambda _: None,
+    log_in: LogIn | None = None,
+    **extra: Any,
+) -> AsyncIterator[RunningAgent]:
+    """Start the agent; when the block is left it is gone. Without `log_in` an agent that wants a login is a failure.
+
+    Raises:
+        Failure: It did not come up, or whatever went wrong inside; with the end of the agent's stderr.
+    """
+    tail = StderrTail()
+    try:
+        with phase("start", target.typed):
+            agent = connected(
+                target, options, permission=permission, elicit=elicit, stderr=tail, observers=observers, **extra
+            )
+            await agent.open()
+        agent.on_respawn = on_respawn
+        try:
+            yield RunningAgent(agent, target, options, line_deadlines(target, options), log_in)
+        finally:
+            await agent.close()
+    except Failure as failure:
+        failure.agent_stderr = failure.agent_stderr or tail.text
+        raise
+
+
+class RunningAgent:
+    """One agent that runs."""
+
+    def __init__(
+        self,
+        agent: ConnectedAgent,
+        target: Target,
+        options: AgentOptions,
+        deadlines: Deadlines,
+        log_in: LogIn | None = None,
+    ) -> None:
+        self.agent = agent
+        self.target = target
+        self.options = options
+        self.deadlines = deadlines
+        self._log_in = log_in
+        self._seconds = deadlines.start_seconds or SETTLE_SECONDS
+
+    async def open_session(self, index: SessionIndex, record: Record | None = None) -> Opened:
+        """The session of a `record`, or the last one, or the one of a name, or a new one; noted, and configured.
+
+        Raises:
+            Failure: There is no such session, or the agent does not open it.
+        """
+        servers, roots = servers_of(self.options), self.roots()
+        record = record or await self._wanted(index)
+        if record is None:
+            with phase("session", self.target.typed):
+                request = SessionRequest(Path.cwd(), roots, servers)
+                session = await open_session(self.agent, request, self._log_in, self._seconds)
+            opened = Opened(session, resumed=False, name=self.options.session)
+        else:
+            session = await self.reopen(record, servers=servers, roots=roots)
+            opened = Opened(session, resumed=True, name=record.name)
+        session = opened.session
+        index.note(self.target.key, session.id, session.cwd, name=opened.name, title=session.title, key=session.key)
+        await self.settle(opened.session)
+        return opened
+
+    async def reopen(
+        self, record: Record, *, servers: Sequence[McpServer] = (), roots: Sequence[str] = (), replay: bool = False
+    ) -> Session:
+        """A session from before, with its conversation or without.
+
+        Raises:
+            Failure: The agent does not have it any more, or cannot go on with sessions.
+        """
+        request = SessionRequest(
+            record.cwd, roots, servers, record.session_id, record.key, "required" if replay else "never"
+        )
+        try:
+            return await open_session(self.agent, request, self._log_in, self._seconds)
+        except AccordError as error:
+            raise session_failure(error, record.session_id, self.target.typed) from error
+
+    async def _wanted(self, index: SessionIndex) -> Record | None:
+        found = noted_record(index, self.target, self.options)
+        if found is not None or self.options.session is None:
+            return found
+        return await self.known(self.options.session)
+
+    async def known(self, session_id: str) -> Record | None:
+        """A session that only the agent knows."""
+        if not self.agent.capabilities.listing:
+            return None
+        with phase("session", self.target.typed):
+            return await logged_in(
+                self.agent, lambda: within(self._seconds, "session", self._listed(session_id)), self._log_in
+            )
+
+    async def _listed(self, session_id: str) -> Record | None:
+        async for each in self.agent.list_sessions():
+            if each.id == session_id:
+                return Record(self.target.key, session_id, each.cwd, None, each.title, 0.0, 0.0)
+        return None
+
+    def roots(self) -> list[str]:
+        """The further directories that the line names.
+
+        Raises:
+            Failure: One is none, or the agent takes none.
+        """
+        roots = directories_of(self.options)
+        if roots and not self.agent.capabilities.additional_directories:
+            raise Failure(Status.USAGE, "session", "this agent takes no further directories", advice="Leave --dir out")
+        return roots
+
+    # --- settings
+
+    async def settle(self, session: Session) -> None:
+        """Set what the config and the line want to be set; what only the config wants need not succeed.
+
+        Raises:
+            Failure: The line wants something that the agent does not have or does not take.
+        """
+        entry, options = self.target.entry, self.options
+        hints: list[tuple[str, str]] = list(entry.options.items())
+        hints += [(name, value) for name, value in (("model", entry.model), ("mode", entry.mode)) if value]
+        for name, value in hints:
+            try:
+                await self._set(session, name, value)
+            except Failure as failure:
+                remark(filled("{}: {}", entry.source, failure.line))
+        wanted = [*options.settings]
+        wanted += [
+            (name, value) for name, value in (("model", options.model), ("mode", options.mode)) if value is not None
+        ]
+        for name, value in wanted:
+            await self._set(session, name, value)
+
+    async def _set(self, session: Session, name: str, value: str) -> None:
+        option = _option_of(session, name)
+        if option is None:
+            known = ", ".join(each.id for each in session.options if isinstance(each, Select | Toggle)) or "none"
+            raise Failure(Status.USAGE, "settings", f"this agent has no option {name!r}; it has: {known}")
+        setting = _value_of(option, value)
+        with phase("settings", self.target.typed):
+            await within(self._seconds, "settings", session.set_option(option.id, setting))
+
+
+def _option_of(session: Session, name: str) -> Select | Toggle | None:
+    options = [each for each in session.options if isinstance(each, Select | Toggle)]
+    exact = next((each for each in options if each.id == name), None)
+    if exact is None and name == "mode":
+        exact = mode_option(session.options)
+    return exact or next((each for each in options if each.category == name), None)
+
+
+def _value_of(option: Select | Toggle, value: str) -> Any:
+    if isinstance(option, Toggle):
+        words = {
+            "on": True,
+            "true": True,
+            "yes": True,
+            "1": True,
+            "off": False,
+            "false": False,
+            "no": False,
+            "0": False,
+        }
+        if value.lower() not in words:
+            raise Failure(Status.USAGE, "settings", f"{option.id} is on or off, not {value!r}")
+        return words[value.lower()]
+    values = option.values()
+    if values and value not in values:
+        raise Failure(Status.USAGE, "settings", f"{option.id} has no value {value!r}; one of: {', '.join(values)}")
+    return value

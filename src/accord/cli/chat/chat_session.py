@@ -1,0 +1,311 @@
+"""The agent and the session of a chat: opened, prompted, cancelled, lost and reopened. It knows no screen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from accord.cli.agent_session import SessionRequest, logged_in, open_session
+from accord.cli.chat.advice import ending_note, failure_in, failure_note
+from accord.cli.chat.completion import prompt_of
+from accord.cli.show.presentation import Note, respawn_note
+from accord.cli.status import Status
+from accord.client.agent import ConnectedAgent
+from accord.client.question import ElicitCallback, PermissionCallback
+from accord.client.services import Offer
+from accord.client.session import Session
+from accord.client.turn import Turn
+from accord.config import Record
+from accord.errors import AccordError, AuthRequired, ConnectionLost, LocalProtocolError
+from accord.session.ask import McpServer, SessionSummary
+from accord.session.capability import AuthMethod
+
+__all__ = ["ChatSession", "ChatView", "Connect", "Prepare", "SessionOptions"]
+
+Prepare = Callable[[ConnectedAgent, Session], Awaitable[None]]
+"""Called with every session that was opened: to set options, or to note it."""
+
+
+class Connect(Protocol):
+    """Makes the agent; `accord.connect` with its target filled in is one."""
+
+    def __call__(self, *, permission: PermissionCallback, elicit: ElicitCallback, offer: Offer) -> ConnectedAgent:
+        """An agent that is not open yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What sessions are opened with; `session` is the id of one to go on with."""
+
+    cwd: str
+    session: str | None = None
+    key: str | None = None
+    """Ours for that session: the answers that were remembered under it hold on."""
+    session_cwd: str | None = None
+    """The directory of that session, where it is another one."""
+    find: Callable[[ConnectedAgent], Awaitable[Record | None]] | None = None
+    """Looks for the session that is wanted among those of the agent."""
+    roots: Sequence[str | os.PathLike[str]] = ()
+    servers: Sequence[McpServer] = ()
+    prepare: Prepare | None = None
+    known: Callable[[], Sequence[SessionSummary]] = field(default=lambda: ())
+    """Sessions that this program remembers, beside those that the agent lists."""
+
+
+class ChatView(Protocol):
+    """Where a conversation is shown."""
+
+    async def session_opened(self, session: Session) -> None:
+        """Show this one from now on."""
+
+    def say(self, note: Note) -> None:
+        """Show a remark."""
+
+    def changed(self) -> None:
+        """What goes on is something else now."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether much has happened that is not shown yet."""
+
+    async def catch_up(self) -> None:
+        """Return when it is shown."""
+
+    def give_back(self, text: str) -> None:
+        """Let the user have what could not be sent."""
+
+    async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
+        """The way in which the user wants to log in."""
+
+    def own_terminal(self) -> contextlib.AbstractContextManager[None]:
+        """While another program has the terminal."""
+
+
+class ChatSession:
+    """Runs until it is closed. What is said while the agent works waits for its turn."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        options: SessionOptions,
+        view: ChatView,
+        permission: PermissionCallback,
+        elicit: ElicitCallback,
+    ) -> None:
+        self._connect = connect
+        self._options = options
+        self._view = view
+        self._callbacks = (permission, elicit)
+        self._news = asyncio.Event()
+        self._one = asyncio.Lock()
+        self.agent: ConnectedAgent | None = None
+        self.session: Session | None = None
+        self.queue: deque[str] = deque()
+        self.turn: Turn | None = None
+        self.doing = "starting the agent"
+        self.since = 0.0
+        self.status = Status.DONE
+        self._wanted = options.session
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something goes on that the user waits for."""
+        return bool(self.doing)
+
+    # --- from outside
+
+    def submit(self, text: str) -> None:
+        """Say something, as soon as it is its turn."""
+        self.queue.append(text)
+        self._news.set()
+        self._view.changed()
+
+    async def cancel(self) -> None:
+        """Stop the agent's work; what waits goes back to the user, who may have changed their mind."""
+        if self.turn is None:
+            return
+        if self.queue:
+            waiting, self.queue = self.queue, deque()
+            self._view.give_back("\n".join(waiting))
+        self._set_doing("cancelling")
+        self.turn.cancel()
+        self._view.changed()
+
+    async def run(self) -> None:
+        """Open the agent and a session, then say what there is to say, one at a time."""
+        self.since = asyncio.get_running_loop().time()
+        async with self._one:
+            await self._open_wanted()
+        while True:
+            while self.queue:
+                async with self._one:
+                    await self._say(self.queue.popleft())
+            self._news.clear()
+            await self._news.wait()
+
+    async def switch(self, session_id: str | None) -> None:
+        """Go on with another session; None begins a new one."""
+        async with self._one:
+            self._wanted = session_id
+            before, kept = self.session, session_id
+            if not await self._open_wanted():
+                self._wanted = None if before is None else kept
+                return
+            if before is not None and before is not self.session:
+                with contextlib.suppress(AccordError):
+                    await before.close()
+
+    async def sessions(self) -> list[SessionSummary]:
+        """The agent's sessions in this directory and those that are remembered, the newest first.
+
+        Raises:
+            AccordError: The agent cannot list them.
+        """
+        found = {each.id: each for each in self._options.known()}
+        if self.agent is not None and self.agent.capabilities.listing:
+            async for each in self.agent.list_sessions(self._options.cwd):
+                found[each.id] = each
+        return sorted(found.values(), key=lambda each: each.updated_at or "", reverse=True)
+
+    async def close(self) -> None:
+        """End the agent; bounded in time."""
+        agent, self.agent = self.agent, None
+        if agent is not None:
+            await agent.close()
+
+    # --- opening
+
+    async def _open_wanted(self) -> bool:
+        """Have an agent and a session; says whether there is one."""
+        self._set_doing("starting the agent" if self.agent is None else "opening a session")
+        try:
+            await self._open()
+        except (AccordError, OSError) as error:
+            wanted = None if self.agent is None else self._wanted
+            self.status = failure_in(error, self.doing, wanted).status
+            self._view.say(failure_note(error, self.doing, wanted))
+            return False
+        finally:
+            self._set_doing("")
+        self.status = Status.DONE
+        return True
+
+    async def _open(self) -> None:
+        if self.agent is None:
+            permission, elicit = self._callbacks
+            agent = self._connect(permission=permission, elicit=elicit, offer=Offer(terminal_login=True))
+            await agent.open()
+            agent.on_respawn = self._respawned
+            self.agent = agent
+        self._set_doing("opening a session")
+        await self._find(self.agent)
+        session = await open_session(self.agent, self._request(), self._login)
+        self.session, self._wanted = session, None
+        await self._view.session_opened(session)
+        await self._prepare(self.agent, session)
+
+    async def _prepare(self, agent: ConnectedAgent, session: Session) -> None:
+        """What does not work of it is said; the session is there all the same."""
+        if self._options.prepare is None:
+            return
+        try:
+            await self._options.prepare(agent, session)
+        except (AccordError, OSError) as error:
+            self._view.say(failure_note(error, "preparing the session"))
+
+    def _request(self) -> SessionRequest:
+        """Only the session that the line named has its key: ids in a list are the agent's, who may use one again."""
+        options = self._options
+        is_named = self._wanted is not None and self._wanted == options.session
+        cwd = (options.session_cwd if is_named else None) or options.cwd
+        key = options.key if is_named else None
+        return SessionRequest(cwd, options.roots, options.servers, self._wanted, key, "preferred")
+
+    async def _find(self, agent: ConnectedAgent) -> None:
+        """The session that the line names may be known only to the agent."""
+        find = self._options.find
+        if find is None or self._wanted is not None:
+            return
+        record = await logged_in(agent, lambda: find(agent), self._login)
+        self._options = replace(self._options, find=None)
+        if record is not None:
+            self._options = replace(self._options, session=record.session_id, session_cwd=record.cwd)
+            self._wanted = record.session_id
+
+    def _agent(self) -> ConnectedAgent:
+        if self.agent is None:
+            raise LocalProtocolError("there is no agent")
+        return self.agent
+
+    async def _login(self, agent: ConnectedAgent) -> bool:
+        wanted = await self._view.choose_login(agent.auth_methods)
+        method = next((each for each in agent.auth_methods if each.id == wanted), None)
+        if method is None:
+            return False
+        before, self.doing = self.doing, "logging in"
+        self._view.changed()
+        try:
+            with self._view.own_terminal() if method.type == "terminal" else contextlib.nullcontext():
+                await agent.login(method.id)
+        finally:
+            self.doing = before
+        return True
+
+    def _respawned(self, reason: ConnectionLost) -> None:
+        self._view.say(respawn_note(reason.message))
+
+    # --- one prompt
+
+    async def _say(self, text: str) -> None:
+        if self.session is None and not await self._open_wanted():
+            self._view.give_back(text)
+            return
+        self._set_doing("working")
+        try:
+            await self._turn(text)
+        except AuthRequired as error:
+            self._view.say(failure_note(error, "the prompt"))
+            self._view.give_back(text)
+            await self._try_login()
+        except (AccordError, OSError, ValueError) as error:
+            self._failed(error, text)
+        finally:
+            self.turn = None
+            self._set_doing("")
+
+    def _failed(self, error: AccordError | OSError | ValueError, text: str) -> None:
+        never_sent = isinstance(error, LocalProtocolError | OSError | ValueError)
+        self._view.say(failure_note(error, "the prompt"))
+        if never_sent:
+            self._view.give_back(text)
+
+    async def _try_login(self) -> None:
+        try:
+            await self._login(self._agent())
+        except (AccordError, OSError) as error:
+            self._view.say(failure_note(error, "the login"))
+
+    async def _turn(self, text: str) -> None:
+        session = self.session
+        if session is None:
+            return
+        self.turn = session.prompt(*prompt_of(text, session.cwd))
+        async with self.turn:
+            async for _ in self.turn:
+                # Events that nobody takes are not read: an agent is as fast as what can be shown of it.
+                if self._view.is_behind:
+                    await self._view.catch_up()
+        note = ending_note(self.turn.stop_reason)
+        if note is not None:
+            self._view.say(note)
+
+    def _set_doing(self, doing: str) -> None:
+        if doing and not self.doing:
+            self.since = asyncio.get_running_loop().time()
+        self.doing = doing
+        self._view.changed()

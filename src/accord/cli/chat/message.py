@@ -1,0 +1,295 @@
+"""Messages as widgets: the agent's as Markdown that grows page by page, the user's as typed, thoughts folded."""
+
+from __future__ import annotations
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message as TextualMessage
+from textual.widget import Widget
+from textual.widgets import Markdown
+
+from accord.cli.chat.fold import Fold, FoldTitle
+from accord.cli.chat.widgets import BREAK, MUTED, Prose, Words, block_content, label
+from accord.cli.show.presentation import THOUGHT
+from accord.display import EMPTY, SafeText, filled, joined, own, part_of, prose, prose_line, settled
+from accord.session.content import Block, Text
+from accord.session.entry import Message, Passage
+
+__all__ = ["Earlier", "Pages", "Prompted", "Speech", "Thought"]
+
+# Pages of one message that are laid out; of a burst only the last ones, which fill a screen. The others are a key away.
+MAX_PAGES = 10
+BURST_PAGES = 2
+PAGES_AT_ONCE = 4
+MAX_PROMPT_CHARS = 4_000
+
+
+class Earlier(FoldTitle):
+    """Stands for what was before; Enter or a click brings it back."""
+
+    DEFAULT_CSS = """
+    Earlier { color: $text-muted; text-style: italic; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.display = False
+
+    def stand_for(self, number: int, what: SafeText) -> None:
+        """Say how much there is; nothing is no line."""
+        self.display = number > 0
+        self.update(filled("▴ {} earlier {} (Enter shows them)", number, what))
+
+
+class Speech(Vertical):
+    """Blocks that grow by chunks. Only what is new is laid out."""
+
+    DEFAULT_CSS = """
+    Speech { height: auto; }
+    Speech Prose { padding: 0; margin: 0; background: transparent; height: auto; }
+    Speech MarkdownBlock:last-of-type { margin-bottom: 0; }
+    Speech MarkdownFence { margin: 0 0 1 0; max-height: 400; }
+    Speech MarkdownH1, Speech MarkdownH2, Speech MarkdownH3 { content-align: left middle; margin: 0 0 1 0; }
+    """
+
+    class LinkClicked(TextualMessage):
+        """Somebody wants to follow a link that an agent wrote."""
+
+        def __init__(self, address: str) -> None:
+            super().__init__()
+            self.address = address
+
+    def __init__(self, passage: Passage) -> None:
+        super().__init__()
+        self._passage = passage
+        self._forget()
+
+    def _forget(self) -> None:
+        self._earlier = Earlier()
+        self._pages = Pages()
+        self._sources: list[SafeText | Block] = []
+        """All pages, and between them what is no text."""
+        self._parts: list[Widget] = []
+        """The widgets of the last ones; those before are not laid out."""
+        self._grown = EMPTY
+        """What came for the last page and is not laid out yet."""
+        self._block = 0
+        self._shown = 0
+        self._begins_page = True
+
+    async def follow(self, passage: Passage, *, rewritten: bool = False) -> None:
+        """Show what has come since the last time; all of it, if it is another text now."""
+        if rewritten or passage is not self._passage:
+            await self.remove_children()
+            self._passage = passage
+            self._forget()
+        if not self._earlier.is_attached:
+            await self.mount(self._earlier)
+        known = len(self._sources)
+        blocks = passage.blocks
+        while self._block < len(blocks):
+            is_last = self._block == len(blocks) - 1
+            self._take(blocks[self._block], is_last=is_last)
+            if is_last:
+                break
+            self._block, self._shown, self._begins_page = self._block + 1, 0, True
+        await self._lay_out(known)
+
+    def _take(self, block: Block, *, is_last: bool) -> None:
+        if not isinstance(block, Text):
+            if not self._shown:
+                self._shown = 1
+                self._sources.append(block)
+            return
+        end = settled(block.text) if is_last else len(block.text)
+        fragment = prose(block.text[self._shown : end])
+        self._shown = end
+        for new, piece in self._pages.feed(fragment):
+            last = self._sources[-1] if self._sources else None
+            if new or self._begins_page or not isinstance(last, SafeText):
+                self._begins_page = False
+                self._sources.append(piece)
+            else:
+                self._sources[-1] = joined([last, piece])
+                self._grown = joined([self._grown, piece])
+
+    async def _lay_out(self, known: int) -> None:
+        """Let the page that was the last one grow, and begin the new ones: of many only those that stay in view."""
+        new = self._sources[known:]
+        if not new:
+            grown, self._grown = self._grown, EMPTY
+            if grown and self._parts:
+                await _grow(self._parts[-1], grown)
+            return
+        self._grown = EMPTY
+        if known and self._parts and len(new) <= BURST_PAGES:
+            await self._complete(known - 1)
+        elif known:
+            for part in self._parts:
+                await part.remove()
+            self._parts = []
+        for source in new[-BURST_PAGES if known else -MAX_PAGES :]:
+            part = _part(source)
+            self._parts.append(part)
+            await self.mount(part)
+        await self._drop()
+
+    async def _complete(self, index: int) -> None:
+        """The page before the new ones, with all that came for it."""
+        source, part = self._sources[index], self._parts[-1]
+        if isinstance(part, Prose) and isinstance(source, SafeText) and len(part.source) < len(source):
+            await part.append(part_of(source, len(part.source)))
+
+    async def _drop(self) -> None:
+        while len(self._parts) > MAX_PAGES:
+            await self._parts.pop(0).remove()
+        self._earlier.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
+
+    async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
+        """Bring back some of what was before."""
+        message.stop()
+        last = len(self._sources) - len(self._parts)
+        back = [_part(source) for source in self._sources[max(0, last - PAGES_AT_ONCE) : last]]
+        self._parts = [*back, *self._parts]
+        await self.mount_all(back, after=self._earlier)
+        self._earlier.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
+
+    def on_markdown_link_clicked(self, message: Markdown.LinkClicked) -> None:
+        """Whether it is followed is decided by the app."""
+        message.stop()
+        self.post_message(self.LinkClicked(message.href))
+
+
+def _part(source: SafeText | Block) -> Widget:
+    return Prose(source) if isinstance(source, SafeText) else Words(block_content(source))
+
+
+async def _grow(part: Widget, piece: SafeText) -> None:
+    if isinstance(part, Prose):
+        await part.append(piece)
+
+
+class Prompted(Vertical):
+    """What the user said."""
+
+    DEFAULT_CSS = """
+    Prompted { height: auto; border-left: thick $primary; padding-left: 1; background: $boost; }
+    Prompted Words { width: 1fr; }
+    """
+
+    def __init__(self, message: Message) -> None:
+        super().__init__()
+        self._message = message
+        self._words = Words()
+
+    def compose(self) -> list[Widget]:
+        """One text; what was attached stands below."""
+        return [self._words]
+
+    async def follow(self, *, rewritten: bool = False) -> None:
+        """Show it as it is now."""
+        del rewritten
+        lines: list[Content] = []
+        for block in self._message.content:
+            if isinstance(block, Text):
+                text = prose(block.text)
+                hidden = len(text) - MAX_PROMPT_CHARS
+                if hidden > 0:
+                    text = filled("{}\n… {} more characters", part_of(text, 0, MAX_PROMPT_CHARS), hidden)
+                lines.append(label((text, "")))
+            else:
+                lines.append(block_content(block))
+        self._words.update(BREAK.join(lines))
+
+
+class Thought(Fold):
+    """What the agent thinks: one line, unless somebody wants to read it."""
+
+    DEFAULT_CSS = """
+    Thought { color: $text-muted; }
+    """
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(folded=True)
+        self._message = message
+        self._speech = Speech(message.passage)
+        self._rewritten = False
+
+    async def follow(self, *, rewritten: bool = False) -> None:
+        """Bring the title up to date, and the rest if it is seen."""
+        self._rewritten = self._rewritten or rewritten
+        text = self._message.text
+        last = text.rstrip().rsplit("\n", 1)[-1] if len(text) < MAX_PROMPT_CHARS else text[-200:]
+        self.say(label((filled("{}  ", THOUGHT), f"italic {MUTED}"), (prose_line(last, 200), MUTED)))
+        if not self.folded:
+            await self.fill()
+
+    async def fill(self) -> None:
+        if not self._speech.is_attached:
+            await self.body.mount(self._speech)
+        rewritten, self._rewritten = self._rewritten, False
+        await self._speech.follow(self._message.passage, rewritten=rewritten)
+
+
+# From here on the next blank line ends a page; at the second number it ends wherever it is.
+SOFT_CHARS = 3_000
+HARD_CHARS = 6_000
+_FENCES = ("```", "~~~")
+
+
+class Pages:
+    """Feed it what comes; it says what belongs to the page that is open, and where another begins."""
+
+    def __init__(self) -> None:
+        self._chars = 0
+        self._line = EMPTY
+        self._fence: SafeText | None = None
+
+    def feed(self, text: SafeText) -> list[tuple[bool, SafeText]]:
+        """Pieces in order, each with whether it begins a new page. Code that goes on is fenced in both."""
+        parts: list[tuple[bool, list[SafeText]]] = [(False, [])]
+        for piece in _pieces(text):
+            if self._chars + len(piece) > HARD_CHARS:
+                if self._fence is not None:
+                    parts[-1][1].append(filled("\n{}\n", part_of(self._fence, 0, 3)))
+                parts.append((True, [] if self._fence is None else [filled("{}\n", self._fence)]))
+                self._chars = 0
+            parts[-1][1].append(piece)
+            self._chars += len(piece)
+            if self._ends_page(piece):
+                parts.append((True, []))
+                self._chars = 0
+        # A page begins when there is something to put on it; until then this is known by its length alone.
+        if parts[-1] == (True, []):
+            parts.pop()
+            self._chars = HARD_CHARS
+        return [(new, joined(pieces)) for new, pieces in parts if pieces]
+
+    def _ends_page(self, piece: SafeText) -> bool:
+        self._line = joined([self._line, piece])
+        if not piece.endswith("\n"):
+            self._line = part_of(self._line, -200) if len(self._line) > SOFT_CHARS else self._line
+            return False
+        line, self._line = prose(self._line.strip()), EMPTY
+        if line.startswith(_FENCES):
+            if self._fence is None:
+                self._fence = line
+            elif line.startswith(self._fence[:3]):
+                self._fence = None
+        return not line and self._fence is None and self._chars >= SOFT_CHARS
+
+
+def _pieces(text: SafeText) -> list[SafeText]:
+    """Lines with their ends; what is longer than any page is cut, at a blank where there is one."""
+    pieces: list[SafeText] = []
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        while end - start > SOFT_CHARS:
+            blank = text.rfind(" ", start, start + SOFT_CHARS) + 1
+            cut = blank if blank > start else start + SOFT_CHARS
+            pieces.append(part_of(text, start, cut))
+            start = cut
+        pieces.append(part_of(text, start, end))
+        start = end
+    return pieces

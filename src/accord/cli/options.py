@@ -1,0 +1,191 @@
+"""The parser of a verb, and the options that several verbs share, before it is known which agent they are for."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from accord.cli.status import UsageFailure
+
+__all__ = [
+    "AgentOptions",
+    "Parser",
+    "add_agent_options",
+    "add_permission_options",
+    "add_session_options",
+    "agent_options_of",
+    "pair_of",
+    "seconds_of",
+    "split_command",
+]
+
+
+def split_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """The words before the first `--`, and the command behind it; None where there is no `--`.
+
+    Raises:
+        UsageFailure: Nothing is behind it that could be a program.
+    """
+    words = list(arguments)
+    if "--" not in words:
+        return words, None
+    place = words.index("--")
+    command = words[place + 1 :]
+    if not command:
+        raise UsageFailure("a command must follow --")
+    if not command[0]:
+        raise UsageFailure("the command behind -- is empty", advice="Its first word names the program")
+    return words[:place], command
+
+
+class Parser(argparse.ArgumentParser):
+    """Options and words in any order; what is wrong is one line and the status 2."""
+
+    def __init__(self, verb: str, usage: str, description: str, examples: str) -> None:
+        super().__init__(
+            prog=f"accord {verb}",
+            usage=usage,
+            description=description,
+            epilog=f"to copy:\n{examples}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        self.verb = verb
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """What the words say.
+
+        Raises:
+            UsageFailure: Nothing that this verb understands.
+        """
+        return self.parse_intermixed_args(list(words))
+
+    def error(self, message: str) -> NoReturn:
+        """Say it in our way; argparse would print its usage and leave."""
+        raise UsageFailure(message, advice=f"See: accord {self.verb} --help")
+
+
+class InOrder(argparse.Action):
+    """Keeps what several options say in one list, in the order of the line."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - how argparse calls it
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        kept = list(getattr(namespace, self.dest) or ())
+        kept.append(((option_string or "").lstrip("-"), values))
+        setattr(namespace, self.dest, kept)
+
+
+EDITIONS = ("auto", "newest", "1", "2", "2-june")
+
+
+@dataclass(frozen=True)
+class AgentOptions:
+    """How an agent is to be started, and what its session is to be like."""
+
+    edition: str | None = None
+    framing: str | None = None
+    timeout: float | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    trust: bool = False
+    mcp: tuple[str, ...] = ()
+    dirs: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    model: str | None = None
+    mode: str | None = None
+    rules: tuple[tuple[str, str], ...] = ()
+    """`allow`, `deny` or `rules`, and what follows, in the order of the line."""
+    last: bool = False
+    session: str | None = None
+
+
+def add_agent_options(parser: Parser) -> None:
+    """How the agent is started."""
+    group = parser.add_argument_group("the agent")
+    group.add_argument("--edition", choices=EDITIONS, help="the protocol's edition; auto unless given")
+    group.add_argument("--framing", choices=("lines", "headers"), help="how messages are separated; lines unless given")
+    group.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the agent's process")
+    group.add_argument("--timeout", type=seconds_of, metavar="S", help="how long each phase may take, in seconds")
+    group.add_argument("--trust", action="store_true", help="trust the commands of this project's acp.json from now on")
+
+
+def add_session_options(parser: Parser) -> None:
+    """What the session is like."""
+    group = parser.add_argument_group("the session")
+    which = group.add_mutually_exclusive_group()
+    which.add_argument(
+        "-c", "--continue", dest="last", action="store_true", help="go on with the last one in this directory"
+    )
+    which.add_argument(
+        "-s", "--session", metavar="NAME", help="go on with the one of this name or id; a new name begins one"
+    )
+    group.add_argument(
+        "--mcp", action="append", default=[], metavar="FILE", help="MCP servers for it, from a JSON file"
+    )
+    group.add_argument("--dir", action="append", default=[], metavar="PATH", help="a further directory that it may use")
+    group.add_argument("--set", action="append", default=[], metavar="K=V", help="an option of the agent")
+    group.add_argument("--model", metavar="M", help="the agent's model, where it lets one choose")
+    group.add_argument("--mode", metavar="M", help="the agent's mode")
+
+
+def add_permission_options(parser: Parser) -> None:
+    """What it may do without asking."""
+    group = parser.add_argument_group(
+        "permission (the first rule that matches counts; no rule and no terminal: denied)"
+    )
+    for name, what in (
+        ("--allow", "allow what matches: all, read, 'edit:src/**', 'execute:git *'"),
+        ("--deny", "deny what matches"),
+    ):
+        group.add_argument(name, action=InOrder, dest="rules", metavar="RULE", help=what)
+    group.add_argument("--rules", action=InOrder, dest="rules", metavar="FILE", help="a file of rules, one a line")
+
+
+def agent_options_of(options: argparse.Namespace) -> AgentOptions:
+    """What was asked for; options that a verb does not have are as if they were not given.
+
+    Raises:
+        UsageFailure: Something is no `K=V`.
+    """
+    given = vars(options)
+    return AgentOptions(
+        edition=given.get("edition"),
+        framing=given.get("framing"),
+        timeout=given.get("timeout"),
+        env=dict(pair_of(each, "--env") for each in given.get("env") or ()),
+        trust=bool(given.get("trust")),
+        mcp=tuple(given.get("mcp") or ()),
+        dirs=tuple(given.get("dir") or ()),
+        settings=tuple(pair_of(each, "--set") for each in given.get("set") or ()),
+        model=given.get("model"),
+        mode=given.get("mode"),
+        rules=tuple(given.get("rules") or ()),
+        last=bool(given.get("last")),
+        session=given.get("session"),
+    )
+
+
+def pair_of(text: str, option: str) -> tuple[str, str]:
+    """The two sides of `K=V`."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageFailure(f"{option} {text}: expected K=V")
+    return name, value
+
+
+def seconds_of(text: str) -> float:
+    """A number of seconds, as an option says it."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return seconds

@@ -1,0 +1,1 @@
+"""`accord run`: one prompt, and its output in one of four forms: text, the answer alone, events, wire."""

@@ -1,0 +1,309 @@
+"""One prompt from its first word to its end, told in one of the four forms; the heart of `accord run`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from accord.cli.agent_session import RunningAgent, running_agent
+from accord.cli.fault import phase
+from accord.cli.options import AgentOptions
+from accord.cli.permission import policy_of, rules_of
+from accord.cli.run.output import ConsentCounts, Ending, Opening, Output
+from accord.cli.session_index import SessionIndex
+from accord.cli.show.quantity import duration
+from accord.cli.show.screen import Progress, silence, stdout_screen
+from accord.cli.signals import Interrupts
+from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.stderr import complain, remark
+from accord.cli.target import Target, approve
+from accord.cli.terminal import Questions, Terminal, is_interactive, naming_ways, ways_at_terminal
+from accord.client import Deadlines, Session, Turn, Verdict
+from accord.config import Record
+from accord.display import filled, own
+from accord.session.agent_ask import ReadFile, StartTerminal, WriteFile
+from accord.session.entry import Message
+from accord.session.event import Event
+
+__all__ = ["Conversation", "Form", "output_of"]
+
+Form: TypeAlias = Literal["text", "final", "events", "wire"]
+TICK_SECONDS = 0.1
+LOOP_TURNS = 5
+# Nobody needs a line of progress for what is over at once.
+PATIENCE_SECONDS = 0.3
+_DONE: dict[type[Any], str] = {ReadFile: "files_read", WriteFile: "files_written", StartTerminal: "commands_run"}
+
+
+def output_of(form: Form, progress: Progress) -> Output:
+    """The form of that name; only what it needs is imported."""
+    if form == "text":
+        from accord.cli.run.text import TextOutput  # noqa: PLC0415
+
+        return TextOutput(stdout_screen(progress))
+    if form == "final":
+        from accord.cli.run.output import FinalOutput  # noqa: PLC0415
+
+        return FinalOutput()
+    from accord.cli.run.records import EventsOutput, WireOutput  # noqa: PLC0415
+
+    return EventsOutput() if form == "events" else WireOutput()
+
+
+class EventQueue:
+    """What is to be told, in the order in which it came, and not while a question is on the screen."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._waiting: deque[Event | bytes] = deque()
+        self._free = asyncio.Event()
+        self._free.set()
+        self.is_broken = False
+        """Whether nobody reads any more."""
+        self.on_broken: Callable[[], None] = lambda: None
+
+    def happened(self, event: Event) -> None:
+        self._waiting.append(event)
+
+    def observe(self, direction: Any, text: bytes | bytearray) -> None:
+        """A text went over the wire; what is no message is kept, and flagged."""
+        self._output.observe(direction, text)
+        if direction == "in" and bytes(text[:64]).lstrip()[:1] not in b"{[":
+            self._waiting.append(bytes(text))
+
+    def drain(self) -> None:
+        try:
+            while self._waiting and self._free.is_set() and not self.is_broken:
+                self._tell(self._waiting.popleft())
+        except BrokenPipeError:
+            self.is_broken = True
+        self.is_broken = self.is_broken or self._output.is_broken
+        if self.is_broken:
+            self._waiting.clear()
+            self.on_broken()
+
+    def _tell(self, item: Event | bytes) -> None:
+        if isinstance(item, bytes):
+            self._output.noise(item.decode("utf-8", "backslashreplace"))
+        else:
+            self._output.happened(item)
+
+    async def free(self) -> None:
+        """Return when nothing is asked."""
+        await self._free.wait()
+
+    def hold(self) -> None:
+        """A question is about to be asked: tell what came before it, and then nothing."""
+        self.drain()
+        self._free.clear()
+
+    def release(self) -> None:
+        self._free.set()
+
+
+class Conversation:
+    """A prompt for an agent, in the session of a `record` where one is given; what goes wrong the output tells too."""
+
+    def __init__(self, target: Target, options: AgentOptions, form: Form, *, record: Record | None = None) -> None:
+        self._target = target
+        self._options = options
+        self._record = record
+        self._rules = rules_of(options.rules)
+        self._progress = Progress(sys.stderr, shown=form in {"text", "final"})
+        self._output = output_of(form, self._progress)
+        self._events = EventQueue(self._output)
+        self._terminal = Terminal(self._progress) if is_interactive() else None
+        self._interrupts = Interrupts(self._progress.erase)
+        self._begun = time.monotonic()
+        self._done = dict.fromkeys(_DONE.values(), 0)
+        questions = None
+        if self._terminal is not None:
+            self._terminal.before, self._terminal.after = self._events.hold, self._events.release
+            questions = Questions(self._terminal, self._output.shows)
+        self._questions = questions
+
+    async def run(self, content: Sequence[str | Path]) -> int:
+        """Say it, and see it to its end.
+
+        Raises:
+            Failure: It did not get there.
+        """
+        try:
+            with self._interrupts.caught():
+                return await self._run(content)
+        except Failure as failure:
+            self._progress.erase()
+            with contextlib.suppress(BrokenPipeError):
+                self._output.failed(failure)
+            raise
+        except asyncio.CancelledError:
+            if not self._interrupts.count:
+                raise
+            self._progress.erase()
+            with contextlib.suppress(BrokenPipeError):
+                self._output.failed(Failure(Status.INTERRUPTED, "start", "interrupted"))
+            return Status.INTERRUPTED
+        except BrokenPipeError:
+            silence()
+            return Status.INTERRUPTED
+        finally:
+            self._progress.erase()
+
+    async def _run(self, content: Sequence[str | Path]) -> int:
+        yes = None if self._questions is None else self._questions.yes
+        target = await approve(self._target, trust=self._options.trust, yes=yes)
+        policy = policy_of(
+            target,
+            self._rules,
+            ask=None if self._questions is None else self._questions.permission,
+            environment=self._options.env,
+            say=lambda line: remark(filled("{}", line)),
+            on_verdict=self._judged,
+            on_unasked=self._output.completed_unasked,
+        )
+        elicit = None if self._questions is None else self._questions.elicit
+        log_in = None if self._questions is None else ways_at_terminal(self._questions, target.typed)
+        with SessionIndex() as index:
+            async with (
+                self._ticking(),
+                running_agent(
+                    target, self._options, permission=policy, elicit=elicit, observers=[self._events.observe],
+                    on_respawn=lambda reason: self._output.respawned(str(reason)), log_in=log_in,
+                ) as running,
+            ):  # fmt: skip
+                opened = await running.open_session(index, self._record)
+                session = opened.session
+                self._output.opened(Opening(running.agent, session, target, opened.resumed, opened.name))
+                try:
+                    ending = await self._turn(running, session, content)
+                finally:
+                    index.note(target.key, session.id, session.cwd, title=session.title, key=session.key)
+                consent = ConsentCounts(
+                    policy.denied_unasked, policy.refused_requests, policy.completed_unasked, **self._done
+                )
+                return self._end(replace(ending, consent=consent))
+
+    def _judged(self, verdict: Verdict) -> None:
+        request = verdict.question.request
+        if request is not None and verdict.is_allowed:
+            self._done[_DONE[type(request)]] += 1
+        self._output.judged(verdict)
+
+    async def _turn(self, running: RunningAgent, session: Session, content: Sequence[str | Path]) -> Ending:
+        begun, place = time.monotonic(), len(session.transcript.timeline)
+        stop_listening = session.listen(self._events.happened)
+        # What the agent did while we noted the session is heard first: one that has died is started again.
+        for _ in range(LOOP_TURNS):
+            await asyncio.sleep(0)
+        try:
+            with phase("prompt", running.target.typed), naming_ways(running.agent):
+                turn = self._prompt(session, content, running.deadlines)
+                await self._see(turn)
+        finally:
+            stop_listening()
+            self._progress.stop()
+        said = [
+            entry
+            for entry in session.transcript.timeline[place:]
+            if isinstance(entry, Message) and entry.speaker == "agent"
+        ]
+        answer = said[-1].text if said else ""
+        seconds = time.monotonic() - begun
+        return Ending(str(turn.stop_reason), seconds, answer, session.transcript.usage)
+
+    @staticmethod
+    def _prompt(session: Session, content: Sequence[str | Path], deadlines: Deadlines) -> Turn:
+        try:
+            return session.prompt(*content, deadlines=deadlines)
+        except ValueError as error:
+            raise UsageFailure(str(error)) from error
+
+    async def _see(self, turn: Turn) -> None:
+        """Tell of a turn until it is over. Where nobody reads any more it is stopped, and silently."""
+
+        def stop() -> None:
+            turn.cancel()
+
+        def interrupted() -> None:
+            self._say_stopping()
+            stop()
+
+        self._events.on_broken = stop
+        with self._interrupts.stopping(interrupted):
+            async with turn:
+                async for _ in turn:
+                    await self._events.free()
+                    self._events.drain()
+        self._events.drain()
+
+    def _say_stopping(self) -> None:
+        if self._terminal is not None:
+            self._output.step_aside()
+            self._terminal.say(own("stopping; once more to leave at once"), "yellow")
+
+    def _end(self, ending: Ending) -> int:
+        if self._events.is_broken:
+            # Nobody reads any more: the turn was stopped for that, or was over just before.
+            silence()
+            return Status.INTERRUPTED if ending.stop_reason == "cancelled" else Status.DONE
+        failure = _shortcoming(ending)
+        try:
+            self._output.ended(ending)
+            if failure is not None:
+                self._output.failed(failure)
+        except BrokenPipeError:
+            silence()
+        if failure is not None:
+            complain(failure)
+            return failure.status
+        # Whoever pressed Ctrl+C has interrupted it, also where the agent just came to its own end.
+        return Status.INTERRUPTED if ending.stop_reason == "cancelled" or self._interrupts.count else Status.DONE
+
+    @contextlib.asynccontextmanager
+    async def _ticking(self) -> AsyncIterator[None]:
+        """While this lasts, the line of progress lives."""
+        if not self._progress.is_shown or not self._output.progress_is_shown:
+            yield
+            return
+        ticking = asyncio.get_running_loop().create_task(self._tick())
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            await asyncio.wait([ticking])
+            self._progress.erase()
+
+    async def _tick(self) -> None:
+        await asyncio.sleep(PATIENCE_SECONDS)
+        while True:
+            passed = duration(time.monotonic() - self._begun)
+            self._progress.say(filled("{}  {}  (Ctrl+C stops it)", self._output.doing, passed))
+            await asyncio.sleep(TICK_SECONDS)
+
+
+def _shortcoming(ending: Ending) -> Failure | None:
+    """What is wrong with a turn that came to its end."""
+    consent = ending.consent
+    if consent.denied_unasked:
+        return _denied(
+            "the agent was denied something, because nobody could be asked",
+            "Allow it with --allow or --rules, or run it at a terminal",
+        )
+    if consent.refused_requests:
+        return _denied("a rule refused a file or a command that the agent wanted from this client")
+    if consent.completed_unasked:
+        return _denied("the agent did something that a rule denies, without asking")
+    if ending.stop_reason == "refusal":
+        return Failure(Status.FAILED, "prompt", "the agent refused to go on", cause="refusal")
+    return None
+
+
+def _denied(message: str, advice: str = "") -> Failure:
+    return Failure(Status.DENIED, "prompt", message, advice=advice, cause="denied")

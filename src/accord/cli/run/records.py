@@ -1,0 +1,168 @@
+"""One JSON record a line: what happened in the session (`events`), or every text of the wire (`wire`).
+
+`docs/cli.md` documents the records one by one.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+from accord.cli.permission import decided_by
+from accord.cli.run.output import Ending, Opening, Output
+from accord.cli.show.screen import put
+from accord.cli.status import Failure
+from accord.cli.target import Target
+from accord.client import Verdict
+from accord.display import json_line
+from accord.jsonrpc.plain import plain_value
+from accord.protocol.model import UNSET, Unknown
+from accord.session.entry import ToolCall
+from accord.session.event import Event, UsageChanged
+from accord.session.rules import Rule
+
+__all__ = ["EventsOutput", "WireOutput", "as_record"]
+
+
+def as_record(event: Event) -> dict[str, Any]:
+    """An event as a record: its tag is the `type`."""
+    record: dict[str, Any] = msgspec.to_builtins(event, enc_hook=_hooked)
+    return {"type": record.pop("event"), **record}
+
+
+def _hooked(value: Any) -> Any:
+    if isinstance(value, Unknown):
+        return value.payload
+    return plain_value(value)
+
+
+def _write(record: dict[str, Any]) -> None:
+    # ASCII: half a character, as some agents send it, has no bytes in UTF-8, and nothing in it steers a terminal.
+    put(json_line(record))
+    sys.stdout.flush()
+
+
+class EventsOutput(Output):
+    """What happened, in no edition's words."""
+
+    def __init__(self) -> None:
+        self._session: str | None = None
+        self._target: Target | None = None
+
+    def _tell(self, type_: str, **more: Any) -> None:
+        _write({"type": type_, "t": time.time(), "session": self._session, **more})
+
+    def opened(self, opening: Opening) -> None:
+        """`start`, and the settings that the session begins with."""
+        agent, session = opening.agent, opening.session
+        self._session, self._target = session.id, opening.target
+        who = None if agent.info is None else {"name": agent.info.name, "version": agent.info.version}
+        self._tell(
+            "start", agent=who, edition=agent.edition, cwd=session.cwd, resumed=opening.resumed, name=opening.name
+        )
+        for event in session.transcript.events(states=False):
+            self.happened(event)
+
+    def happened(self, event: Event) -> None:
+        record = as_record(event)
+        self._tell(record.pop("type"), **record)
+
+    def noise(self, text: str) -> None:
+        self._tell("noise", text=text)
+
+    def judged(self, verdict: Verdict) -> None:
+        question = verdict.question
+        by = verdict.by if self._target is None else decided_by(verdict, self._target)
+        rule = None if verdict.rule is None else str(verdict.rule)
+        if question.request is not None:
+            self._tell("request", **_request(verdict), allowed=verdict.is_allowed, by=by, rule=rule)
+            return
+        self._tell(
+            "permission",
+            title=question.title,
+            tool=None if question.tool is None else question.tool.id,
+            options=[{"id": each.id, "name": each.name, "kind": each.kind} for each in question.options],
+            option=None if verdict.option is None else verdict.option.id,
+            by=by,
+            rule=rule,
+        )
+
+    def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+        self._tell("unasked", tool=call.id, kind=call.kind, title=call.title, rule=str(rule))
+
+    def respawned(self, reason: str) -> None:
+        self._tell("respawn", reason=reason)
+
+    def ended(self, ending: Ending) -> None:
+        self._tell(
+            "end",
+            stop_reason=ending.stop_reason,
+            seconds=round(ending.seconds, 3),
+            answer=ending.answer,
+            usage=_usage(ending.usage),
+            **asdict(ending.consent),
+        )
+
+    def failed(self, failure: Failure) -> None:
+        self._tell("error", **failure.record)
+
+
+def _request(verdict: Verdict) -> dict[str, Any]:
+    question = verdict.question
+    if question.command is not None:
+        return {"kind": "execute", "command": question.command.command, "cwd": question.command.cwd}
+    call = question.tool
+    return {} if call is None else {"kind": call.kind, "path": call.locations[0].path}
+
+
+def _usage(usage: UsageChanged | None) -> dict[str, Any] | None:
+    if usage is None:
+        return None
+    cost = usage.cost if usage.cost is not UNSET else None
+    money = None if cost is None else {"amount": cost.amount, "currency": cost.currency}
+    return {"used": usage.used, "size": usage.size, "cost": money}
+
+
+class WireOutput(Output):
+    """Every text, as it went."""
+
+    def __init__(self) -> None:
+        self._connection = 0
+        self._highest = -1
+
+    def observe(self, direction: Any, text: bytes | bytearray) -> None:
+        """One line for the text."""
+        if self.is_broken:
+            return
+        if direction == "out":
+            self._count(bytes(text))
+        try:
+            _write({"t": time.time(), "dir": direction, "conn": self._connection, "raw": _decoded(bytes(text))})
+        except BrokenPipeError:
+            self.is_broken = True
+
+    def _count(self, text: bytes) -> None:
+        """Our ids begin anew with every connection, and with nothing else."""
+        if b'"method"' not in text:
+            return
+        try:
+            id_ = json.loads(text).get("id")
+        except (ValueError, AttributeError, RecursionError):
+            return
+        if isinstance(id_, int):
+            if id_ <= self._highest or self._connection == 0:
+                self._connection += 1
+            self._highest = id_
+
+    def failed(self, failure: Failure) -> None:
+        _write({"t": time.time(), "type": "error", **failure.record})
+
+
+def _decoded(text: bytes) -> str:
+    # What is no UTF-8 stays visible, byte by byte.
+    return text.decode("utf-8", "backslashreplace")

@@ -1,0 +1,384 @@
+"""For people: plan, tool calls, diffs, what the agent says, what it cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from accord.cli.permission import decided_by
+from accord.cli.run.output import ConsentCounts, Ending, Opening, Output
+from accord.cli.session_index import PREFIXES
+from accord.cli.show.line import Line, Span, clipped
+from accord.cli.show.presentation import (
+    about,
+    compaction_state,
+    kind_word,
+    notice_note,
+    respawn_note,
+    stop_words,
+    terminal_name,
+)
+from accord.cli.show.quantity import duration, usage_words
+from accord.cli.show.question import question_lines, unasked_words, verdict_words
+from accord.cli.show.screen import Screen
+from accord.cli.show.text_layout import (
+    block_text,
+    blocks_text,
+    headed_line,
+    plan_lines,
+    thought_line,
+    tool_line,
+    tool_lines,
+)
+from accord.cli.status import Failure
+from accord.client import PermissionQuestion, Session, Verdict
+from accord.display import (
+    SafeText,
+    clip,
+    exact,
+    filled,
+    joined,
+    json_text,
+    own,
+    prose,
+    prose_line,
+    settled,
+)
+from accord.protocol.model import UNSET
+from accord.session.agent_ask import ReadFile
+from accord.session.content import Block, Text
+from accord.session.entry import ToolCall
+from accord.session.event import (
+    CompactionChanged,
+    ConfigChanged,
+    Event,
+    MessageChanged,
+    MessageChunk,
+    ModeChanged,
+    Noticed,
+    PlanChanged,
+    TerminalOutput,
+    ToolChanged,
+    ToolContentAdded,
+    UnknownUpdate,
+)
+from accord.session.option import Select, Toggle
+from accord.session.rules import Rule
+
+__all__ = ["TextOutput"]
+
+SESSION_LETTERS = 8
+THOUGHT_COLUMNS = 100
+THOUGHT_CHARACTERS = 1000
+
+
+@dataclass
+class _Seen:
+    """What was shown of a tool call."""
+
+    since: float
+    head: bool = False
+    over: bool = False
+
+
+class TextOutput(Output):
+    """Writes to a screen what happens, once it is known how it went."""
+
+    progress_is_shown = True
+
+    def __init__(self, screen: Screen, clock: Callable[[], float] = time.monotonic) -> None:
+        self._screen = screen
+        self._clock = clock
+        self._opening: Opening | None = None
+        self._tools: dict[str, _Seen] = {}
+        self._plans: dict[str, list[str]] = {}
+        self._thought: list[SafeText] = []
+        self._speaking: tuple[str, str | None] | None = None
+        self._held = ""
+        """The begin of a character or a sequence whose end may come with the next chunk."""
+        self._settings: dict[str, Any] = {}
+        self.doing = own("starting")
+
+    # --- the session
+
+    @property
+    def _session(self) -> Session:
+        if self._opening is None:
+            raise RuntimeError("nothing happens before a session is opened")
+        return self._opening.session
+
+    def opened(self, opening: Opening) -> None:
+        self._opening = opening
+        agent, session = opening.agent, opening.session
+        info = agent.info
+        name = opening.target.entry.name if info is None or not opening.target.is_command else info.name
+        who = exact(f"{name} {'' if info is None else info.version}".strip())
+        words = [who, exact(agent.edition or ""), filled("session {}", _short(session.id))]
+        if opening.name:
+            words.append(exact(opening.name))
+        if opening.resumed:
+            words.append(own("resumed"))
+        self._screen.line([Span(joined((word for word in words if word), own(" · ")), "dim")])
+        self._screen.flush()
+        self._settings = _values(session)
+        self.doing = own("working")
+
+    def ended(self, ending: Ending) -> None:
+        self._leave()
+        words = [stop_words(ending.stop_reason), duration(ending.seconds), *usage_words(ending.usage)]
+        words += _served(ending.consent)
+        if self._opening is not None:
+            words.append(filled("go on: {}", self._opening.target.go_on("…")))
+        self._screen.line([Span(joined(words, own(" · ")), "dim")])
+        self._screen.flush()
+
+    def failed(self, failure: Failure) -> None:  # noqa: ARG002 - that is said on stderr
+        """What was begun is ended, so that the reason stands on a line of its own."""
+        if self._opening is not None:
+            self._leave()
+        self._screen.end_line()
+        self._screen.flush()
+
+    def step_aside(self) -> None:
+        """End the line that is being written."""
+        self._screen.end_line()
+        self._screen.flush()
+
+    def _leave(self) -> None:
+        self._settle()
+        self._leave_thought()
+        for id_, call in self._session.transcript.tool_calls.items():
+            if id_ in self._tools and not self._tools[id_].over:
+                self._finish(call, self._tools[id_])
+
+    def respawned(self, reason: str) -> None:
+        note = respawn_note(reason)
+        self._screen.line([Span(filled("{}: {}", note.text, note.detail), note.style)])
+        self._screen.flush()
+
+    def noise(self, text: str) -> None:
+        """Flagged, so that nobody takes it for an answer."""
+        self._settle()
+        self._note(own("noise"), clipped(exact(text.strip(), 4 * THOUGHT_COLUMNS), THOUGHT_COLUMNS), "yellow")
+        self._screen.flush()
+
+    def judged(self, verdict: Verdict) -> None:
+        """What was decided without the user; the user knows the rest."""
+        if verdict.by in {"user", "question"}:
+            # Answered by the user, or done because of that answer.
+            return
+        if verdict.is_allowed and isinstance(verdict.question.request, ReadFile):
+            # Counted at the end: agents read hundreds of files.
+            return
+        self._show(verdict.question)
+        by = verdict.by if self._opening is None else decided_by(verdict, self._opening.target)
+        style = "dim" if verdict.is_allowed else "yellow"
+        self._screen.line([Span(filled("    {}", verdict_words(verdict, by)), style)])
+        self._screen.flush()
+
+    def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+        self._leave_thought()
+        self._screen.line(
+            [
+                Span(
+                    filled("    {}", unasked_words(call, rule, "" if self._opening is None else self._session.cwd)),
+                    "yellow",
+                )
+            ]
+        )
+        self._screen.flush()
+
+    def shows(self, question: PermissionQuestion) -> bool:
+        """On the same screen, whole: what was shown of the call before may not be what is asked now."""
+        self._settle()
+        self._leave_thought()
+        self._screen.end_line()
+        if not self._screen.is_terminal:
+            return False
+        self._show(question)
+        self._screen.flush()
+        return True
+
+    def _show(self, question: PermissionQuestion) -> None:
+        self._leave_thought()
+        self._screen.end_line()
+        self._screen.lines(question_lines(question))
+        if question.tool is not None and question.request is None:
+            self._seen(question.tool.id).head = True
+
+    # --- what happens
+
+    def happened(self, event: Event) -> None:
+        """Show it, if it is to be seen."""
+        show = self._SHOWN.get(type(event))
+        if show is not None:
+            if not isinstance(event, MessageChunk):
+                self._settle()
+            show(self, event)
+            self._screen.flush()
+
+    def _chunk(self, event: MessageChunk) -> None:
+        if event.speaker == "user":
+            return
+        if event.speaker == "thought":
+            self._speaking = None
+            # One line of it is shown; an agent may think for ever.
+            if sum(map(len, self._thought)) < THOUGHT_CHARACTERS:
+                self._thought.append(clip(block_text(event.block), THOUGHT_CHARACTERS))
+            self.doing = own("thinking")
+            return
+        self._leave_thought()
+        self._speak(event.id)
+        self._grow(event.block)
+
+    def _message(self, event: MessageChanged) -> None:
+        if event.content is UNSET or not event.content or event.speaker == "user":
+            return
+        self._leave_thought()
+        text = blocks_text(event.content)
+        if event.speaker == "thought":
+            self._thought.append(text)
+            self._leave_thought()
+            return
+        self._speak(event.id)
+        self._screen.text(text)
+
+    def _grow(self, block: Block) -> None:
+        """Running text; a character or an escape sequence that a chunk cuts in two waits for its other half."""
+        if not isinstance(block, Text):
+            self._settle()
+            self._screen.text(block_text(block))
+            return
+        text = self._held + block.text
+        end = settled(text)
+        self._held = text[end:]
+        self._screen.text(prose(text[:end]))
+
+    def _settle(self) -> None:
+        held, self._held = self._held, ""
+        self._screen.text(prose(held))
+
+    def _speak(self, message_id: str | None) -> None:
+        """Another message begins on a line of its own."""
+        if self._speaking != ("agent", message_id):
+            self._settle()
+            self._screen.end_line()
+            self._speaking = ("agent", message_id)
+            self.doing = own("working")
+
+    def _leave_thought(self) -> None:
+        if self._thought:
+            self._settle()
+            thought, self._thought = joined(self._thought), []
+            self._line(thought_line(thought))
+
+    def _tool(self, event: ToolChanged | ToolContentAdded) -> None:
+        call = self._session.transcript.tool_calls.get(event.id)
+        if call is None:
+            return
+        self._leave_thought()
+        self._speaking = None
+        seen = self._seen(call.id)
+        if seen.over:
+            return
+        if call.finished:
+            self._finish(call, seen)
+            self.doing = own("working")
+        else:
+            self.doing = filled("{}: {}", kind_word(call.kind), about(call, self._session.cwd))
+
+    def _seen(self, id_: str) -> _Seen:
+        return self._tools.setdefault(id_, _Seen(self._clock()))
+
+    def _finish(self, call: ToolCall, seen: _Seen) -> None:
+        seen.over = True
+        diffs = not seen.head
+        if not seen.head or call.status != "completed":
+            seconds = self._clock() - seen.since
+            self._screen.line(tool_line(call, self._session.cwd, seconds))
+        seen.head = True
+        self._screen.lines(tool_lines(call, self._session.transcript.terminals, self._session.cwd, diffs=diffs))
+
+    def _terminal(self, event: TerminalOutput) -> None:
+        terminal = self._session.transcript.terminals.get(event.id)
+        if terminal is not None and terminal.command:
+            self.doing = filled("{}: {}", kind_word("execute"), terminal_name(terminal))
+
+    def _plan(self, event: PlanChanged) -> None:
+        self._leave_thought()
+        steps = [entry.content for entry in event.entries]
+        if steps != self._plans.get(event.id):
+            self._speaking = None
+            self._plans[event.id] = steps
+            self._screen.lines(plan_lines(event.entries, self._screen.columns))
+        now = next((entry.content for entry in event.entries if entry.status == "in_progress"), None)
+        if now is not None:
+            self.doing = prose_line(now)
+
+    def _config(self, _event: ConfigChanged) -> None:
+        now = _values(self._session)
+        for name, value in now.items():
+            if name in self._settings and self._settings[name] != value:
+                self._note(own("set"), filled("{} = {}", name, str(value)), "cyan")
+        self._settings = now
+
+    def _mode(self, event: ModeChanged) -> None:
+        self._note(own("mode"), exact(event.mode), "cyan")
+        self._settings = _values(self._session)
+
+    def _notice(self, event: Noticed) -> None:
+        note = notice_note(event)
+        text = filled("{}: {}", note.text, note.detail) if note.detail else note.text
+        self._note(exact(event.severity), text, note.style)
+
+    def _compaction(self, event: CompactionChanged) -> None:
+        state = compaction_state(event.status, event.error if isinstance(event.error, str) else None)
+        if event.status == "in_progress":
+            self.doing = joined(span.text for span in state)
+        else:
+            self._line(headed_line(own("compact"), *state))
+
+    def _unknown(self, event: UnknownUpdate) -> None:
+        self._note(exact(event.tag), json_text(event.payload), "dim")
+
+    def _note(self, word: SafeText, text: SafeText, style: str) -> None:
+        self._line(headed_line(word, Span(text, style)))
+
+    def _line(self, line: Line) -> None:
+        self._speaking = None
+        self._screen.line(line)
+
+    _SHOWN: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
+        MessageChunk: _chunk,
+        MessageChanged: _message,
+        ToolChanged: _tool,
+        ToolContentAdded: _tool,
+        TerminalOutput: _terminal,
+        PlanChanged: _plan,
+        ConfigChanged: _config,
+        ModeChanged: _mode,
+        Noticed: _notice,
+        CompactionChanged: _compaction,
+        UnknownUpdate: _unknown,
+    }
+
+
+def _served(counts: ConsentCounts) -> list[SafeText]:
+    """What this client did for the agent."""
+    done = {"read": counts.files_read, "written": counts.files_written}
+    words = [f"{count} file{'s' * (count > 1)} {verb}" for verb, count in done.items() if count]
+    if counts.commands_run:
+        words.append(f"{counts.commands_run} command{'s' * (counts.commands_run > 1)} run")
+    return [exact(word) for word in words]
+
+
+def _short(session_id: str) -> SafeText:
+    for prefix in PREFIXES:
+        session_id = session_id.removeprefix(prefix)
+    return exact(session_id[:SESSION_LETTERS])
+
+
+def _values(session: Session) -> dict[str, Any]:
+    return {each.id: each.value for each in session.options if isinstance(each, Select | Toggle)}

@@ -1,0 +1,120 @@
+"""Our records of sessions as the command uses them: what happens where they cannot be read or written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+from accord.cli.status import Failure, Status
+from accord.cli.stderr import remark
+from accord.config import Record, Records
+from accord.display import filled
+from accord.errors import StoreError
+
+__all__ = ["PREFIXES", "SessionIndex"]
+
+T = TypeVar("T")
+
+# What agents put before every id: nobody wants to type it.
+PREFIXES = ("session-", "session_", "sess-", "sess_", "ses_")
+
+
+# A reader waits for nobody but a process that holds the whole file.
+READ_SECONDS = 3.0
+
+
+class SessionIndex:
+    """The user's sessions. Reading fails with the cause; what cannot be noted is said once, and work goes on."""
+
+    def __init__(self) -> None:
+        self._reader: Records | None = None
+        self._writer: Records | None = None
+        self._is_lost = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for records in (self._reader, self._writer):
+            if records is not None:
+                records.close()
+
+    def _read(self, work: Callable[[Records], T]) -> T:
+        try:
+            if self._reader is None:
+                self._reader = Records(busy_seconds=READ_SECONDS, read_only=True)
+            return work(self._reader)
+        except StoreError as error:
+            raise _failure("read", error) from error
+
+    def _write(self, work: Callable[[Records], T]) -> T:
+        if self._writer is None:
+            self._writer = Records()
+        done = work(self._writer)
+        # A reader from before may have seen no file, or one of an older version.
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        return done
+
+    def note(
+        self,
+        agent: str,
+        session_id: str,
+        cwd: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        """A session was used just now; `key` is ours for it, to which remembered answers are bound."""
+        if self._is_lost:
+            return
+        try:
+            self._write(lambda records: records.note(agent, session_id, cwd, name=name, title=title, key=key))
+        except StoreError as error:
+            self._is_lost = True
+            remark(filled("sessions are not noted: {}", str(error)))
+
+    def last(self, agent: str | None = None) -> Record | None:
+        """The one that was used last in this directory."""
+        return self._read(lambda records: records.last(".", agent))
+
+    def named(self, name: str, agent: str | None = None) -> Record | None:
+        """The one of this name in this directory, else the one whose id it is, or begins with it.
+
+        Raises:
+            Failure: Several ids begin so, or the records cannot be read.
+        """
+        named = self._read(lambda records: records.named(name, ".", agent))
+        if named is not None:
+            return named
+        found: list[Record] = []
+        for prefix in ("", *PREFIXES):
+            found = found or self._find(prefix + name, agent)
+        if len(found) > 1:
+            ids = ", ".join(f"{each.session_id} ({each.agent})" for each in found[:5])
+            raise Failure(Status.USAGE, "session", f"{name!r} may be several sessions: {ids}")
+        return found[0] if found else None
+
+    def _find(self, session_id: str, agent: str | None) -> list[Record]:
+        return self._read(lambda records: records.find(session_id, agent))
+
+    def all(self, *, everywhere: bool, agent: str | None = None) -> list[Record]:
+        """All of this directory, or all; the last used first."""
+        return self._read(lambda records: records.all(None if everywhere else ".", agent))
+
+    def forget(self, record: Record) -> bool:
+        """Drop one; says whether it was there."""
+        try:
+            return self._write(lambda records: records.forget(record.agent, record.session_id))
+        except StoreError as error:
+            raise _failure("changed", error) from error
+
+
+def _failure(what: str, error: StoreError) -> Failure:
+    return Failure(Status.USAGE, "session", f"the records of sessions cannot be {what}: {error}", cause="StoreError")

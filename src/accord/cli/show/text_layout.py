@@ -1,0 +1,254 @@
+"""Entries of a session laid out as lines of text, for `accord run` and `accord sessions show`, and as Markdown.
+
+What is said of an entry is decided in `presentation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from accord.cli.show.diff import INDENT, diff_lines
+from accord.cli.show.line import Line, Span, clipped, hidden_before, line_of, width
+from accord.cli.show.presentation import (
+    THOUGHT,
+    about,
+    block_label,
+    compaction_state,
+    is_worth_showing,
+    plan_step,
+    raw_values,
+    terminal_ending,
+    tool_head,
+)
+from accord.cli.show.quantity import duration
+from accord.display import (
+    EMPTY,
+    SafeText,
+    exact,
+    filled,
+    joined,
+    json_text,
+    own,
+    printed,
+    prose,
+    prose_line,
+    safe_lines,
+    trimmed,
+)
+from accord.protocol.model import Unknown
+from accord.session.content import Block, Text
+from accord.session.entry import CompactionEntry, Entry, Message, Plan, TerminalEntry, ToolCall
+from accord.session.event import PlanEntry
+from accord.session.tool import Diff, Shown, TerminalView, ToolContent
+from accord.session.transcript import Transcript
+
+__all__ = [
+    "block_text",
+    "blocks_text",
+    "headed_line",
+    "markdown",
+    "plan_lines",
+    "thought_line",
+    "tool_line",
+    "tool_lines",
+    "transcript_lines",
+]
+
+# Where the outcome of a tool call stands, if what it is about leaves room.
+OUTCOME_COLUMN = 46
+DIFF_LINES = 12
+OUTPUT_LINES = 10
+LINE_COLUMNS = 100
+SPEAKERS = {"user": own("You"), "agent": own("Agent"), "thought": own("Thought")}
+DONE, OPEN = own("x"), own(" ")
+PARAGRAPH = own("\n\n")
+
+
+def headed_line(word: SafeText, *parts: Span | SafeText) -> list[Span]:
+    """A line that begins with a word for what it is."""
+    return line_of(own("  "), Span(filled("{:<5}", word), "cyan"), own(" "), *parts)
+
+
+# --- tool calls
+
+
+def tool_line(call: ToolCall, cwd: str, seconds: float | None = None) -> Line:
+    """A call and how it ended; with `seconds` also how long it took, in columns."""
+    head = tool_head(call, cwd)
+    spans = headed_line(head.kind, clipped(head.about, LINE_COLUMNS))
+    if head.counts:
+        spans += [Span(own("   ")), *head.counts]
+    if seconds is None:
+        return [*spans, Span(own("   ")), head.outcome]
+    used = sum(width(span.text) for span in spans)
+    spans.append(Span(filled("{:{}}", EMPTY, max(2, OUTCOME_COLUMN - used))))
+    spans.append(Span(filled("{:<4}", head.outcome.text), head.outcome.style))
+    return [*spans, Span(filled(" {}", duration(seconds)), "dim")]
+
+
+def tool_lines(
+    call: ToolCall, terminals: Mapping[str, TerminalEntry], cwd: str = "", *, diffs: bool = True
+) -> Iterator[Line]:
+    """What is worth seeing of its results; without `diffs` where they were shown before."""
+    for item in call.content:
+        if is_worth_showing(call, item) and (diffs or not isinstance(item, Diff)):
+            yield from _result_lines(item, terminals)
+    if call.status == "failed" and not call.content:
+        yield from (line_of(INDENT, Span(clipped(value, LINE_COLUMNS), "dim")) for value in raw_values(call, cwd))
+
+
+def _result_lines(item: ToolContent, terminals: Mapping[str, TerminalEntry]) -> Iterator[Line]:
+    match item:
+        case Diff():
+            yield from diff_lines(item, DIFF_LINES)
+        case TerminalView():
+            yield from _terminal_lines(terminals.get(item.terminal_id))
+        case Shown():
+            yield from _last_lines(block_text(item.block))
+        case Unknown():
+            yield line_of(INDENT, json_text(item.payload))
+
+
+def _terminal_lines(terminal: TerminalEntry | None) -> Iterator[Line]:
+    if terminal is None:
+        return
+    yield from _last_lines(terminal.text)
+    ending = terminal_ending(terminal)
+    if ending is not None and terminal.exit is not None:
+        yield line_of(INDENT, ending)
+
+
+def _last_lines(text: str) -> Iterator[Line]:
+    lines = safe_lines(printed(text.strip("\n")))
+    if len(lines) > OUTPUT_LINES:
+        yield line_of(INDENT, Span(hidden_before(len(lines) - OUTPUT_LINES), "dim"))
+    for line in lines[-OUTPUT_LINES:]:
+        yield line_of(Span(trimmed(joined([INDENT, line])), "dim"))
+
+
+# --- plans and content blocks
+
+
+def plan_lines(entries: Sequence[PlanEntry], columns: int) -> list[Line]:
+    """One line where it fits, otherwise a line for each step."""
+    steps = [plan_step(entry) for entry in entries]
+    if not steps:
+        return [headed_line(own("plan"), Span(own("none"), "dim"))]
+    one = headed_line(own("plan"))
+    for step in steps:
+        one += [Span(EMPTY if step is steps[0] else own("  ")), *step]
+    if sum(width(span.text) for span in one) <= columns:
+        return [one]
+    return [line_of(own("  "), Span(own("plan"), "cyan")), *([Span(INDENT), *step] for step in steps)]
+
+
+def block_text(block: Block) -> SafeText:
+    """The text of a block, or its label; a link is one of Markdown."""
+    if isinstance(block, Text):
+        return prose(block.text)
+    label = block_label(block)
+    if label.address:
+        return filled("[{}]({})", label.name, label.address)
+    return filled("[{} {}]", label.name, joined(label.facts, own(", ")))
+
+
+def blocks_text(blocks: Iterable[Block]) -> SafeText:
+    """Several, one after the other."""
+    return joined(block_text(block) for block in blocks)
+
+
+def thought_line(text: SafeText) -> Line:
+    """The begin of a thought."""
+    return headed_line(THOUGHT, Span(clipped(prose_line(text), LINE_COLUMNS), "dim"))
+
+
+# --- whole conversations
+
+
+def transcript_lines(transcript: Transcript, cwd: str, columns: int) -> Iterator[Line]:
+    for entry in transcript.timeline:
+        yield from _lines(entry, transcript, cwd, columns)
+
+
+def _lines(entry: Entry, transcript: Transcript, cwd: str, columns: int) -> Iterator[Line]:
+    match entry:
+        case Message():
+            yield from _message_lines(entry)
+        case ToolCall():
+            yield tool_line(entry, cwd)
+            yield from tool_lines(entry, transcript.terminals, cwd)
+        case Plan():
+            yield from plan_lines(entry.entries, columns)
+        case CompactionEntry():
+            yield headed_line(own("compact"), *compaction_state(entry.status, entry.error))
+            if entry.summary:
+                yield line_of(INDENT, Span(prose_line(blocks_text(entry.summary)), "dim"))
+        case _:
+            yield headed_line(exact(entry.update.tag), json_text(entry.update.payload))
+
+
+def _message_lines(message: Message) -> Iterator[Line]:
+    text = blocks_text(message.content)
+    if message.speaker == "thought":
+        yield thought_line(text)
+        return
+    if message.speaker == "user":
+        yield []
+        for line in safe_lines(text):
+            yield line_of(Span(filled("> {}", line), "bold"))
+        return
+    for line in safe_lines(text):
+        yield line_of(line)
+
+
+def markdown(transcript: Transcript, session_id: str, cwd: str) -> SafeText:
+    """The conversation as a document."""
+    title = filled("Session {}", session_id) if not transcript.title else exact(transcript.title)
+    parts = [filled("# {}", title), filled("Session {} in {}.", _code(session_id), _code(cwd))]
+    parts += [_markdown(entry, transcript, cwd) for entry in transcript.timeline]
+    return filled("{}\n", joined((part for part in parts if part), PARAGRAPH))
+
+
+def _markdown(entry: Entry, transcript: Transcript, cwd: str) -> SafeText:
+    match entry:
+        case Message():
+            return filled("## {}\n\n{}", SPEAKERS[entry.speaker], _stripped(blocks_text(entry.content)))
+        case ToolCall():
+            return joined(_markdown_tool(entry, transcript, cwd), PARAGRAPH)
+        case Plan():
+            steps = ((DONE if each.status == "completed" else OPEN, prose_line(each.content)) for each in entry.entries)
+            return joined((filled("- [{}] {}", mark, step) for mark, step in steps), own("\n"))
+        case CompactionEntry():
+            return _stripped(filled("*The context was compacted: {}.*\n\n{}", entry.status, blocks_text(entry.summary)))
+        case _:
+            return _fenced(own("json"), json_text(entry.update.payload))
+
+
+def _markdown_tool(call: ToolCall, transcript: Transcript, cwd: str) -> Iterator[SafeText]:
+    yield filled("**{}** {} ({})", call.kind, about(call, cwd), call.status)
+    for item in call.content:
+        if isinstance(item, Diff):
+            lines = (joined(span.text for span in line if span.text != INDENT) for line in diff_lines(item))
+            yield _fenced(own("diff"), joined(lines, own("\n")))
+        elif isinstance(item, TerminalView) and item.terminal_id in transcript.terminals:
+            yield _fenced(EMPTY, printed(transcript.terminals[item.terminal_id].text))
+
+
+def _fenced(language: SafeText, text: SafeText) -> SafeText:
+    fence = own("```")
+    while fence in text:
+        fence = filled("{}`", fence)
+    return filled("{}{}\n{}\n{}", fence, language, _stripped(text), fence)
+
+
+def _code(text: str) -> SafeText:
+    """One line of code in a paragraph, also where it has backticks."""
+    shown, fence = exact(text), own("`")
+    while fence in shown:
+        fence = filled("{}`", fence)
+    return filled("{0} {1} {0}" if "`" in shown else "{0}{1}{0}", fence, shown)
+
+
+def _stripped(text: SafeText) -> SafeText:
+    """Without white space at both ends."""
+    return prose(text.strip())
