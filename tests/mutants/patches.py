@@ -504,6 +504,22 @@ MUTANTS = (
     ),
     Mutant(
         "turns",
+        "the end of earlier work ends the prompt that was sent meanwhile",
+        "session/client_turn.py",
+        '        self._states[prompt] = "behind" if self._is_busy else "sent"\n',
+        '        self._states[prompt] = "working" if self._is_busy else "sent"\n',
+        "tests/session/test_client_turn.py::test_the_idle_that_ends_earlier_work_does_not_end_the_prompt",
+    ),
+    Mutant(
+        "turns",
+        "a client sends a second prompt where the first is not answered",
+        "session/client_turn.py",
+        '        must_wait = self._rule == "end" and bool(self._states)\n',
+        "        must_wait = False\n",
+        "tests/session/test_client_turn.py::test_where_the_answer_ends_the_turn_prompts_are_sent_one_after_the_other",
+    ),
+    Mutant(
+        "turns",
         "the last prompt that was held is the next",
         "session/turn.py",
         "        prompt = next(iter(self._held))\n",

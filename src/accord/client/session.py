@@ -31,7 +31,21 @@ from accord.session.ask import (
     SetOption,
 )
 from accord.session.capability import AgentCapabilities
-from accord.session.content import Text
+from accord.session.client_turn import (
+    Abandoned,
+    Accepted,
+    ClientTurns,
+    EndTurn,
+    MaySend,
+    PromptEcho,
+    PromptInput,
+    Refused,
+    SendStarted,
+    ShowPrompt,
+    ShowState,
+    StateReported,
+    Submitted,
+)
 from accord.session.dialect import Dialect
 from accord.session.event import (
     CommandsChanged,
@@ -104,18 +118,8 @@ class Session:
         self._line = line
         self._deadlines = deadlines
         self._ear = line._dialect.ear()
-        self._turns: list[Turn] = []
-        """The turns that were sent and are not over, the oldest first."""
-        self._unsent: list[Turn] = []
-        self._one_at_a_time = asyncio.Lock()
-        self._busy_when_sent: dict[Turn, bool] = {}
-        self._worked: dict[Turn, bool] = {}
-        self._idle: dict[Turn, StateChanged] = {}
-        self._inserted: set[Turn] = set()
-        self._cancelled: Turn | None = None
-        self._stopped: set[Turn] = set()
-        """The turns that were running or waiting when the user stopped the session's work."""
-        self._echo = ""
+        self._turns: ClientTurns[Turn] = ClientTurns(line._dialect.rule)
+        self._echo = PromptEcho([])
         self._listeners: list[Listener] = []
         self._on_cancel: Callable[[], None] = lambda: None
         """Called when the user stops the session's work: every open question is answered so at once."""
@@ -125,21 +129,18 @@ class Session:
 
     @property
     def _is_cancelling(self) -> bool:
-        """Whether the turn that runs was cancelled: what is still asked in it is answered so (v1 rule 37).
-
-        Never where states tell the end: there only the agent knows which question belongs to the cancelled work.
-        """
-        return self._cancelled is not None and self._cancelled in self._turns
+        """Whether the turn that runs was cancelled: what is still asked in it is answered so (v1 rule 37)."""
+        return self._turns.is_cancelling
 
     @property
     def _has_turn(self) -> bool:
         """Whether a prompt was sent whose turn is not over, also one that was cancelled."""
-        return any(not turn.is_over for turn in self._turns)
+        return any(not turn.is_over for turn in self._turns.sent)
 
     @property
     def running_turn(self) -> Turn | None:
         """The turn that the agent works on. None before a prompt, during a load, after a cancel and after the end."""
-        return next((turn for turn in self._turns if not turn.is_over and turn not in self._stopped), None)
+        return next((turn for turn in self._turns.running if not turn.is_over), None)
 
     # --- prompts
 
@@ -167,78 +168,59 @@ class Session:
         try:
             self._check_open()
             await self._line._attend(self)
-            if self._line._dialect.rule == "end":
-                await self._submit_in_order(turn)
+            self._feed(Submitted(turn))
+            await turn._wait_ready()
+            if turn.is_over:
+                return
+            self._feed(SendStarted(turn))
+            turn._sent()
+            answer: PromptAnswered = await self._line._request(Prompt(self.id, turn.prompt, turn.meta))
+            turn.message_id = answer.message_id
+            self._feed(Accepted(turn, answer.stop_reason))
+            await turn._wait_over()
+        except RequestError as error:
+            self._feed(Refused(turn, WorkError(error.code, error.message, error.data)))
+            if isinstance(error, RequestCancelled):
+                turn._finish("cancelled")
             else:
-                await self._submit_at_once(turn)
-        except RequestCancelled:
-            turn._finish("cancelled")
+                turn._finish(None, error)
         except AccordError as error:
+            self._feed(Abandoned(turn))
             turn._finish(None, error)
         except asyncio.CancelledError:
+            self._feed(Abandoned(turn))
             turn._finish("cancelled")
             raise
-        except Exception as error:  # a bug of ours: whoever waits must not wait for ever
+        except Exception as error:  # a bug of ours: the caller must not wait for ever
             log.exception("a prompt failed")
             turn._finish(None, LocalProtocolError(f"the prompt failed: {type(error).__name__}"))
         finally:
-            self._drop(turn)
+            self._feed(Abandoned(turn))
+
+    def _feed(self, event: PromptInput[Turn]) -> None:
+        """Let something happen to the session's prompts, and carry out what follows from it."""
+        for output in self._turns.feed(event):
+            match output:
+                case MaySend():
+                    output.prompt._ready()
+                case ShowPrompt():
+                    blocks = output.prompt.prompt
+                    self._echo = PromptEcho(blocks)
+                    self._happen(MessageChanged("user", f"prompt-{secrets.token_hex(8)}", list(blocks)))
+                case ShowState():
+                    self._happen(output.state, output.prompt)
+                case EndTurn():
+                    error = output.error
+                    failure = None if error is None else request_error(error.code, error.message, error.data)
+                    output.prompt._finish(output.stop_reason, failure)
 
     def _check_open(self) -> None:
         if self.is_closed:
             raise LocalProtocolError("the session is closed")
 
-    def _drop(self, turn: Turn) -> None:
-        if turn in self._turns:
-            self._turns.remove(turn)
-        for held in (self._busy_when_sent, self._worked, self._idle):
-            held.pop(turn, None)
-        self._inserted.discard(turn)
-
-    async def _submit_in_order(self, turn: Turn) -> None:
-        """Where the answer is the end of the turn: one at a time, because the edition is silent about more."""
-        self._unsent.append(turn)
-        try:
-            await self._one_at_a_time.acquire()
-        finally:
-            self._unsent.remove(turn)
-        try:
-            if turn.is_over:
-                return
-            self._turns.append(turn)
-            self._echo = "".join(block.text for block in turn.prompt if isinstance(block, Text))
-            self._happen(MessageChanged("user", f"prompt-{secrets.token_hex(8)}", list(turn.prompt)))
-            self._happen(StateChanged("running"))
-            turn._sent()
-            try:
-                answer: PromptAnswered = await self._line._request(Prompt(self.id, turn.prompt, turn.meta))
-            except RequestError as error:
-                self._happen(StateChanged("idle", "error", WorkError(error.code, error.message, error.data)))
-                raise
-            except (AccordError, asyncio.CancelledError):
-                self._happen(StateChanged("idle", "error"))
-                raise
-            self._happen(StateChanged("idle", answer.stop_reason or "end_turn"))
-            turn._finish(answer.stop_reason or "end_turn")
-        finally:
-            self._one_at_a_time.release()
-
-    async def _submit_at_once(self, turn: Turn) -> None:
-        """Where states tell the end: the agent inserts or holds it."""
-        self._turns.append(turn)
-        self._busy_when_sent[turn] = self.transcript.state != "idle"
-        self._worked[turn] = self._busy_when_sent[turn]
-        turn._sent()
-        answer: PromptAnswered = await self._line._request(Prompt(self.id, turn.prompt, turn.meta))
-        turn.message_id = answer.message_id
-        self._inserted.add(turn)
-        if turn in self._idle:
-            self._end(turn, self._idle[turn])
-        await turn._wait_over()
-
     def _lost(self, error: AccordError) -> None:
         """The connection is gone, and every turn with it."""
-        for turn in [*self._turns, *self._unsent]:
+        for turn in [*self._turns.sent, *self._turns.unsent]:
             turn._finish(None, error)
         if self.transcript.state != "idle":
             self._happen(StateChanged("idle", "error"))
@@ -248,11 +230,9 @@ class Session:
 
         Prompts that were not sent yet end. Unfinished tool calls show as cancelled, and later updates still apply.
         """
-        for turn in self._unsent:
+        for turn in self._turns.unsent:
             turn._finish("cancelled")
-        if self._turns and self._line._dialect.rule == "end":
-            self._cancelled = self._turns[0]
-        self._stopped = set(self._turns)
+        self._turns.stop()
         self._on_cancel()
         self._line._cancel(Cancel(self.id))
         self.transcript.mark_cancelled()
@@ -269,16 +249,18 @@ class Session:
             pause = self._happen(event) or pause
         return pause
 
-    def _happen(self, event: Event) -> Awaitable[None] | None:
+    def _happen(self, event: Event, turn: Turn | None = None) -> Awaitable[None] | None:
         if type(event) is MessageChunk:
-            if self._echo and event.speaker == "user" and self._is_echo(event):
+            if self._echo and event.speaker == "user" and self._turns.sent and self._echo.takes(event):
                 return None
         elif type(event) is ConfigChanged:
             event = ConfigChanged(with_made(event.options, self.options), event.meta)
         self.transcript.fold(event)
-        pause = self._turns[0]._offer(event) if self._turns else None
+        if turn is None and (sent := self._turns.sent):
+            turn = sent[0]
+        pause = None if turn is None else turn._offer(event)
         if type(event) is StateChanged:
-            self._state_changed(event)
+            self._feed(StateReported(event))
         for listener in self._listeners:
             listener(event)
         return pause
@@ -286,7 +268,7 @@ class Session:
     @contextlib.contextmanager
     def _asked(self) -> Iterator[None]:
         """While somebody is asked on the agent's behalf: that time is not the agent's."""
-        turns = list(self._turns)
+        turns = list(self._turns.sent)
         for turn in turns:
             turn._alive()
             turn._rest()
@@ -299,37 +281,6 @@ class Session:
     def _reopened(self, dialect: Dialect) -> None:
         """A new process has it: nothing of what the old one said is repeated."""
         self._ear = dialect.ear()
-
-    def _is_echo(self, event: MessageChunk) -> bool:
-        """Whether an agent repeats the prompt, which is in the transcript already."""
-        if not self._turns or not isinstance(event.block, Text) or not self._echo.startswith(event.block.text):
-            self._echo = ""
-            return False
-        self._echo = self._echo[len(event.block.text) :]
-        return True
-
-    def _state_changed(self, event: StateChanged) -> None:
-        if self._line._dialect.rule == "end":
-            return
-        for turn in list(self._turns):
-            if event.state != "idle":
-                self._worked[turn] = True
-                self._idle.pop(turn, None)
-            elif turn in self._inserted:
-                if self._worked.get(turn):
-                    self._end(turn, event)
-            elif self._busy_when_sent.get(turn):
-                # The work that was going on when it was sent is over; its own has not begun.
-                self._busy_when_sent[turn] = self._worked[turn] = False
-            elif self._worked.get(turn):
-                self._idle[turn] = event
-
-    def _end(self, turn: Turn, event: StateChanged) -> None:
-        if event.stop_reason == "error":
-            error = event.error or WorkError(-32603, "The agent failed")
-            turn._finish("error", request_error(error.code, error.message, error.data))
-        else:
-            turn._finish(event.stop_reason or "end_turn")
 
     # --- settings
 
@@ -424,13 +375,13 @@ class Session:
         try:
             if self._line.capabilities.close:
                 await self._line._request(CloseSession(self.id))
-            elif self._turns:
+            elif self._turns.sent:
                 self._line._cancel(Cancel(self.id))
         except RequestError as error:
             # v2 rule A31: unknown is closed; real agents advertise it and do not serve it.
             log.debug("closing a session was refused: %s", error)
         finally:
-            for turn in [*self._turns, *self._unsent]:
+            for turn in [*self._turns.sent, *self._turns.unsent]:
                 turn._finish("cancelled")
             self._line._forget(self)
 

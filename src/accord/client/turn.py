@@ -74,6 +74,8 @@ class Turn:
         self._news: asyncio.Future[None] | None = None
         self._room: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
+        self._released = asyncio.Event()
+        """Set when the prompt may be sent, and when nothing is left to send because the turn is over."""
         self._over = asyncio.Event()
         self._told = False
 
@@ -178,6 +180,14 @@ class Turn:
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._owner._submit(self))
 
+    def _ready(self) -> None:
+        """The prompt may be sent."""
+        self._released.set()
+
+    async def _wait_ready(self) -> None:
+        """Return when the prompt may be sent, or the turn is over."""
+        await self._released.wait()
+
     def _sent(self) -> None:
         """The prompt left: the clock runs."""
         self._first = len(self._owner.transcript.timeline)
@@ -257,6 +267,7 @@ class Turn:
             self._watch.stop()
         self._end = len(self._owner.transcript.timeline)
         self._over.set()
+        self._released.set()
         self._wake()
 
     async def _wait_over(self) -> None:
