@@ -129,7 +129,7 @@ class Link:
 
     def _speak(self, spoken: Spoken) -> None:
         """An edition was selected: from now on its words are understood."""
-        dialect = spoken.dialect()
+        dialect = spoken.dialect(drafts=self._drafts)
         for words in (*dialect.agent_words, *(dialect.drafts if self._drafts else ())):
             if words.needs and not getattr(self._served, words.needs):
                 continue

@@ -18,6 +18,7 @@ from accord.agent.mcp import McpServers
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission, Question
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
+from accord.agent.tokens import add_tokens
 from accord.agent.tool import Tool, checked_json
 from accord.errors import LocalProtocolError
 from accord.jsonrpc.plain import plain_text
@@ -37,6 +38,7 @@ from accord.session.event import (
     Severity,
     Speaker,
     StopReason,
+    TokenUsage,
     ToolChanged,
     UsageChanged,
 )
@@ -77,6 +79,8 @@ class Turn:
         """The text behind the command; the whole text where there is none."""
         self.stop_reason: StopReason = "end_turn"
         """Why the turn will end: see `finish`."""
+        self.token_usage: TokenUsage | None = None
+        """The tokens that the turn took so far: see `add_token_usage`."""
         self.cancelled: bool = False
         """Whether it is being ended before its handler is done: by its client, or because it cannot be kept."""
         self._tools: list[Tool] = []
@@ -203,6 +207,28 @@ class Turn:
         """Report how many tokens of the context are used, how many fit, and what the session has cost so far."""
         told: Maybe[Cost] = UNSET if cost is None else Cost(cost, currency)
         await self.send(UsageChanged(used, size, told))
+
+    def add_token_usage(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        *,
+        total_tokens: int | None = None,
+        thought_tokens: int | None = None,
+        cached_read_tokens: int | None = None,
+        cached_write_tokens: int | None = None,
+    ) -> None:
+        """Count the tokens of a model call; the client gets the sum with the end of the turn, however it ends.
+
+        `total_tokens` is input plus output unless given. The context is another thing: see `update_usage`.
+
+        Raises:
+            ValueError: A count is negative.
+        """
+        self._check()
+        total = input_tokens + output_tokens if total_tokens is None else total_tokens
+        more = TokenUsage(input_tokens, output_tokens, total, thought_tokens, cached_read_tokens, cached_write_tokens)
+        self.token_usage = add_tokens(self.token_usage, more)
 
     async def set_title(self, title: str | None) -> None:
         """Give the session a title."""

@@ -54,7 +54,7 @@ class Inbox:
     def listen(self, handlers: Handlers, proposal: Proposal) -> None:
         """Handle what comes in the editions of a proposal."""
         for edition in proposal.accepted:
-            dialect = dialect_of(edition)
+            dialect = dialect_of(edition, drafts=True)
             handlers.on(dialect.update, functools.partial(self._update, dialect.hear_update))
             for words in dialect.client_words:
                 share = LARGE_ANSWERS_AT_ONCE if words.ask in LARGE_ANSWERS else 0

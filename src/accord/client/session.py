@@ -218,8 +218,9 @@ class Session:
             except (AccordError, asyncio.CancelledError):
                 self._happen(StateChanged("idle", "error"))
                 raise
-            self._happen(StateChanged("idle", answer.stop_reason or "end_turn"))
-            turn._finish(answer.stop_reason or "end_turn")
+            reason = answer.stop_reason or "end_turn"
+            self._happen(StateChanged("idle", reason, token_usage=answer.token_usage))
+            turn._finish(reason, usage=answer.token_usage)
         finally:
             self._one_at_a_time.release()
 
@@ -327,9 +328,9 @@ class Session:
     def _end(self, turn: Turn, event: StateChanged) -> None:
         if event.stop_reason == "error":
             error = event.error or WorkError(-32603, "The agent failed")
-            turn._finish("error", request_error(error.code, error.message, error.data))
+            turn._finish("error", request_error(error.code, error.message, error.data), event.token_usage)
         else:
-            turn._finish(event.stop_reason or "end_turn")
+            turn._finish(event.stop_reason or "end_turn", usage=event.token_usage)
 
     # --- settings
 

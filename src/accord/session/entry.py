@@ -23,6 +23,7 @@ from accord.session.event import (
     StopReason,
     TerminalChanged,
     TerminalExit,
+    TokenUsage,
     ToolChanged,
     UnknownUpdate,
     WorkError,
@@ -320,6 +321,7 @@ class TurnSpan:
     stop_reason: StopReason | None = None
     error: WorkError | None = None
     worked: bool = False
+    token_usage: TokenUsage | None = None
 
     @property
     def refused(self) -> bool:

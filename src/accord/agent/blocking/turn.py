@@ -18,7 +18,7 @@ from accord.agent.tool import Tool
 from accord.agent.turn import Compaction, Turn
 from accord.protocol.model import UNSET
 from accord.session.content import Annotations, Block, Blocks
-from accord.session.event import Event, Meta, PlanEntry, Severity, StopReason
+from accord.session.event import Event, Meta, PlanEntry, Severity, StopReason, TokenUsage
 from accord.session.option import PermissionOption
 from accord.session.tool import Location, ToolKind, ToolStatus
 from accord.session.transcript import Transcript
@@ -65,6 +65,11 @@ class BlockingTurn:
     def stop_reason(self) -> StopReason:
         """Why the turn will end, if nothing happens: see `finish`."""
         return self._turn.stop_reason
+
+    @property
+    def token_usage(self) -> TokenUsage | None:
+        """The tokens that the turn took so far: see `add_token_usage`."""
+        return self._turn.token_usage
 
     @property
     def cancelled(self) -> bool:
@@ -144,6 +149,27 @@ class BlockingTurn:
     def update_usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
         """See `Turn.update_usage`."""
         self._scope.wait(self._turn.update_usage, used, size, cost=cost, currency=currency)
+
+    def add_token_usage(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        *,
+        total_tokens: int | None = None,
+        thought_tokens: int | None = None,
+        cached_read_tokens: int | None = None,
+        cached_write_tokens: int | None = None,
+    ) -> None:
+        """See `Turn.add_token_usage`."""
+        self._scope.check()
+        self._turn.add_token_usage(
+            input_tokens,
+            output_tokens,
+            total_tokens=total_tokens,
+            thought_tokens=thought_tokens,
+            cached_read_tokens=cached_read_tokens,
+            cached_write_tokens=cached_write_tokens,
+        )
 
     def set_title(self, title: str | None) -> None:
         """Give the session a title."""
