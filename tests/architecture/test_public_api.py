@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import builtins
 import functools
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
@@ -226,14 +228,97 @@ def test_nothing_public_is_called_ask() -> None:
 def test_dir_of_a_public_class_is_what_its_page_shows(where: str) -> None:
     page, _, name = where.rpartition(".")
     value = getattr(import_module(page), name)
-    text = (reference.FOLDER / f"{page}.md").read_text()
-    shown = set(re.findall(rf"^#### {name}\.(\w+)$", text, re.MULTILINE))
-    inherited = {each for base in value.__mro__ if not base.__module__.startswith("accord") for each in dir(base)}
-    here = {each for each in dir(value) if not each.startswith("_")} - inherited
+    here = {each for each in dir(value) if not each.startswith("_")} - outside_members(value)
     instance = {
         member.name for member in entries()[where].members if member.name not in here and not member.is_callable
     }
-    assert shown == here | instance
+    assert members_on_page(where) == here | instance
+
+
+async def live_objects(folder: Path) -> dict[str, object]:
+    """What users hold in their hands during a conversation, by the public name of its class."""
+    found: list[object] = []
+    agent = accord.Agent("live", store=accord.MemoryStore())
+
+    @agent.prompt
+    async def reply(turn: accord.agent.Turn) -> None:
+        found.extend([turn, turn.session, turn.client, turn.files, turn.terminals, await turn.history()])
+        async with turn.tool("Look", kind="read") as tool:
+            found.extend([tool, await turn.request_permission(tool)])
+            await tool.complete("seen")
+        async with turn.compact() as compaction:
+            found.append(compaction)
+        async with await turn.terminals.start([sys.executable, "-c", ""]) as terminal:
+            found.extend([terminal, await terminal.wait()])
+
+    @agent.command("blocking", "in a thread")
+    def block(turn: accord.agent.BlockingTurn, _: str) -> None:
+        found.extend([turn, turn.session, turn.client, turn.files, turn.terminals])
+        with turn.tool("Look", kind="read") as tool:
+            found.append(tool)
+
+    @agent.request("_live")
+    async def extend(extension: accord.agent.Extension) -> None:
+        found.append(extension)
+
+    def permit(question: accord.client.PermissionQuestion) -> bool:
+        found.append(question)
+        return True
+
+    async with accord.connect(agent, permission=permit) as remote:
+        session = await remote.new_session(folder)
+        turn = await session.prompt("hello")
+        found.extend([agent, remote, remote.connection, remote.info, session, turn, session.transcript])
+        found.extend([*session.transcript.timeline, *session.transcript.turns])
+        await session.prompt("/blocking")
+        await remote.request("_live")
+    with await asyncio.to_thread(accord.open(agent, cwd=folder).open) as blocking:
+        reply_ = await asyncio.to_thread(blocking.prompt, "/blocking")
+        found.extend([blocking, reply_])
+    names = public_objects()
+    # Some are of a class of ours behind the public one: they are to have no more than that.
+    return {next(names[id(base)] for base in type(each).__mro__ if id(base) in names): each for each in found}
+
+
+LIVE = (
+    "accord.Connection",
+    "accord.Transcript",
+    "accord.agent.Agent",
+    "accord.agent.BlockingSession",
+    "accord.agent.BlockingTurn",
+    "accord.agent.Session",
+    "accord.agent.Tool",
+    "accord.agent.Turn",
+    "accord.client.BlockingSession",
+    "accord.client.ConnectedAgent",
+    "accord.client.Reply",
+    "accord.client.Session",
+    "accord.client.Turn",
+)
+
+
+async def test_dir_of_a_live_object_is_what_its_page_shows(tmp_path: Path) -> None:
+    found = await live_objects(tmp_path)
+    assert set(LIVE) <= set(found)
+    wrong = [
+        f"{where}: {name}"
+        for where, each in found.items()
+        for name in {name for name in dir(each) if not name.startswith("_")} ^ members_on_page(where)
+        if name not in outside_members(type(each))
+    ]
+    assert wrong == []
+
+
+def members_on_page(where: str) -> set[str]:
+    """What the page of a public class shows of it."""
+    page, _, name = where.rpartition(".")
+    text = (reference.FOLDER / f"{reference.home_page(page, name)}.md").read_text()
+    return set(re.findall(rf"^#### {name}\.(\w+)$", text, re.MULTILINE))
+
+
+def outside_members(value: type) -> set[str]:
+    """What a class has from bases that are not ours."""
+    return {each for base in value.__mro__ if not base.__module__.startswith("accord") for each in dir(base)}
 
 
 def test_the_pages_are_up_to_date() -> None:
