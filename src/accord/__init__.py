@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         TransportError,
         UnsupportedVersion,
     )
+    from accord.json_values import JsonValue
     from accord.jsonrpc.message import MessageRules
     from accord.protocol.edition import (
         V1,
@@ -272,6 +273,7 @@ _HOMES = {
         "TransportError",
         "UnsupportedVersion",
     ),
+    "accord.json_values": ("JsonValue",),
     "accord.jsonrpc.message": ("MessageRules",),
     "accord.protocol.edition": (
         "Edition",
@@ -465,6 +467,7 @@ __all__ = [
     "InvalidParams",
     "InvalidRequest",
     "JsonHandler",
+    "JsonValue",
     "Link",
     "LocalProtocolError",
     "Location",

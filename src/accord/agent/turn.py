@@ -15,12 +15,14 @@ from accord.agent.asker import Asker
 from accord.agent.client import Client, ClientFeature
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers
+from accord.agent.plan import check_entry
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission, Question
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
 from accord.agent.tokens import add_tokens
 from accord.agent.tool import Tool, checked_json
 from accord.errors import LocalProtocolError
+from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import UNSET, Maybe, Unknown
 from accord.session.ask import AskPermission, CommandSubject, ElicitForm, ElicitUrl, Prompt
@@ -50,8 +52,6 @@ from accord.session.turn_input import QuestionAnswered, QuestionAsked
 __all__ = ["Compaction", "Turn"]
 
 _REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
-PLAN_STATUSES = frozenset({"pending", "in_progress", "completed", "cancelled"})
-PLAN_PRIORITIES = frozenset({"high", "medium", "low"})
 TRACE_KEYS = ("traceparent", "tracestate", "baggage")
 
 
@@ -139,7 +139,7 @@ class Turn:
         """The conversation so far, with this prompt, without what was refused."""
         return await self.session.history()
 
-    async def save(self, state: Any = UNSET) -> None:
+    async def save(self, state: JsonValue = UNSET) -> None:
         """Keep the author's own state with the session: what is given, or `session.state` as it is now."""
         await self.session.save(state)
 
@@ -197,8 +197,7 @@ class Turn:
         """Show the plan as a whole; it replaces the one before."""
         steps = [PlanEntry(entry) if isinstance(entry, str) else entry for entry in entries]
         for step in steps:
-            _check_word(step.status, PLAN_STATUSES, "status")
-            _check_word(step.priority, PLAN_PRIORITIES, "priority")
+            check_entry(step)
         if meta is not None:
             meta = checked_json(meta, "meta")
         await self.send(PlanChanged(steps, id, meta))
@@ -265,7 +264,7 @@ class Turn:
         kind: ToolKind = "other",
         status: ToolStatus = "in_progress",
         name: str | None = None,
-        input: Any = UNSET,  # noqa: A002 - what it is called
+        input: JsonValue = UNSET,  # noqa: A002 - what it is called
         locations: Sequence[Location | str] = (),
         id: str | None = None,  # noqa: A002
         cancellable: bool = False,
@@ -403,7 +402,9 @@ class Turn:
             return Elicitation("cancel", {}, name)
         return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {}, name)
 
-    async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+    async def request(
+        self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None
+    ) -> JsonValue:
         """`client.request` behind all that was said in this turn: call an extension method (`_name`) of the client."""
         self._check()
         await self._outlet.settle()
@@ -460,12 +461,6 @@ class Compaction:
         for block in blocks_of(content):
             self.blocks.append(block)
             await self._turn.send(CompactionChunk(self.id, block))
-
-
-def _check_word(word: str, known: frozenset[str], field: str) -> None:
-    if word not in known and not word.startswith("_"):
-        expected = ", ".join(sorted(known))
-        raise ValueError(f"{word!r} is no {field} of a plan's entry: one of {expected}")
 
 
 def _annotated(block: Block, annotations: Annotations) -> Block:

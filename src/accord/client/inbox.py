@@ -14,6 +14,7 @@ from accord.client.services import Services, Serving, unknown_session
 from accord.client.session import Session
 from accord.connection import Handlers
 from accord.errors import AccordError
+from accord.json_values import JsonValue
 from accord.protocol.codec import encode
 from accord.session.agent_ask import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
 from accord.session.dialect import Words
@@ -30,7 +31,7 @@ LARGE_ANSWERS = (ReadFile, ReadTerminal)
 LARGE_ANSWERS_AT_ONCE = 4
 
 
-ExtensionCallback: TypeAlias = Callable[[Any], Any]
+ExtensionCallback: TypeAlias = Callable[[JsonValue], JsonValue]
 """Handles a call of an extension method: gets its parameters and returns the result, both plain JSON."""
 
 

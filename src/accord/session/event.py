@@ -6,6 +6,7 @@ clients hear, what a store keeps and what a transcript is folded from.
 
 from typing import Any, Literal, TypeAlias
 
+from accord.json_values import JsonValue
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.content import Block, Part
 from accord.session.option import Command, ConfigOption
@@ -86,8 +87,8 @@ class ToolChanged(Part, tag_field="event", tag="tool"):
     name: Maybe[str] = UNSET
     content: Maybe[list[ToolContent]] = UNSET
     locations: Maybe[list[Location]] = UNSET
-    raw_input: Any = UNSET
-    raw_output: Any = UNSET
+    raw_input: JsonValue = UNSET
+    raw_output: JsonValue = UNSET
     cancellable: bool | UnsetType = UNSET
     created: bool = False
     meta: Maybe[Meta] = UNSET
@@ -226,7 +227,7 @@ class WorkError(Part):
 
     code: int
     message: str
-    data: Any = None
+    data: JsonValue = None
 
 
 class Background(Part):

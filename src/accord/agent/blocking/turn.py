@@ -16,6 +16,7 @@ from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission
 from accord.agent.threads import Scope, blocking_view
 from accord.agent.tool import Tool
 from accord.agent.turn import Compaction, Turn
+from accord.json_values import JsonValue
 from accord.protocol.model import UNSET
 from accord.session.content import Annotations, Block, Blocks
 from accord.session.event import Event, Meta, PlanEntry, Severity, StopReason, TokenUsage
@@ -112,7 +113,7 @@ class BlockingTurn:
         """See `Turn.history`."""
         return self._scope.wait(self._turn.history)
 
-    def save(self, state: Any = UNSET) -> None:
+    def save(self, state: JsonValue = UNSET) -> None:
         """See `Turn.save`."""
         self._scope.wait(self._turn.save, state)
 
@@ -203,7 +204,7 @@ class BlockingTurn:
         kind: ToolKind = "other",
         status: ToolStatus = "in_progress",
         name: str | None = None,
-        input: Any = UNSET,  # noqa: A002 - what it is called
+        input: JsonValue = UNSET,  # noqa: A002 - what it is called
         locations: Sequence[Location | str] = (),
         id: str | None = None,  # noqa: A002
         cancellable: bool = False,
@@ -271,7 +272,7 @@ class BlockingTurn:
         """See `Turn.elicit_url`."""
         return self._scope.wait(self._turn.elicit_url, message, url, tool=_under(tool))
 
-    def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+    def request(self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None) -> JsonValue:
         """See `Turn.request`."""
         return self._scope.wait(self._turn.request, method, params, timeout_seconds=timeout_seconds)
 
