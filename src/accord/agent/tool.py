@@ -67,8 +67,25 @@ def tool_content(item: Showable) -> ToolContent:
             return item.view
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_FEW = 8
+
+
+def _is_flat(value: dict[Any, Any]) -> bool:
+    for key, inner in value.items():  # noqa: SIM110 - half of the time of `all` with a generator
+        if type(key) is not str or type(inner) not in _SCALARS:
+            return False
+    return True
+
+
 def checked_json(value: Any, field: str) -> Any:
     """An author's value as plain JSON, as it is now; an error is raised while its author can see where it came from."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    # Most inputs are a few words by name: twice as fast as `plain`, which sets up a walk for any value.
+    if kind is dict and len(value) <= _FEW and _is_flat(value):
+        return value.copy()
     try:
         return plain(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
