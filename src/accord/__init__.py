@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         TransportError,
         UnsupportedVersion,
     )
+    from accord.json_values import JsonValue
     from accord.jsonrpc.message import MessageRules
     from accord.protocol.edition import (
         V1,
@@ -151,6 +152,7 @@ if TYPE_CHECKING:
         TerminalChanged,
         TerminalExit,
         TerminalOutput,
+        TokenUsage,
         ToolChanged,
         ToolContentAdded,
         UnknownUpdate,
@@ -271,6 +273,7 @@ _HOMES = {
         "TransportError",
         "UnsupportedVersion",
     ),
+    "accord.json_values": ("JsonValue",),
     "accord.jsonrpc.message": ("MessageRules",),
     "accord.protocol.edition": (
         "Edition",
@@ -346,6 +349,7 @@ _HOMES = {
         "TerminalChanged",
         "TerminalExit",
         "TerminalOutput",
+        "TokenUsage",
         "ToolChanged",
         "ToolContentAdded",
         "UnknownUpdate",
@@ -463,6 +467,7 @@ __all__ = [
     "InvalidParams",
     "InvalidRequest",
     "JsonHandler",
+    "JsonValue",
     "Link",
     "LocalProtocolError",
     "Location",
@@ -529,6 +534,7 @@ __all__ = [
     "TerminalView",
     "Text",
     "Toggle",
+    "TokenUsage",
     "ToolCall",
     "ToolChanged",
     "ToolContent",

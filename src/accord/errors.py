@@ -30,6 +30,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
+from accord.json_values import JsonValue
+
 __all__ = [
     "AccordError",
     "AuthRequired",
@@ -218,7 +220,9 @@ class RequestError(AccordError):
     code: int = -32603
     default_message: ClassVar[str] = "The request failed"
 
-    def __init__(self, message: str = "", data: Any = None, *, code: int | None = None, received: bool = False) -> None:
+    def __init__(
+        self, message: str = "", data: JsonValue = None, *, code: int | None = None, received: bool = False
+    ) -> None:
         self.message: str = message or self.default_message
         self.data = data
         self.received = received
@@ -227,7 +231,7 @@ class RequestError(AccordError):
         super().__init__(self.message)
 
     @classmethod
-    def from_answer(cls, code: int, message: str, data: Any = None) -> Self:
+    def from_answer(cls, code: int, message: str, data: JsonValue = None) -> Self:
         """The exception for a received error object, whatever arguments authors give this class."""
         error = cls.__new__(cls)
         RequestError.__init__(error, message, data, code=code, received=True)
@@ -320,14 +324,14 @@ class AuthRequired(RequestError):
     code = -32000
     default_message = "Authentication required"
 
-    def __init__(self, message: str = "", auth_methods: Sequence[Any] | None = None) -> None:
+    def __init__(self, message: str = "", auth_methods: Sequence[JsonValue] | None = None) -> None:
         data: dict[str, Any] = {"reason": "auth_required"}
         if auth_methods is not None:
             data["authMethods"] = list(auth_methods)
         super().__init__(message, data)
 
     @property
-    def auth_methods(self) -> list[Any]:
+    def auth_methods(self) -> list[JsonValue]:
         """The offered ways to log in; empty if the answer named none."""
         methods = self.data.get("authMethods") if isinstance(self.data, Mapping) else None
         return list(methods) if isinstance(methods, list) else []

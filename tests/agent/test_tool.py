@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from accord.agent import Tool, ToolFailed, Turn
-from accord.agent.tool import tool_content
+from accord.agent.tool import checked_json, tool_content
 from accord.errors import LocalProtocolError, RateLimited
+from accord.jsonrpc.plain import plain
 from accord.protocol.model import Unknown
 from accord.session.content import Image, Text
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
@@ -257,6 +261,36 @@ async def test_what_is_no_json_is_told_to_the_author_at_once_and_harms_nothing(e
     call = only(heard)
     assert (call["title"], call["status"]) == ("Good", "completed")
     assert heard.stop_reason == "end_turn"
+
+
+@pytest.mark.parametrize("value", [{"path": "a"}, {"paths": ["a"], "deep": {"path": "a"}}, ["a"]])
+@IN_EVERY_EDITION
+async def test_input_and_output_are_what_they_were_when_they_were_given(edition: str, value: Any) -> None:
+    mine = copy.deepcopy(value)
+
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Read", input=mine) as tool:
+            await tool.complete(output=mine)
+            for each in (mine, *(mine.values() if isinstance(mine, dict) else ())):
+                if isinstance(each, dict | list):
+                    each.clear()
+
+    call = only(await run(reply, edition))
+    assert (call["rawInput"], call["rawOutput"]) == (value, value)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=12,
+    )
+)
+def test_whatever_shortcut_is_taken_the_value_is_the_same(value: Any) -> None:
+    checked = checked_json(value, "input")
+
+    assert (checked, type(checked)) == (plain(value), type(plain(value)))
+    assert checked is not value or not isinstance(value, dict | list)
 
 
 @IN_EVERY_EDITION

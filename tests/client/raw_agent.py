@@ -5,11 +5,12 @@ Started as `raw_agent.py JOURNAL PLAN`, with the plan as JSON:
 - `edition`: what it answers to `initialize`: v1, v2, v2_june, or `false` (says 2 and speaks v1);
 - `only`: the version that it insists on; another one is answered with the error code `refuse`, or `exit`s;
 - `once`: a second `initialize` is refused;
-- `session`: the session capabilities it has (load, resume);
+- `session`: the session capabilities it has (load, resume, delete);
+- `end`: what it adds to the end of a turn, wherever its edition says that: the answer, or the state;
 - `at`: what it does when a method comes: exit (with a status), hang;
 - `banner`: what it prints to stdout at its start; `spoken`: what it then does before it listens (exit, hang).
 
-What a prompt says is what it does: `die STATUS`, `kill`, `hang`, or an echo.
+What a prompt says is what it does: `die STATUS`, `kill`, `hang`, `look` (a tool call between two messages), or an echo.
 """
 
 from __future__ import annotations
@@ -71,13 +72,14 @@ def introduction() -> dict[str, Any]:
     """What it answers to `initialize`."""
     session = PLAN.get("session", [])
     if is_v2():
-        return {"protocolVersion": 2, "info": DECORATION, "capabilities": {"session": {}}}
+        further: dict[str, Any] = {"delete": {}} if "delete" in session else {}
+        return {"protocolVersion": 2, "info": DECORATION, "capabilities": {"session": further}}
     if PLAN.get("edition") == "v2_june":
         kept: dict[str, Any] = {name: {} for name in session}
         return {"protocolVersion": 2, "agentInfo": DECORATION, "capabilities": {"session": kept}}
     capabilities: dict[str, Any] = {"loadSession": "load" in session}
-    if "resume" in session:
-        capabilities["sessionCapabilities"] = {"resume": {}}
+    if further := {name: {} for name in session if name != "load"}:
+        capabilities["sessionCapabilities"] = further
     version = 2 if PLAN.get("edition") == "false" else 1
     return {"protocolVersion": version, "agentInfo": DECORATION, "agentCapabilities": capabilities}
 
@@ -130,17 +132,30 @@ def prompt(message: dict[str, Any], session: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         case "hang":
             time.sleep(600)
+        case "look":
+            look(session)
         case _:
             pass
     end(message["id"], session, "end_turn")
 
 
+def look(session: str) -> None:
+    """Use a tool, and say in two pieces what it found."""
+    kind = "tool_call" if PLAN.get("edition") == "v1" else "tool_call_update"
+    update(session, sessionUpdate=kind, toolCallId="call-1", title="Look", kind="read", status="completed")
+    for piece in ("found ", "it"):
+        content: dict[str, Any] = {"type": "text", "text": piece}
+        named = {} if PLAN.get("edition") == "v1" else {"messageId": "last"}
+        update(session, sessionUpdate="agent_message_chunk", content=content, **named)
+
+
 def end(id_: Any, session: str, reason: str) -> None:
     """End a turn."""
+    ending = {"stopReason": reason, **PLAN.get("end", {})}
     if is_v2():
-        update(session, sessionUpdate="state_update", state="idle", stopReason=reason)
+        update(session, sessionUpdate="state_update", state="idle", **ending)
     else:
-        answer(id_, {"stopReason": reason})
+        answer(id_, ending)
 
 
 def serve(message: dict[str, Any], seen: list[int]) -> None:
@@ -158,7 +173,7 @@ def serve(message: dict[str, Any], seen: list[int]) -> None:
             chunk(session, "what was said", "user_message_chunk")
             chunk(session, "and answered")
             answer(message["id"], {})
-        case "session/resume":
+        case "session/resume" | "session/delete" if session != "unserved":
             answer(message["id"], {})
         case "session/prompt":
             prompt(message, session)

@@ -498,7 +498,7 @@ MUTANTS = (
         "turns",
         "a cancelled turn ends with its handler's own reason",
         "session/turn.py",
-        '        return self._end("cancelled") if self._at_work else self._illegal(event)',
+        '        return self._end("cancelled", None, event.token_usage) if self._at_work else self._illegal(event)',
         "        return self._finish(event) if isinstance(event, HandlerFinished) else self._end('cancelled')",
         PROMISES + "test_a_cancelled_turn_is_cancelled_whatever_its_handler_makes_of_it",
     ),

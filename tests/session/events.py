@@ -28,6 +28,7 @@ from accord.session.event import (
     TerminalChanged,
     TerminalExit,
     TerminalOutput,
+    TokenUsage,
     ToolChanged,
     ToolContentAdded,
     UnknownUpdate,
@@ -255,6 +256,10 @@ background = st.just(UNSET) | st.lists(
     | st.just(Background("_job", "", payload={"type": "_job", "job": 1})),
     max_size=2,
 )
+counts = st.integers(0, 9)
+token_usages = st.builds(
+    TokenUsage, counts, counts, counts, st.none() | counts, st.none() | counts, st.none() | counts, metas
+)
 states = st.one_of(
     st.builds(StateChanged, word("running", "requires_action"), background=background, meta=metas),
     st.builds(
@@ -264,5 +269,6 @@ states = st.one_of(
         st.none() | st.builds(WorkError, st.integers(-9, 9), texts, json_values),
         background,
         metas,
+        st.none() | token_usages,
     ),
 )

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from accord.session.event import Background, StateChanged, WorkError
+from accord.session.event import Background, StateChanged, TokenUsage, WorkError
 from accord.session.turn import STATES, TABLE, AnswerRule, Move, TurnAutomaton
 from accord.session.turn_input import (
     BackgroundChanged,
@@ -272,6 +272,44 @@ def test_held_prompts_are_inserted_one_by_one_in_the_order_of_arrival(rule: Answ
     # What could not be inserted makes room for the next.
     assert automaton.feed(InsertionFailed(2, BROKEN)) == [AnswerFailed(2, BROKEN), Insert(3)]
     assert automaton.feed(PromptInserted(3))[-1] == Start(3)
+
+
+USAGE = TokenUsage(3, 4, 7)
+
+
+@pytest.mark.parametrize(
+    ("ending", "reason"),
+    [
+        (HandlerFinished("refusal", USAGE), "refusal"),
+        (HandlerFailed(BROKEN, USAGE), "error"),
+        (HandlerCancelled(USAGE), "cancelled"),
+    ],
+)
+@pytest.mark.parametrize("rule", RULES)
+def test_the_token_usage_of_a_handler_goes_with_the_end_of_its_turn(
+    rule: AnswerRule, ending: typing.Any, reason: str
+) -> None:
+    automaton = TurnAutomaton(rule)
+    for each in (PromptArrived(1), PromptInserted(1)):
+        automaton.feed(each)
+
+    end, *answers = automaton.feed(ending)
+    error = BROKEN if reason == "error" else None
+    assert end == Tell(StateChanged("idle", reason, error, token_usage=USAGE))
+    if rule == "end":
+        assert answers == [AnswerFailed(1, error) if error else AnswerStopped(1, reason, USAGE)]
+    # The next turn has its own.
+    automaton.feed(PromptArrived(2))
+    assert Tell(StateChanged("running")) in automaton.feed(PromptInserted(2))
+
+
+def test_the_token_usage_of_a_cancelled_turn_is_not_that_of_the_prompts_behind_it() -> None:
+    automaton = TurnAutomaton("end")
+    for each in (PromptArrived(1), PromptInserted(1), PromptArrived(2), CancelAsked()):
+        automaton.feed(each)
+
+    answers = automaton.feed(HandlerCancelled(USAGE))[1:]
+    assert answers == [AnswerStopped(1, "cancelled", USAGE), AnswerStopped(2, "cancelled")]
 
 
 def test_under_the_rule_of_the_end_a_cancel_answers_all_prompts_cancelled_after_the_one_that_ran() -> None:

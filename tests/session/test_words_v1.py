@@ -70,7 +70,7 @@ from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapab
 from accord.session.content import Audio, Image, Link, Resource, Text
 from accord.session.dialect import Words
 from accord.session.dialect_v1 import DIALECT
-from accord.session.event import CommandsChanged, MessageChunk, TerminalExit, ToolChanged
+from accord.session.event import CommandsChanged, MessageChunk, TerminalExit, TokenUsage, ToolChanged
 from accord.session.mode import MADE_FROM
 from accord.session.option import Choice, Command, Group, PermissionOption, Select, Toggle
 from accord.session.original import ORIGINAL
@@ -218,7 +218,7 @@ SAMPLES = [
             ],
             META,
         ),
-        PromptAnswered("max_tokens", meta=META),
+        PromptAnswered("max_tokens", meta=META, token_usage=TokenUsage(1, 2, 4, 1, 0, meta=META)),
         "session/prompt",
     ),
     Sample(SetOption("s", "m", "code", META), OptionsSet([MODE, TOGGLE], META), "session/set_config_option"),

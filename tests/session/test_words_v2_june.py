@@ -58,7 +58,7 @@ from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapab
 from accord.session.content import Image, Text
 from accord.session.dialect import Words
 from accord.session.dialect_v2_june import DIALECT, Ear, Voice
-from accord.session.event import CommandsChanged, MessageChunk, ToolChanged
+from accord.session.event import CommandsChanged, MessageChunk, TokenUsage, ToolChanged
 from accord.session.option import Choice, Command, PermissionOption, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView
 from tests.session.events import blocks, metas, names, optional, selects, texts, tool_changes, unknown_variants, word
@@ -145,7 +145,7 @@ SAMPLES = [
     Sample(
         v2_june.SESSION_PROMPT,
         Prompt("s", [Text("hi"), Image("AA==", "image/png"), FURTHER], META),
-        PromptAnswered("max_tokens", meta=META),
+        PromptAnswered("max_tokens", meta=META, token_usage=TokenUsage(1, 2, 4, 1, 0, meta=META)),
     ),
     Sample(v2_june.SESSION_SET_CONFIG_OPTION, SetOption("s", "m", "ask", META), OptionsSet([MODE, SLIDER], META)),
     Sample(

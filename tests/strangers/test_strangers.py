@@ -166,21 +166,24 @@ def run_program(folder: Path, *words: str) -> tuple[int, str]:
     return finished.returncode, finished.stdout + finished.stderr
 
 
-# What a stranger might write, and what the type checker says of it.
-MISTAKES = {
-    "turn.cancel()": ("await turn.cancel()", "func-returns-value"),
-    'session.prompt("work")': ('session.ask("work")', "attr-defined"),
-    "accord.connect(agent)": ("accord.connect(7)", "call-overload"),
-    "error.retry_after": ("error.retry_later", "attr-defined"),
-}
+# What a stranger might write, in which program, and what the type checker says of it.
+MISTAKES = [
+    ("cancelling_client.py", "turn.cancel()", "await turn.cancel()", "func-returns-value"),
+    ("cancelling_client.py", 'session.prompt("work")', 'session.ask("work")', "attr-defined"),
+    ("cancelling_client.py", "accord.connect(agent)", "accord.connect(7)", "call-overload"),
+    ("cancelling_client.py", "error.retry_after", "error.retry_later", "attr-defined"),
+    ("echo_agent.py", "len(turn.text), 3", "len(turn.text)", "call-arg"),
+    ("conformance_suite.py", "conformance(PROGRAM, Options(", "conformance(PROGRAM, dict(", "arg-type"),
+    ("conformance_suite.py", 'test_v1("ACP-JSONRPC-001")', "test_v1(7)", "arg-type"),
+]
 
 
 @pytest.mark.timeout(400)
-def test_ten_programs_of_strangers_are_typed_strictly_and_their_mistakes_are_found(programs: Path) -> None:
+def test_the_programs_of_strangers_are_typed_strictly_and_their_mistakes_are_found(programs: Path) -> None:
     names = sorted(path.name for path in programs.glob("*.py"))
-    assert len(names) == 10
-    text = (programs / "cancelling_client.py").read_text()
-    for number, (before, (after, _)) in enumerate(MISTAKES.items()):
+    assert len(names) == 11
+    for number, (name, before, after, _) in enumerate(MISTAKES):
+        text = (programs / name).read_text()
         assert before in text
         (programs / f"wrong_{number}.py").write_text(text.replace(before, after, 1))
     wrong = [f"wrong_{number}.py" for number in range(len(MISTAKES))]
@@ -191,7 +194,7 @@ def test_ten_programs_of_strangers_are_typed_strictly_and_their_mistakes_are_fou
     assert status == 1
     assert [line for line in errors if not line.startswith("wrong_")] == []
     found = {(line.partition(":")[0], line.rpartition("[")[2].rstrip("]")) for line in errors}
-    assert found >= set(zip(wrong, (code for _, code in MISTAKES.values()), strict=True))
+    assert found >= set(zip(wrong, (code for *_, code in MISTAKES), strict=True))
 
 
 @pytest.mark.parametrize("name", RUNNABLE)

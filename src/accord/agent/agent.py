@@ -9,7 +9,7 @@ import sys
 import threading
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
+from typing import Literal, Self, TypeAlias, TypeVar, overload
 
 import accord.stores
 import accord.transport
@@ -24,6 +24,7 @@ from accord.agent.turn import Turn
 from accord.connection.handlers import extension_name
 from accord.dialects import DialectPlugin
 from accord.errors import LocalProtocolError
+from accord.json_values import JsonValue
 from accord.session.capability import AuthMethod, Implementation
 from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
 from accord.stores.interface import Store
@@ -60,9 +61,9 @@ LoginCheck: TypeAlias = Callable[[], Awaitable[bool] | bool]
 """Returns whether there is a login."""
 LogoutHandler: TypeAlias = Callable[[], Awaitable[None] | None]
 """Forgets the login."""
-ExtensionHandler: TypeAlias = Callable[[Extension], Awaitable[Any]] | Callable[[BlockingExtension], Any]
+ExtensionHandler: TypeAlias = Callable[[Extension], Awaitable[JsonValue]] | Callable[[BlockingExtension], JsonValue]
 """Handles a call of an extension method; returns plain JSON, or an awaitable of it."""
-NotificationHandler: TypeAlias = Callable[[Extension], Any]
+NotificationHandler: TypeAlias = Callable[[Extension], JsonValue]
 """Gets a notification of an extension method; it runs on the loop, with or without `async`."""
 
 P = TypeVar("P", bound=PromptHandler)
@@ -295,7 +296,7 @@ class Agent:
 
         return register
 
-    def advertise(self, name: str, value: Any) -> None:
+    def advertise(self, name: str, value: JsonValue) -> None:
         """Declare a capability beside the protocol: it stands in the `_meta` of the capabilities."""
         self._book.advertised[name] = checked_json(value, name)
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from accord.connection import Connection
 from accord.connection.handlers import extension_name
+from accord.json_values import JsonValue
 from accord.session.ask import AskPermission, ElicitationDone, ElicitForm, ElicitUrl
 from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
@@ -74,11 +75,13 @@ class Client:
         """Whether the edition has a request for this at all."""
         return bool(self._dialect.find(ask))
 
-    async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+    async def request(
+        self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None
+    ) -> JsonValue:
         """Call an extension method (`_name`) of the client; params and result are plain JSON."""
         return await self._connection.call_extension(extension_name(method), params, timeout_seconds=timeout_seconds)
 
-    async def notify(self, method: str, params: Any = None) -> None:
+    async def notify(self, method: str, params: JsonValue = None) -> None:
         """Send an extension notification (`_name`)."""
         await self._connection.notify_extension(extension_name(method), params)
 

@@ -252,12 +252,16 @@ class Foreground:
                 await self._book.threads.call(self._book.commands[turn.command][1], turn, turn.argument)
             await self._tidy(turn, "completed")
             await self._session._outlet.settle()
-            end = HandlerFinished(turn.stop_reason) if self._failure is None else self._failed(self._failure)
+            end = (
+                HandlerFinished(turn.stop_reason, turn.token_usage)
+                if self._failure is None
+                else self._failed(turn, self._failure)
+            )
         except asyncio.CancelledError:
-            end = self._cancelled()
+            end = self._cancelled(turn)
             await self._tidy(turn, "cancelled")
         except Exception as error:  # noqa: BLE001 - whatever a handler raises ends its turn and nothing else
-            end = self._failed(self._failure or error)
+            end = self._failed(turn, self._failure or error)
             await self._tidy(turn, "failed")
         if self._turn is turn:
             self._end(end)
@@ -265,15 +269,16 @@ class Foreground:
     def _gone(self, turn: Turn) -> None:
         """The handler's task is over; a cancel that came before its first step leaves nobody else to say so."""
         if self._turn is turn:
-            self._end(self._cancelled())
+            self._end(self._cancelled(turn))
 
-    def _cancelled(self) -> Input:
-        return HandlerCancelled() if self._failure is None else self._failed(self._failure)
+    def _cancelled(self, turn: Turn) -> Input:
+        return HandlerCancelled(turn.token_usage) if self._failure is None else self._failed(turn, self._failure)
 
-    def _failed(self, error: Exception) -> Input:
+    def _failed(self, turn: Turn, error: Exception) -> Input:
         if isinstance(error, TransportError) and not self._session.client.is_connected:
-            return HandlerCancelled()  # the client is gone: nobody failed, and nobody hears of it
-        return HandlerFailed(work_error(error, self._book.auth_methods(self._session.client.capabilities)))
+            return HandlerCancelled(turn.token_usage)  # the client is gone: nobody failed, and nobody hears of it
+        failure = work_error(error, self._book.auth_methods(self._session.client.capabilities))
+        return HandlerFailed(failure, turn.token_usage)
 
     async def _tidy(self, turn: Turn, status: str) -> None:
         """Bring to an end what the handler left open."""
@@ -320,12 +325,15 @@ class Foreground:
         log.warning("a prompt handler did not end within %g s after it was cancelled", self._grace_seconds)
         if self._handler is not None:
             self._handler.cancel()
-        for tool in self._turn._tools if self._turn is not None else ():
+        turn = self._turn
+        if turn is None:
+            return
+        for tool in turn._tools:
             event = tool._cut_short()
             if event is not None:
                 self._session._outlet.tell_soon(event)
         self._start_task(self._session._end_commands())
-        self._end(self._cancelled())
+        self._end(self._cancelled(turn))
 
     def store_failed(self, error: Exception) -> None:
         """What was said could not be kept, or not be said: the turn ends with an error."""
@@ -347,7 +355,8 @@ class Foreground:
     def _answer_stopped(self, output: AnswerStopped) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         # The answer is the end of the turn: all of that goes before it.
-        prompt.answer(PromptAnswered(stop_reason=output.stop_reason), self._session._outlet.settling())
+        answer = PromptAnswered(output.stop_reason, token_usage=output.token_usage)
+        prompt.answer(answer, self._session._outlet.settling())
 
     def _answer_failed(self, output: AnswerFailed) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]

@@ -22,6 +22,7 @@ from accord.agent.session import Session
 from accord.agent.settings import OptionValue, Settings
 from accord.connection import Connection, Handlers
 from accord.errors import InvalidParams, LocalProtocolError
+from accord.json_values import JsonValue
 from accord.session.ask import (
     CancelTerminal,
     CancelTool,
@@ -65,7 +66,7 @@ class Extension:
     __slots__ = ("client", "params", "session")
 
     def __init__(self, params: Any, client: Client, session: Session | None) -> None:
-        self.params: Any = params
+        self.params: JsonValue = params
         """The parameters, plain JSON."""
         self.client: Client = client
         """The client that called."""
@@ -129,7 +130,7 @@ class Link:
 
     def _speak(self, spoken: Spoken) -> None:
         """An edition was selected: from now on its words are understood."""
-        dialect = spoken.dialect()
+        dialect = spoken.dialect(drafts=self._drafts)
         for words in (*dialect.agent_words, *(dialect.drafts if self._drafts else ())):
             if words.needs and not getattr(self._served, words.needs):
                 continue

@@ -21,6 +21,7 @@ from accord.agent.outlet import Outlet
 from accord.agent.settings import Settings
 from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError
+from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain
 from accord.protocol.codec import encode_json
 from accord.protocol.model import UNSET
@@ -84,7 +85,7 @@ class Session:
         """The client that has the session open."""
         self.meta: Meta = meta or {}
         """The `_meta` of the request that opened the session."""
-        self.state: Any = None
+        self.state: JsonValue = None
         """The author's own state: any JSON value, kept with `save`."""
         self.title: str | None = None
         """The title in lists of sessions; change it with `set_title`."""
@@ -187,7 +188,7 @@ class Session:
 
     # --- what it keeps
 
-    async def save(self, state: Any = UNSET) -> None:
+    async def save(self, state: JsonValue = UNSET) -> None:
         """Keep the author's own state: what is given, or `state` as it is now. Survives a restart.
 
         Raises:

@@ -13,6 +13,7 @@ import msgspec
 
 from accord.agent.session import Session
 from accord.errors import ConnectionLost
+from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain, plain_text
 from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.content import Audio, Block, Image, Link, Resource, Text
@@ -66,8 +67,25 @@ def tool_content(item: Showable) -> ToolContent:
             return item.view
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_FEW = 8
+
+
+def _is_flat(value: dict[Any, Any]) -> bool:
+    for key, inner in value.items():  # noqa: SIM110 - half of the time of `all` with a generator
+        if type(key) is not str or type(inner) not in _SCALARS:
+            return False
+    return True
+
+
 def checked_json(value: Any, field: str) -> Any:
     """An author's value as plain JSON, as it is now; an error is raised while its author can see where it came from."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    # Most inputs are a few words by name: twice as fast as `plain`, which sets up a walk for any value.
+    if kind is dict and len(value) <= _FEW and _is_flat(value):
+        return value.copy()
     try:
         return plain(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -117,7 +135,7 @@ class Tool:
         """All that the call shows."""
         self.locations: list[Location] = [self._located(session, place) for place in locations]
         """The places in files that the call works at."""
-        self.raw_input: Any = raw_input if raw_input is UNSET else checked_json(raw_input, "input")
+        self.raw_input: JsonValue = raw_input if raw_input is UNSET else checked_json(raw_input, "input")
         """The input of the tool, a JSON value; UNSET where none was given."""
         self.error: BaseException | None = None
         """The exception that ended the context, if one did."""
@@ -231,11 +249,11 @@ class Tool:
         """Whether the client asked for this call alone to stop."""
         return self._stopped
 
-    async def complete(self, *items: Showable, output: Any = UNSET) -> None:
+    async def complete(self, *items: Showable, output: JsonValue = UNSET) -> None:
         """End the call as completed; `items` are shown at its end. On an ended call this does nothing."""
         await self._end("completed", items, output)
 
-    async def fail(self, *items: Showable, output: Any = UNSET) -> None:
+    async def fail(self, *items: Showable, output: JsonValue = UNSET) -> None:
         """End the call as failed; the turn goes on. On an ended call this does nothing."""
         await self._end("failed", items, output)
 
@@ -272,8 +290,8 @@ class Tool:
         title: str | UnsetType = UNSET,
         kind: ToolKind | UnsetType = UNSET,
         status: ToolStatus | UnsetType = UNSET,
-        input: Any = UNSET,  # noqa: A002 - what it is called
-        output: Any = UNSET,
+        input: JsonValue = UNSET,  # noqa: A002 - what it is called
+        output: JsonValue = UNSET,
         meta: Maybe[Meta] = UNSET,
     ) -> None:
         """Change what is given. A status that ends the call has its own methods.

@@ -15,11 +15,14 @@ from accord.agent.asker import Asker
 from accord.agent.client import Client, ClientFeature
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers
+from accord.agent.plan import check_entry
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission, Question
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
+from accord.agent.tokens import add_tokens
 from accord.agent.tool import Tool, checked_json
 from accord.errors import LocalProtocolError
+from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import UNSET, Maybe, Unknown
 from accord.session.ask import AskPermission, CommandSubject, ElicitForm, ElicitUrl, Prompt
@@ -37,6 +40,7 @@ from accord.session.event import (
     Severity,
     Speaker,
     StopReason,
+    TokenUsage,
     ToolChanged,
     UsageChanged,
 )
@@ -48,8 +52,6 @@ from accord.session.turn_input import QuestionAnswered, QuestionAsked
 __all__ = ["Compaction", "Turn"]
 
 _REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
-PLAN_STATUSES = frozenset({"pending", "in_progress", "completed", "cancelled"})
-PLAN_PRIORITIES = frozenset({"high", "medium", "low"})
 TRACE_KEYS = ("traceparent", "tracestate", "baggage")
 
 
@@ -77,6 +79,8 @@ class Turn:
         """The text behind the command; the whole text where there is none."""
         self.stop_reason: StopReason = "end_turn"
         """Why the turn will end: see `finish`."""
+        self.token_usage: TokenUsage | None = None
+        """The tokens that the turn took so far: see `add_token_usage`."""
         self.cancelled: bool = False
         """Whether it is being ended before its handler is done: by its client, or because it cannot be kept."""
         self._tools: list[Tool] = []
@@ -135,7 +139,7 @@ class Turn:
         """The conversation so far, with this prompt, without what was refused."""
         return await self.session.history()
 
-    async def save(self, state: Any = UNSET) -> None:
+    async def save(self, state: JsonValue = UNSET) -> None:
         """Keep the author's own state with the session: what is given, or `session.state` as it is now."""
         await self.session.save(state)
 
@@ -193,8 +197,7 @@ class Turn:
         """Show the plan as a whole; it replaces the one before."""
         steps = [PlanEntry(entry) if isinstance(entry, str) else entry for entry in entries]
         for step in steps:
-            _check_word(step.status, PLAN_STATUSES, "status")
-            _check_word(step.priority, PLAN_PRIORITIES, "priority")
+            check_entry(step)
         if meta is not None:
             meta = checked_json(meta, "meta")
         await self.send(PlanChanged(steps, id, meta))
@@ -203,6 +206,28 @@ class Turn:
         """Report how many tokens of the context are used, how many fit, and what the session has cost so far."""
         told: Maybe[Cost] = UNSET if cost is None else Cost(cost, currency)
         await self.send(UsageChanged(used, size, told))
+
+    def add_token_usage(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        *,
+        total_tokens: int | None = None,
+        thought_tokens: int | None = None,
+        cached_read_tokens: int | None = None,
+        cached_write_tokens: int | None = None,
+    ) -> None:
+        """Count the tokens of a model call; the client gets the sum with the end of the turn, however it ends.
+
+        `total_tokens` is input plus output unless given. The context is another thing: see `update_usage`.
+
+        Raises:
+            ValueError: A count is negative.
+        """
+        self._check()
+        total = input_tokens + output_tokens if total_tokens is None else total_tokens
+        more = TokenUsage(input_tokens, output_tokens, total, thought_tokens, cached_read_tokens, cached_write_tokens)
+        self.token_usage = add_tokens(self.token_usage, more)
 
     async def set_title(self, title: str | None) -> None:
         """Give the session a title."""
@@ -239,7 +264,7 @@ class Turn:
         kind: ToolKind = "other",
         status: ToolStatus = "in_progress",
         name: str | None = None,
-        input: Any = UNSET,  # noqa: A002 - what it is called
+        input: JsonValue = UNSET,  # noqa: A002 - what it is called
         locations: Sequence[Location | str] = (),
         id: str | None = None,  # noqa: A002
         cancellable: bool = False,
@@ -377,7 +402,9 @@ class Turn:
             return Elicitation("cancel", {}, name)
         return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {}, name)
 
-    async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+    async def request(
+        self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None
+    ) -> JsonValue:
         """`client.request` behind all that was said in this turn: call an extension method (`_name`) of the client."""
         self._check()
         await self._outlet.settle()
@@ -434,12 +461,6 @@ class Compaction:
         for block in blocks_of(content):
             self.blocks.append(block)
             await self._turn.send(CompactionChunk(self.id, block))
-
-
-def _check_word(word: str, known: frozenset[str], field: str) -> None:
-    if word not in known and not word.startswith("_"):
-        expected = ", ".join(sorted(known))
-        raise ValueError(f"{word!r} is no {field} of a plan's entry: one of {expected}")
 
 
 def _annotated(block: Block, annotations: Annotations) -> Block:

@@ -12,6 +12,7 @@ from accord.check.outcome import Finding, Judgement, Outcome, Report, Status
 from accord.check.rule import Cause, EditionName, Rule, Side, Tier
 from accord.check.rules import CAUSES, RULES
 from accord.check.stage import Progress
+from accord.check.suite import conformance
 
 __all__ = [
     "CAUSES",
@@ -34,5 +35,6 @@ __all__ = [
     "Tier",
     "check_agent",
     "check_client",
+    "conformance",
     "editions_of",
 ]

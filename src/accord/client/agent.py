@@ -24,6 +24,7 @@ from accord.connection import Connection
 from accord.connection.outbox import Observer
 from accord.dialects import DialectPlugin
 from accord.errors import AuthRequired, ConnectionLost, LocalProtocolError, TransportError
+from accord.json_values import JsonValue
 from accord.session.ask import (
     Cancel,
     DeleteSession,
@@ -452,11 +453,13 @@ class ConnectedAgent:
         """Forget the login."""
         await self._request(Logout())
 
-    async def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+    async def request(
+        self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None
+    ) -> JsonValue:
         """Call an extension method (`_name`); params and result are plain JSON."""
         return await self._linked().connection.call_extension(method, params, timeout_seconds=timeout_seconds)
 
-    async def notify(self, method: str, params: Any = None) -> None:
+    async def notify(self, method: str, params: JsonValue = None) -> None:
         """Send an extension notification (`_name`)."""
         await self._linked().connection.notify_extension(method, params)
 

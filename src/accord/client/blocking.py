@@ -22,7 +22,7 @@ from accord.client.session import Session
 from accord.client.turn import Turn
 from accord.errors import AccordError
 from accord.session.ask import McpServer
-from accord.session.event import Event, Meta, StopReason
+from accord.session.event import Event, Meta, StopReason, TokenUsage
 from accord.session.option import Command, ConfigOption
 from accord.session.transcript import Transcript
 from accord.transport.interface import Transport
@@ -47,6 +47,8 @@ class Reply:
         """The last whole message of the agent."""
         self.stop_reason: StopReason | None = turn.stop_reason
         """Why the turn ended."""
+        self.token_usage: TokenUsage | None = turn.token_usage
+        """The tokens that the turn took, where the agent reported them."""
 
     def __str__(self) -> str:
         return self.text

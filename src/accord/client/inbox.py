@@ -14,6 +14,7 @@ from accord.client.services import Services, Serving, unknown_session
 from accord.client.session import Session
 from accord.connection import Handlers
 from accord.errors import AccordError
+from accord.json_values import JsonValue
 from accord.protocol.codec import encode
 from accord.session.agent_ask import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
 from accord.session.dialect import Words
@@ -30,7 +31,7 @@ LARGE_ANSWERS = (ReadFile, ReadTerminal)
 LARGE_ANSWERS_AT_ONCE = 4
 
 
-ExtensionCallback: TypeAlias = Callable[[Any], Any]
+ExtensionCallback: TypeAlias = Callable[[JsonValue], JsonValue]
 """Handles a call of an extension method: gets its parameters and returns the result, both plain JSON."""
 
 
@@ -54,7 +55,7 @@ class Inbox:
     def listen(self, handlers: Handlers, proposal: Proposal) -> None:
         """Handle what comes in the editions of a proposal."""
         for edition in proposal.accepted:
-            dialect = dialect_of(edition)
+            dialect = dialect_of(edition, drafts=True)
             handlers.on(dialect.update, functools.partial(self._update, dialect.hear_update))
             for words in dialect.client_words:
                 share = LARGE_ANSWERS_AT_ONCE if words.ask in LARGE_ANSWERS else 0

@@ -176,7 +176,7 @@ class Session:
             turn._sent()
             answer: PromptAnswered = await self._line._request(Prompt(self.id, turn.prompt, turn.meta))
             turn.message_id = answer.message_id
-            self._feed(Accepted(turn, answer.stop_reason))
+            self._feed(Accepted(turn, answer.stop_reason, answer.token_usage))
             await turn._wait_over()
         except RequestError as error:
             self._feed(Refused(turn, WorkError(error.code, error.message, error.data)))
@@ -212,7 +212,7 @@ class Session:
                 case EndTurn():
                     error = output.error
                     failure = None if error is None else request_error(error.code, error.message, error.data)
-                    output.prompt._finish(output.stop_reason, failure)
+                    output.prompt._finish(output.stop_reason, failure, output.token_usage)
 
     def _check_open(self) -> None:
         if self.is_closed:

@@ -12,7 +12,7 @@ from accord.client.deadline import Deadlines, Watch
 from accord.errors import AccordError, DeadlineExceeded
 from accord.session.content import Block, Text
 from accord.session.entry import Message
-from accord.session.event import Event, MessageChunk, Meta, StopReason, TerminalChanged, TerminalOutput
+from accord.session.event import Event, MessageChunk, Meta, StopReason, TerminalChanged, TerminalOutput, TokenUsage
 from accord.session.transcript import Transcript
 
 __all__ = ["Turn"]
@@ -59,6 +59,8 @@ class Turn:
         """Why the turn ended; None while it goes on, and where it failed."""
         self.error: AccordError | None = None
         """How the turn failed, if it did."""
+        self.token_usage: TokenUsage | None = None
+        """The tokens that the turn took; None while it goes on, and where the agent did not report them."""
         self._owner = owner
         self._first: int | None = None
         self._end: int | None = None
@@ -256,11 +258,14 @@ class Turn:
             self._room = None
             self._go_on()
 
-    def _finish(self, stop_reason: StopReason | None, error: AccordError | None = None) -> None:
+    def _finish(
+        self, stop_reason: StopReason | None, error: AccordError | None = None, usage: TokenUsage | None = None
+    ) -> None:
         """It is over."""
         if self.is_over:
             return
         self.stop_reason = stop_reason
+        self.token_usage = usage
         # A deadline that passed is why it ended, whatever the agent made of the cancel.
         self.error = self.error or error
         if self._watch is not None:

@@ -31,6 +31,7 @@ from accord.errors import (
     RemoteProtocolError,
     TransportError,
 )
+from accord.json_values import JsonValue
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.serialize import TAIL, notification_head
 from accord.protocol.codec import Codec, append_line, encode_between, encode_into, encode_lines_between
@@ -235,8 +236,8 @@ class Connection:
         return result
 
     async def initialize(
-        self, params: Any, editions: Sequence[Edition] | None = None, *, timeout_seconds: float | None = None
-    ) -> Any:
+        self, params: JsonValue, editions: Sequence[Edition] | None = None, *, timeout_seconds: float | None = None
+    ) -> JsonValue:
         """Shake hands as a client, with params of any edition or a superset, and speak what the answer selects.
 
         Returns the `InitializeResponse` of the selected edition, which `edition` names afterwards.
@@ -309,13 +310,15 @@ class Connection:
             self._streamed = method
         await self._outbox.send(encode_between(method.head, params, TAIL))
 
-    async def call_extension(self, name: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+    async def call_extension(
+        self, name: str, params: JsonValue = None, *, timeout_seconds: float | None = None
+    ) -> JsonValue:
         """Call a method outside the specification; params and result are plain JSON values."""
         session = params.get("sessionId") if isinstance(params, dict) else None
         given = {} if params is None else params
         return await self._call(name, given, Any, session if isinstance(session, str) else None, timeout_seconds)
 
-    async def notify_extension(self, name: str, params: Any = None) -> None:
+    async def notify_extension(self, name: str, params: JsonValue = None) -> None:
         """Send a notification outside the specification."""
         self._check_open()
         text = bytearray(notification_head(name))

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 from accord.errors import LocalProtocolError
+from accord.json_values import JsonValue
 from accord.protocol.edition import Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 
@@ -21,7 +22,7 @@ NotificationHandler: TypeAlias = Callable[[P], Awaitable[None] | None]
 """Handles a notification."""
 Arrival: TypeAlias = Callable[[P], None]
 """Gets a request when it is read, before its handler."""
-JsonHandler: TypeAlias = Callable[[Any], Any]
+JsonHandler: TypeAlias = Callable[[JsonValue], JsonValue]
 """Handles a message whose types are not known here: parameters and result are JSON."""
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from accord.errors import LocalProtocolError
+from accord.json_values import JsonValue
 from accord.transport.interface import Transport
 
 __all__ = ["DialectPlugin"]
@@ -35,7 +36,7 @@ class DialectPlugin:
         """
         raise LocalProtocolError(f"no client of ours speaks the dialect {self.name}", field="dialect")
 
-    def agent_requests(self) -> Mapping[str, Callable[[Any], Any]]:
+    def agent_requests(self) -> Mapping[str, Callable[[JsonValue], JsonValue]]:
         """The client's side: handlers of the extension requests (`_name`) that `link_to_agent` makes of messages.
 
         A handler gets the params as plain JSON and gives the result, or something to await that gives it. While it

@@ -30,7 +30,7 @@ from accord.session.agent_ask import (
 )
 from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
 from accord.session.content import Block, Part
-from accord.session.event import Meta, StopReason
+from accord.session.event import Meta, StopReason, TokenUsage
 from accord.session.option import Command, ConfigOption
 
 __all__ = [
@@ -239,6 +239,7 @@ class PromptAnswered(Part):
     stop_reason: StopReason | None = None
     message_id: str | None = None
     meta: Meta | None = None
+    token_usage: TokenUsage | None = None
 
 
 class Cancel(Part):

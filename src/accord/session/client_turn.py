@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 import msgspec
 
 from accord.session.content import Block, Text
-from accord.session.event import MessageChunk, StateChanged, StopReason, WorkError
+from accord.session.event import MessageChunk, StateChanged, StopReason, TokenUsage, WorkError
 from accord.session.turn import AnswerRule
 
 __all__ = [
@@ -73,6 +73,7 @@ class Accepted(msgspec.Struct, Generic[K], frozen=True):
 
     prompt: K
     stop_reason: StopReason | None = None
+    token_usage: TokenUsage | None = None
 
 
 class Refused(msgspec.Struct, Generic[K], frozen=True):
@@ -122,6 +123,7 @@ class EndTurn(msgspec.Struct, Generic[K], frozen=True):
     prompt: K
     stop_reason: StopReason | None
     error: WorkError | None = None
+    token_usage: TokenUsage | None = None
 
 
 PromptOutput: TypeAlias = MaySend[K] | ShowPrompt[K] | ShowState[K] | EndTurn[K]
@@ -231,7 +233,9 @@ class ClientTurns(Generic[K]):
 
     def _end(self, prompt: K, event: Accepted[K]) -> list[PromptOutput[K]]:
         reason = event.stop_reason or "end_turn"
-        return [ShowState(prompt, StateChanged("idle", reason)), *self._over(prompt, reason)]
+        usage = event.token_usage
+        shown = ShowState(prompt, StateChanged("idle", reason, token_usage=usage))
+        return [shown, *self._over(prompt, reason, usage=usage)]
 
     def _fail(self, prompt: K, event: Refused[K] | Abandoned[K]) -> list[PromptOutput[K]]:
         error = event.error if isinstance(event, Refused) else None
@@ -263,11 +267,13 @@ class ClientTurns(Generic[K]):
     def _finish(self, prompt: K, event: StateChanged | Accepted[K]) -> list[PromptOutput[K]]:
         state = event if isinstance(event, StateChanged) else self._ends[prompt]
         error = state.error or WorkError(-32603, "The agent failed") if state.stop_reason == "error" else None
-        return self._over(prompt, state.stop_reason or "end_turn", error)
+        return self._over(prompt, state.stop_reason or "end_turn", error, state.token_usage)
 
-    def _over(self, prompt: K, reason: StopReason, error: WorkError | None = None) -> list[PromptOutput[K]]:
+    def _over(
+        self, prompt: K, reason: StopReason, error: WorkError | None = None, usage: TokenUsage | None = None
+    ) -> list[PromptOutput[K]]:
         self._forget(prompt)
-        return [EndTurn(prompt, reason, error), *self._next()]
+        return [EndTurn(prompt, reason, error, usage), *self._next()]
 
     def _forget(self, prompt: K) -> None:
         if self._states.pop(prompt) not in {"queued", "ready"}:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from accord.protocol.edition import Edition
-from accord.protocol.method import NotificationMethod, RequestMethod
+from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.session.ask import AskPermission, Cancel, ElicitationDone, SessionOpened
 from accord.session.capability import ClientCapabilities
 from accord.session.event import Event, ToolChanged
@@ -104,6 +104,8 @@ class Dialect:
     hear_elicitation_done: Callable[[Any], ElicitationDone] | None = None
     drafts: tuple[Words, ...] = field(default=())
     """What an agent can be asked only where both sides agreed on unstable methods."""
+    rows: tuple[Method, ...] = field(default=())
+    """Rows that stand in the edition's table instead of those with the same names: see `dialects`."""
 
     def __repr__(self) -> str:
         return f"<dialect {self.edition.name}>"

@@ -1,13 +1,20 @@
-"""Every dialect, imported when its edition is first spoken: an agent offers three and pays for one."""
+"""Every dialect, imported when its edition is first spoken: an agent offers three and pays for one.
+
+Each has a second form, with `drafts`: the fields that only the unstable text has, in messages that the stable text has
+too. An agent speaks it where its author wants that. A client always does: it sends nothing more by it, and reads what
+agents send without having been asked.
+"""
 
 from __future__ import annotations
 
+import functools
 from importlib import import_module
 
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
+from accord.protocol.method import Method
 from accord.session.dialect import Dialect
 
-__all__ = ["DIALECTS", "Spoken", "dialect_of"]
+__all__ = ["DIALECTS", "Spoken", "dialect_of", "heard_edition"]
 
 
 class Spoken:
@@ -24,12 +31,32 @@ class Spoken:
 
     def edition(self, *, drafts: bool = False) -> Edition:
         """The edition; with `drafts` also what its unstable text adds."""
-        return self._stable.grown if drafts else self._stable
+        return self._grown if drafts else self._stable
 
-    def dialect(self) -> Dialect:
-        """Its words."""
-        found: Dialect = import_module(self._home).DIALECT
+    @functools.cached_property
+    def _grown(self) -> Edition:
+        return self._with_rows(self._stable.grown)
+
+    @functools.cached_property
+    def heard(self) -> Edition:
+        """The edition as a client reads it."""
+        return self._with_rows(self._stable.heard)
+
+    def dialect(self, *, drafts: bool = False) -> Dialect:
+        """Its words; with `drafts` those of its unstable text."""
+        module = import_module(self._home)
+        found: Dialect = module.DRAFT_DIALECT if drafts else module.DIALECT
         return found
+
+    def _with_rows(self, edition: Edition) -> Edition:
+        """The edition with the rows that the dialect of the unstable text has of its own."""
+
+        def methods() -> tuple[Method, ...]:
+            own = {(row.name, row.side): row for row in self.dialect(drafts=True).rows}
+            return tuple(own.get((row.name, row.side), row) for row in edition.methods)
+
+        rules, cancels = edition.rules, edition.cancels_requests
+        return Edition(edition.name, edition.version, methods, self._home, rules=rules, cancels_requests=cancels)
 
 
 DIALECTS = (
@@ -39,6 +66,15 @@ DIALECTS = (
 )
 
 
-def dialect_of(edition: Edition) -> Dialect:
-    """The dialect of an edition."""
-    return next(spoken for spoken in DIALECTS if spoken.name == edition.name).dialect()
+def dialect_of(edition: Edition, *, drafts: bool = False) -> Dialect:
+    """The dialect of an edition; with `drafts` that of its unstable text."""
+    return _spoken(edition).dialect(drafts=drafts)
+
+
+def heard_edition(edition: Edition) -> Edition:
+    """The edition as a client reads it."""
+    return _spoken(edition).heard
+
+
+def _spoken(edition: Edition) -> Spoken:
+    return next(spoken for spoken in DIALECTS if spoken.name == edition.name)

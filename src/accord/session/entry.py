@@ -9,8 +9,9 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeGuard, TypeVar
+from typing import TypeAlias, TypeGuard, TypeVar
 
+from accord.json_values import JsonValue
 from accord.protocol.model import UNSET, Maybe
 from accord.session.content import Block, Text
 from accord.session.event import (
@@ -23,6 +24,7 @@ from accord.session.event import (
     StopReason,
     TerminalChanged,
     TerminalExit,
+    TokenUsage,
     ToolChanged,
     UnknownUpdate,
     WorkError,
@@ -174,8 +176,8 @@ class ToolCall:
     name: str | None = None
     content: list[ToolContent] = field(default_factory=list)
     locations: list[Location] = field(default_factory=list)
-    raw_input: Any = None
-    raw_output: Any = None
+    raw_input: JsonValue = None
+    raw_output: JsonValue = None
     cancellable: bool = False
     meta: Meta = field(default_factory=dict)
     refused: bool = False
@@ -320,6 +322,7 @@ class TurnSpan:
     stop_reason: StopReason | None = None
     error: WorkError | None = None
     worked: bool = False
+    token_usage: TokenUsage | None = None
 
     @property
     def refused(self) -> bool:

@@ -6,6 +6,7 @@ clients hear, what a store keeps and what a transcript is folded from.
 
 from typing import Any, Literal, TypeAlias
 
+from accord.json_values import JsonValue
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.content import Block, Part
 from accord.session.option import Command, ConfigOption
@@ -35,6 +36,7 @@ __all__ = [
     "TerminalChanged",
     "TerminalExit",
     "TerminalOutput",
+    "TokenUsage",
     "ToolChanged",
     "ToolContentAdded",
     "UnknownUpdate",
@@ -85,8 +87,8 @@ class ToolChanged(Part, tag_field="event", tag="tool"):
     name: Maybe[str] = UNSET
     content: Maybe[list[ToolContent]] = UNSET
     locations: Maybe[list[Location]] = UNSET
-    raw_input: Any = UNSET
-    raw_output: Any = UNSET
+    raw_input: JsonValue = UNSET
+    raw_output: JsonValue = UNSET
     cancellable: bool | UnsetType = UNSET
     created: bool = False
     meta: Maybe[Meta] = UNSET
@@ -225,7 +227,7 @@ class WorkError(Part):
 
     code: int
     message: str
-    data: Any = None
+    data: JsonValue = None
 
 
 class Background(Part):
@@ -240,10 +242,27 @@ class Background(Part):
     payload: dict[str, Any] | None = None
 
 
+class TokenUsage(Part):
+    """The tokens that the model took for one turn; not those in the context, which `UsageChanged` tells.
+
+    `total_tokens` is the agent's own sum: models differ in whether thoughts are part of the output and cached tokens
+    part of the input. None is a count that was not reported.
+    """
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    thought_tokens: int | None = None
+    cached_read_tokens: int | None = None
+    cached_write_tokens: int | None = None
+    meta: Meta | None = None
+
+
 class StateChanged(Part, tag_field="event", tag="state"):
     """What the session does now: a snapshot, idempotent.
 
-    The end of a turn is an `idle` with a stop reason, also where an edition says so in the answer to the prompt.
+    The end of a turn is an `idle` with a stop reason, also where an edition says so in the answer to the prompt. The
+    token usage is that of the turn; a snapshot that is repeated repeats it.
     """
 
     state: SessionState
@@ -251,6 +270,7 @@ class StateChanged(Part, tag_field="event", tag="state"):
     error: WorkError | None = None
     background: list[Background] | UnsetType = UNSET
     meta: Meta | None = None
+    token_usage: TokenUsage | None = None
 
 
 class UnknownUpdate(Part, tag_field="event", tag="unknown"):

@@ -5,6 +5,8 @@ any other client ignores it. What comes from a peer is read as typed values: an 
 were not there.
 """
 
+from __future__ import annotations
+
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,11 +14,13 @@ import msgspec
 from accord.jsonrpc.plain import plain
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.content import Part
+from accord.session.event import TokenUsage
 
 __all__ = [
     "ORIGINAL",
     "ChangeOriginal",
     "DiffOriginal",
+    "EndOriginal",
     "EntryOriginal",
     "ItemOriginal",
     "MessageOriginal",
@@ -100,6 +104,18 @@ class EntryOriginal(Part):
     content: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
     priority: str | UnsetType = UNSET
+
+
+class EndOriginal(Part):
+    """What an edition has no place for at the end of a turn: a stop reason of another name, the token usage."""
+
+    stop_reason: str | None = None
+    token_usage: TokenUsage | None = None
+
+    @classmethod
+    def of(cls, stop_reason: str | None, token_usage: TokenUsage | None) -> EndOriginal | None:
+        """None where there is nothing to carry."""
+        return None if stop_reason is None and token_usage is None else cls(stop_reason, token_usage)
 
 
 class PlanOriginal(Part):

@@ -387,6 +387,7 @@ class Transcript:
 
     def _end(self, turn: TurnSpan, event: StateChanged) -> None:
         turn.end, turn.stop_reason, turn.error = len(self.timeline), event.stop_reason, event.error
+        turn.token_usage = event.token_usage
         self._last = None
         if turn.refused:
             for entry in self.timeline[turn.start :]:

@@ -40,7 +40,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import msgspec
 
 from accord.protocol.model import UNSET, UnsetType
-from accord.session.event import Background, SessionState, StateChanged, StopReason, WorkError
+from accord.session.event import Background, SessionState, StateChanged, StopReason, TokenUsage, WorkError
 from accord.session.turn_input import (
     BackgroundChanged,
     CancelAsked,
@@ -216,16 +216,16 @@ class TurnAutomaton:
 
     def _finish(self, event: HandlerFinished | HandlerFailed) -> list[Output]:
         if isinstance(event, HandlerFailed):
-            return self._end("error", event.error)
-        return self._end(event.stop_reason)
+            return self._end("error", event.error, event.token_usage)
+        return self._end(event.stop_reason, None, event.token_usage)
 
     def _stop(self, event: HandlerFinished | HandlerFailed | HandlerCancelled) -> list[Output]:
-        return self._end("cancelled") if self._at_work else self._illegal(event)
+        return self._end("cancelled", None, event.token_usage) if self._at_work else self._illegal(event)
 
-    def _end(self, reason: StopReason, error: WorkError | None = None) -> list[Output]:
-        outputs = [*self._retire_all(), *self._tell("idle", reason, error)]
+    def _end(self, reason: StopReason, error: WorkError | None = None, usage: TokenUsage | None = None) -> list[Output]:
+        outputs = [*self._retire_all(), *self._tell("idle", reason, error, usage)]
         if self.rule == "end":
-            outputs += [AnswerFailed(p, error) if error else AnswerStopped(p, reason) for p in self._current]
+            outputs += [AnswerFailed(p, error) if error else AnswerStopped(p, reason, usage) for p in self._current]
         return outputs + self._go_on()
 
     def _go_on(self) -> list[Output]:
@@ -284,10 +284,14 @@ class TurnAutomaton:
         return outputs + self._close_if_over() if self.state == "closing" else outputs
 
     def _tell(
-        self, state: SessionState, reason: StopReason | None = None, error: WorkError | None = None
+        self,
+        state: SessionState,
+        reason: StopReason | None = None,
+        error: WorkError | None = None,
+        usage: TokenUsage | None = None,
     ) -> list[Output]:
         background = UNSET if self._background is UNSET else list(self._background)
-        self._told = StateChanged(state, reason, error, background)
+        self._told = StateChanged(state, reason, error, background, token_usage=usage)
         return [Tell(self._told)]
 
     def _answer_inserted(self) -> list[Output]:

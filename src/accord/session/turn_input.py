@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from accord.session.event import Background, StopReason, WorkError
+from accord.session.event import Background, StopReason, TokenUsage, WorkError
 
 __all__ = [
     "BackgroundChanged",
@@ -82,16 +82,20 @@ class HandlerFinished(msgspec.Struct, frozen=True):
     """The handler came to its end."""
 
     stop_reason: StopReason = "end_turn"
+    token_usage: TokenUsage | None = None
 
 
 class HandlerFailed(msgspec.Struct, frozen=True):
     """The handler raised."""
 
     error: WorkError
+    token_usage: TokenUsage | None = None
 
 
 class HandlerCancelled(msgspec.Struct, frozen=True):
     """The handler was aborted, whoever did it."""
+
+    token_usage: TokenUsage | None = None
 
 
 class BackgroundChanged(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from accord.session.event import StateChanged, StopReason, WorkError
+from accord.session.event import StateChanged, StopReason, TokenUsage, WorkError
 from accord.session.turn_input import Input, Key
 
 __all__ = [
@@ -70,6 +70,7 @@ class AnswerStopped(msgspec.Struct, frozen=True):
 
     prompt: Key
     stop_reason: StopReason
+    token_usage: TokenUsage | None = None
 
 
 class AnswerFailed(msgspec.Struct, frozen=True):

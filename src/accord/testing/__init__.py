@@ -44,7 +44,6 @@ __all__ = [
     "check_store",
     "check_transport",
     "command_of",
-    "conformance",
     "join",
     "read_files",
     "write_files",
@@ -73,8 +72,6 @@ _HOMES = {
     "check_store": "checkers",
     "check_transport": "checkers",
     "command_of": "program",
-    # The judge stands above this room; it is reached through it and never loaded with it.
-    "conformance": "accord.check.conformance",
     "join": "joint",
     "read_files": "files",
     "write_files": "files",
@@ -86,7 +83,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    value = getattr(import_module(home if "." in home else f"{__name__}.{home}"), name)
+    value = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value
 

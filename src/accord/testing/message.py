@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from accord.json_values import JsonValue
+
 __all__ = ["Message", "messages_of", "text_of"]
 
 
@@ -12,7 +14,7 @@ class Message(dict[str, Any]):
     """A message as it was on the wire; everything that stood in it is in the dict, read or not."""
 
     @property
-    def id(self) -> Any:
+    def id(self) -> JsonValue:
         """The id; None for a notification."""
         return self.get("id")
 
@@ -23,12 +25,12 @@ class Message(dict[str, Any]):
         return method if isinstance(method, str) else ""
 
     @property
-    def params(self) -> Any:
+    def params(self) -> JsonValue:
         """The params; an empty dict where there are none."""
         return self.get("params", {})
 
     @property
-    def result(self) -> Any:
+    def result(self) -> JsonValue:
         """The result of an answer.
 
         Raises:
@@ -37,7 +39,7 @@ class Message(dict[str, Any]):
         return self["result"]
 
     @property
-    def error(self) -> Any:
+    def error(self) -> JsonValue:
         """The error object of an answer, or None."""
         return self.get("error")
 

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, NoReturn
 
 from accord.errors import AccordError, TransportError
+from accord.json_values import JsonValue
 from accord.testing.message import Message, messages_of, text_of
 from accord.transport.interface import Transport
 
@@ -61,7 +62,7 @@ class ScriptedPeer:
         """The transport underneath."""
         self.patience_seconds = patience_seconds
         """How long each wait may take."""
-        self.ids: Iterator[Any] = itertools.count()
+        self.ids: Iterator[JsonValue] = itertools.count()
         """Where the ids of our requests come from: integers from 0, unless a script puts something else here."""
         self.heard: list[Message] = []
         """All that came, in order."""
@@ -85,7 +86,7 @@ class ScriptedPeer:
             lambda message: message.method == method and (session is None or message.session == session), method
         )
 
-    async def expect_answer(self, id: Any) -> Message:  # noqa: A002
+    async def expect_answer(self, id: JsonValue) -> Message:  # noqa: A002
         """The answer to a request of ours.
 
         Raises:
@@ -112,7 +113,7 @@ class ScriptedPeer:
             if self._waiting:
                 yield self._waiting.pop(0)
 
-    def always(self, method: str, result: Any = None) -> None:
+    def always(self, method: str, result: JsonValue = None) -> None:
         """Answer each request of a method by itself whenever it is heard: with this, or what this says to the request.
 
         A dict with nothing but `error` is an error.
@@ -168,11 +169,11 @@ class ScriptedPeer:
 
     # --- speaking
 
-    async def say(self, text: bytes | str | dict[str, Any] | list[Any]) -> None:
+    async def say(self, text: bytes | str | dict[str, Any] | list[JsonValue]) -> None:
         """Put a text on the wire as it is; a dict or a list becomes JSON."""
         await self.transport.send(text_of(text))
 
-    async def answer(self, request: Message, result: Any = None) -> None:
+    async def answer(self, request: Message, result: JsonValue = None) -> None:
         """Answer a request; with an empty object if nothing is given."""
         await self.say({"jsonrpc": "2.0", "id": request.id, "result": {} if result is None else result})
 
@@ -180,22 +181,22 @@ class ScriptedPeer:
         """Answer a request with `null`."""
         await self.say({"jsonrpc": "2.0", "id": request.id, "result": None})
 
-    async def fail(self, request: Message, code: int, message: str = "scripted", data: Any = None) -> None:
+    async def fail(self, request: Message, code: int, message: str = "scripted", data: JsonValue = None) -> None:
         """Answer a request with an error."""
         error = {"code": code, "message": message, **({} if data is None else {"data": data})}
         await self.say({"jsonrpc": "2.0", "id": request.id, "error": error})
 
-    async def notify(self, method: str, params: Any = None) -> None:
+    async def notify(self, method: str, params: JsonValue = None) -> None:
         """Send a notification."""
         await self.say({"jsonrpc": "2.0", "method": method, "params": {} if params is None else params})
 
-    async def request(self, method: str, params: Any = None, *, id: Any = ...) -> Any:  # noqa: A002
+    async def request(self, method: str, params: JsonValue = None, *, id: JsonValue = ...) -> JsonValue:  # noqa: A002
         """Send a request without waiting for its answer; gives its id."""
         used = next(self.ids) if id is ... else id
         await self.say({"jsonrpc": "2.0", "id": used, "method": method, "params": {} if params is None else params})
         return used
 
-    async def call(self, method: str, params: Any = None, *, id: Any = ...) -> Message:  # noqa: A002
+    async def call(self, method: str, params: JsonValue = None, *, id: JsonValue = ...) -> Message:  # noqa: A002
         """Send a request and wait for its answer, which may be an error.
 
         Raises:
@@ -210,12 +211,12 @@ class ScriptedPeer:
         for kind in kinds or GARBAGE:
             await self.say(GARBAGE[kind])
 
-    async def answer_twice(self, request: Message, result: Any = None, again: Any = ...) -> None:
+    async def answer_twice(self, request: Message, result: JsonValue = None, again: JsonValue = ...) -> None:
         """Answer a request, and answer it once more, perhaps differently."""
         await self.answer(request, result)
         await self.answer(request, result if again is ... else again)
 
-    async def answer_with_other_id(self, request: Message, result: Any = None, *, id: Any = ...) -> None:  # noqa: A002
+    async def answer_with_other_id(self, request: Message, result: JsonValue = None, *, id: JsonValue = ...) -> None:  # noqa: A002
         """Answer a request under an id that it does not have."""
         other = f"not {request.id}" if id is ... else id
         await self.say({"jsonrpc": "2.0", "id": other, "result": {} if result is None else result})

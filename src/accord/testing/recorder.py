@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from accord.json_values import JsonValue
 from accord.testing.message import Message, messages_of
 from accord.testing.outline import outline
 from accord.transport.interface import Transport
@@ -77,7 +78,13 @@ class Recorder:
         """Everything as it was on the wire, garbage included."""
         return list(self._texts)
 
-    def find(self, method: str | None = None, *, id: Any = None, direction: Direction | None = None) -> list[Message]:  # noqa: A002
+    def find(
+        self,
+        method: str | None = None,
+        *,
+        id: JsonValue = None,  # noqa: A002
+        direction: Direction | None = None,
+    ) -> list[Message]:
         """The messages of a method, with an id, in a direction: those that fit all that is given."""
         return [
             record.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from accord.json_values import JsonValue
 from accord.testing.greeting import Greeting, agent_greeting, client_greeting
 from accord.testing.message import Message, text_of
 from accord.testing.peer import ScriptedPeer
@@ -17,7 +18,9 @@ class AgentPeer(ScriptedPeer):
     edition: Greeting = "v1"
     """What it greeted with."""
 
-    async def greet(self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: Any) -> Message:
+    async def greet(
+        self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: JsonValue
+    ) -> Message:
         """Shake hands; gives the client's `initialize`. A client that proposes again gets the same answer again.
 
         `more` stands in the answer beside the capabilities: `authMethods`, for example.
@@ -29,7 +32,7 @@ class AgentPeer(ScriptedPeer):
         await self.answer(request, answer)
         return request
 
-    async def open_session(self, session: str = "s", **more: Any) -> str:
+    async def open_session(self, session: str = "s", **more: JsonValue) -> str:
         """Wait for `session/new` and answer it; gives the session's id. `more` stands in the answer."""
         await self.answer(await self.expect("session/new"), {"sessionId": session, **more})
         return session
@@ -53,7 +56,7 @@ class AgentPeer(ScriptedPeer):
             await self.state(session, "running")
         return prompt
 
-    async def state(self, session: str, state: str, **more: Any) -> None:
+    async def state(self, session: str, state: str, **more: JsonValue) -> None:
         """Say a `state_update`, which only v2 knows."""
         await self.update(session, {"sessionUpdate": "state_update", "state": state, **more})
 
@@ -70,7 +73,7 @@ class AgentPeer(ScriptedPeer):
         tool: dict[str, Any],
         options: list[dict[str, Any]] | None = None,
         *,
-        id: Any = ...,  # noqa: A002
+        id: JsonValue = ...,  # noqa: A002
     ) -> Message:
         """Ask for permission for a tool call, as the edition has it; gives the client's answer."""
         return await self.call("session/request_permission", self.permission(session, tool, options), id=id)
@@ -108,17 +111,19 @@ class ClientPeer(ScriptedPeer):
     edition: Greeting = "v1"
     """What it greeted with."""
 
-    async def greet(self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: Any) -> Message:
+    async def greet(
+        self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: JsonValue
+    ) -> Message:
         """Shake hands; gives the agent's answer. `more` stands in the params beside the capabilities."""
         self.edition = edition
         return await self.call("initialize", {**client_greeting(edition, capabilities or {}), **more})
 
-    async def open_session(self, cwd: str = "/", **more: Any) -> str:
+    async def open_session(self, cwd: str = "/", **more: JsonValue) -> str:
         """Ask for a new session; gives its id."""
         answer = await self.call("session/new", {"cwd": cwd, "mcpServers": [], **more})
         return str(answer.result["sessionId"])
 
-    async def prompt(self, session: str, *content: str | dict[str, Any]) -> Any:
+    async def prompt(self, session: str, *content: str | dict[str, Any]) -> JsonValue:
         """Send a prompt of texts and blocks without waiting for anything; gives its id."""
         blocks = [{"type": "text", "text": each} if isinstance(each, str) else each for each in content]
         return await self.request("session/prompt", {"sessionId": session, "prompt": blocks})

@@ -10,6 +10,7 @@ from accord.agent import Agent
 from accord.client.connect import StrPath
 from accord.client.door import Door, InProcessAgent
 from accord.errors import TransportError
+from accord.json_values import JsonValue
 from accord.testing.peer import PATIENCE_SECONDS, ScriptExit
 from accord.testing.roles import AgentPeer, ClientPeer
 from accord.transport.interface import Transport
@@ -84,7 +85,7 @@ class ScriptedClient:
         program_cwd: StrPath | None = None,
         env: Mapping[str, str | None] | None = None,
         framing: Framing = "lines",
-    ) -> Any:
+    ) -> JsonValue:
         """Run the script against an agent: an `Agent`, a command, or a transport. Gives what the script returns.
 
         Then the link is closed, and a program that was started is gone.

@@ -8,6 +8,7 @@ agent = accord.Agent("echo", version="1.0", store=None)
 
 @agent.prompt
 async def reply(turn: Turn) -> None:
+    turn.add_token_usage(len(turn.text), 3)
     await turn.say(f"You said: {turn.text}")
 
 

@@ -17,6 +17,7 @@ def main() -> None:
     with accord.open(sys.executable, AGENT, cwd=Path.cwd(), edition="1") as session:
         reply = ask(session, "hello")
         assert reply.answer == str(reply) == "You said: hello"
+        assert reply.token_usage == accord.TokenUsage(input_tokens=5, output_tokens=3, total_tokens=8)
         pieces: list[str] = []
         for event in session.stream("again", meta={"example.org/note": 1}):
             if isinstance(event, accord.MessageChunk) and event.speaker == "agent":

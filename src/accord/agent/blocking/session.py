@@ -12,6 +12,7 @@ from accord.agent.client import Client, ClientFeature
 from accord.agent.link import Extension
 from accord.agent.session import Session
 from accord.agent.threads import Scope, blocking_view
+from accord.json_values import JsonValue
 from accord.protocol.model import UNSET
 from accord.session.capability import ClientCapabilities
 from accord.session.event import Event, Meta, Severity
@@ -57,11 +58,11 @@ class BlockingClient:
         """See `Client.end_elicitation`."""
         self._scope.wait(self._client.complete_elicitation, elicitation_id)
 
-    def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+    def request(self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None) -> JsonValue:
         """See `Client.request`."""
         return self._scope.wait(self._client.request, method, params, timeout_seconds=timeout_seconds)
 
-    def notify(self, method: str, params: Any = None) -> None:
+    def notify(self, method: str, params: JsonValue = None) -> None:
         """See `Client.notify`."""
         self._scope.wait(self._client.notify, method, params)
 
@@ -108,7 +109,7 @@ class BlockingSession:
     # --- what it keeps
 
     @property
-    def state(self) -> Any:
+    def state(self) -> JsonValue:
         """The author's own: any JSON value, kept with `save`."""
         return self._session.state
 
@@ -126,7 +127,7 @@ class BlockingSession:
         """Whether nothing more can happen in it."""
         return self._session.is_closed
 
-    def save(self, state: Any = UNSET) -> None:
+    def save(self, state: JsonValue = UNSET) -> None:
         """See `Session.save`."""
         self._scope.wait(self._session.save, state)
 
@@ -200,7 +201,7 @@ class BlockingExtension:
     """`Extension`, blocking. Made for handlers without `async`."""
 
     def __init__(self, extension: Extension, scope: Scope) -> None:
-        self.params: Any = extension.params
+        self.params: JsonValue = extension.params
         """See `Extension.params`."""
         self.client: BlockingClient = BlockingClient(extension.client, scope)
         """See `Extension.client`."""

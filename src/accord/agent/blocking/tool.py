@@ -7,10 +7,11 @@ import contextlib
 import os
 import threading
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from accord.agent.threads import Scope
 from accord.agent.tool import Showable, Tool
+from accord.json_values import JsonValue
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Meta
 from accord.session.tool import Location, ToolContent, ToolKind, ToolStatus
@@ -78,7 +79,7 @@ class BlockingTool:
         return self._tool.locations
 
     @property
-    def raw_input(self) -> Any:
+    def raw_input(self) -> JsonValue:
         """Its input as plain JSON."""
         return self._tool.raw_input
 
@@ -142,11 +143,11 @@ class BlockingTool:
             return self._tool.cancel_requested
         return wait(self._tool.__aexit__, kind, error, traceback)
 
-    def complete(self, *items: Showable, output: Any = UNSET) -> None:
+    def complete(self, *items: Showable, output: JsonValue = UNSET) -> None:
         """See `Tool.complete`."""
         self._scope.wait(self._tool.complete, *items, output=output)
 
-    def fail(self, *items: Showable, output: Any = UNSET) -> None:
+    def fail(self, *items: Showable, output: JsonValue = UNSET) -> None:
         """See `Tool.fail`."""
         self._scope.wait(self._tool.fail, *items, output=output)
 
@@ -162,8 +163,8 @@ class BlockingTool:
         title: str | UnsetType = UNSET,
         kind: ToolKind | UnsetType = UNSET,
         status: ToolStatus | UnsetType = UNSET,
-        input: Any = UNSET,  # noqa: A002 - what it is called
-        output: Any = UNSET,
+        input: JsonValue = UNSET,  # noqa: A002 - what it is called
+        output: JsonValue = UNSET,
         meta: Maybe[Meta] = UNSET,
     ) -> None:
         """See `Tool.update`."""

@@ -16,9 +16,10 @@ from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission
 from accord.agent.threads import Scope, blocking_view
 from accord.agent.tool import Tool
 from accord.agent.turn import Compaction, Turn
+from accord.json_values import JsonValue
 from accord.protocol.model import UNSET
 from accord.session.content import Annotations, Block, Blocks
-from accord.session.event import Event, Meta, PlanEntry, Severity, StopReason
+from accord.session.event import Event, Meta, PlanEntry, Severity, StopReason, TokenUsage
 from accord.session.option import PermissionOption
 from accord.session.tool import Location, ToolKind, ToolStatus
 from accord.session.transcript import Transcript
@@ -67,6 +68,11 @@ class BlockingTurn:
         return self._turn.stop_reason
 
     @property
+    def token_usage(self) -> TokenUsage | None:
+        """The tokens that the turn took so far: see `add_token_usage`."""
+        return self._turn.token_usage
+
+    @property
     def cancelled(self) -> bool:
         """Whether the turn was cancelled: nothing more can be said in it."""
         return self._turn.cancelled
@@ -107,7 +113,7 @@ class BlockingTurn:
         """See `Turn.history`."""
         return self._scope.wait(self._turn.history)
 
-    def save(self, state: Any = UNSET) -> None:
+    def save(self, state: JsonValue = UNSET) -> None:
         """See `Turn.save`."""
         self._scope.wait(self._turn.save, state)
 
@@ -145,6 +151,27 @@ class BlockingTurn:
         """See `Turn.update_usage`."""
         self._scope.wait(self._turn.update_usage, used, size, cost=cost, currency=currency)
 
+    def add_token_usage(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        *,
+        total_tokens: int | None = None,
+        thought_tokens: int | None = None,
+        cached_read_tokens: int | None = None,
+        cached_write_tokens: int | None = None,
+    ) -> None:
+        """See `Turn.add_token_usage`."""
+        self._scope.check()
+        self._turn.add_token_usage(
+            input_tokens,
+            output_tokens,
+            total_tokens=total_tokens,
+            thought_tokens=thought_tokens,
+            cached_read_tokens=cached_read_tokens,
+            cached_write_tokens=cached_write_tokens,
+        )
+
     def set_title(self, title: str | None) -> None:
         """Give the session a title."""
         self._scope.wait(self._turn.set_title, title)
@@ -177,7 +204,7 @@ class BlockingTurn:
         kind: ToolKind = "other",
         status: ToolStatus = "in_progress",
         name: str | None = None,
-        input: Any = UNSET,  # noqa: A002 - what it is called
+        input: JsonValue = UNSET,  # noqa: A002 - what it is called
         locations: Sequence[Location | str] = (),
         id: str | None = None,  # noqa: A002
         cancellable: bool = False,
@@ -245,7 +272,7 @@ class BlockingTurn:
         """See `Turn.elicit_url`."""
         return self._scope.wait(self._turn.elicit_url, message, url, tool=_under(tool))
 
-    def request(self, method: str, params: Any = None, *, timeout_seconds: float | None = None) -> Any:
+    def request(self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None) -> JsonValue:
         """See `Turn.request`."""
         return self._scope.wait(self._turn.request, method, params, timeout_seconds=timeout_seconds)
 

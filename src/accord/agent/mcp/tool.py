@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from accord.json_values import JsonValue
 from accord.session.content import Block
 
 __all__ = ["McpCaller", "McpFailure", "McpResult", "McpTool"]
@@ -27,7 +28,7 @@ class McpResult:
     """
 
     content: list[Block]
-    structured: Any = None
+    structured: JsonValue = None
     is_error: bool = False
     meta: dict[str, Any] | None = None
 

@@ -2,17 +2,20 @@
 
 from accord.protocol import v1
 from accord.protocol.model import UNSET
+from accord.protocol.v1 import draft
 from accord.session.ask import Cancel, OptionsSet, Prompt, PromptAnswered, SetMode, SetModel, SetOption
-from accord.session.content import Part
 from accord.session.dialect_v1.content import blocks_in, blocks_out
 from accord.session.dialect_v1.option import options_in, options_out
-from accord.session.original import keep, recall
+from accord.session.event import TokenUsage
+from accord.session.original import EndOriginal, keep, recall
+from accord.session.presence import given, mapped, told
 
 __all__ = [
     "answered_in",
     "answered_out",
     "cancel_in",
     "cancel_out",
+    "draft_answered_out",
     "mode_in",
     "mode_out",
     "model_in",
@@ -26,12 +29,6 @@ __all__ = [
 ]
 
 REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
-
-
-class StopOriginal(Part):
-    """A stop reason that v1 does not name."""
-
-    stop_reason: str
 
 
 # --- prompts
@@ -48,17 +45,54 @@ def prompt_in(params: v1.PromptRequest) -> Prompt:
 
 
 def answered_out(answer: PromptAnswered) -> v1.PromptResponse:
-    """The end of the turn; a reason that v1 does not name is said as an ordinary end."""
+    """The end of the turn; a reason that v1 does not name is said as an ordinary end, token usage not at all."""
+    reason, meant = _reason(answer)
+    return v1.PromptResponse(reason, keep(answer.meta, EndOriginal.of(meant, answer.token_usage)) or UNSET)
+
+
+def draft_answered_out(answer: PromptAnswered) -> draft.PromptResponse:
+    """The end of the turn, in the unstable text, which has a place for the token usage."""
+    reason, meant = _reason(answer)
+    meta = keep(answer.meta, EndOriginal.of(meant, None))
+    return draft.PromptResponse(reason, mapped(_usage_out, given(answer.token_usage)), meta or UNSET)
+
+
+def _reason(answer: PromptAnswered) -> tuple[str, str | None]:
+    """The stop reason as v1 says it, and the one that was meant where that is another."""
     reason = answer.stop_reason or "end_turn"
-    if reason in REASONS:
-        return v1.PromptResponse(reason, answer.meta or UNSET)
-    return v1.PromptResponse("end_turn", keep(answer.meta, StopOriginal(reason)))
+    return (reason, None) if reason in REASONS else ("end_turn", reason)
 
 
-def answered_in(result: v1.PromptResponse, _: object) -> PromptAnswered:
-    """The end of the turn."""
-    meta, original = recall(result.meta, StopOriginal)
-    return PromptAnswered(original.stop_reason if original is not None else result.stop_reason, meta=meta)
+def answered_in(result: v1.PromptResponse | draft.PromptResponse, _: object) -> PromptAnswered:
+    """The end of the turn; only the unstable text's answer has a place for the token usage."""
+    meta, original = recall(result.meta, EndOriginal)
+    meant = original or EndOriginal()
+    usage = told(mapped(_usage_in, result.usage)) if isinstance(result, draft.PromptResponse) else None
+    return PromptAnswered(meant.stop_reason or result.stop_reason, meta=meta, token_usage=usage or meant.token_usage)
+
+
+def _usage_out(usage: TokenUsage) -> draft.Usage:
+    return draft.Usage(
+        usage.total_tokens,
+        usage.input_tokens,
+        usage.output_tokens,
+        given(usage.thought_tokens),
+        given(usage.cached_read_tokens),
+        given(usage.cached_write_tokens),
+        usage.meta or UNSET,
+    )
+
+
+def _usage_in(usage: draft.Usage) -> TokenUsage:
+    return TokenUsage(
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.total_tokens,
+        told(usage.thought_tokens),
+        told(usage.cached_read_tokens),
+        told(usage.cached_write_tokens),
+        usage.meta or None,
+    )
 
 
 def cancel_out(ask: Cancel) -> v1.CancelNotification:

@@ -1,5 +1,9 @@
 """v1 as one object: every ask with its method, how it is said and heard, and what it needs."""
 
+from dataclasses import replace
+
+import msgspec
+
 from accord.protocol import v1
 from accord.protocol.edition import V1
 from accord.protocol.v1 import draft
@@ -10,7 +14,7 @@ from accord.session.dialect_v1.done import done_in, done_out
 from accord.session.dialect_v1.ear import Ear
 from accord.session.dialect_v1.voice import Voice
 
-__all__ = ["DIALECT"]
+__all__ = ["DIALECT", "DRAFT_DIALECT"]
 
 HANDSHAKE = (
     Words(
@@ -264,4 +268,15 @@ DIALECT = Dialect(
     say_elicitation_done=elicitation.elicitation_done_out,
     hear_elicitation_done=elicitation.elicitation_done_in,
     drafts=DRAFTS,
+)
+
+
+def _drafted(words: Words) -> Words:
+    if words.ask is not ask.Prompt:
+        return words
+    return msgspec.structs.replace(words, method=draft.SESSION_PROMPT, say_answer=asking.draft_answered_out)
+
+
+DRAFT_DIALECT = replace(
+    DIALECT, agent_words=tuple(_drafted(words) for words in DIALECT.agent_words), rows=(draft.SESSION_PROMPT,)
 )

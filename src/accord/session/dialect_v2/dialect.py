@@ -1,5 +1,7 @@
 """All that v2 says, as one table: what agents and clients can be asked, how they answer, and how events travel."""
 
+from dataclasses import replace
+
 from accord.protocol import v2
 from accord.protocol.edition import V2
 from accord.protocol.v2 import draft
@@ -26,10 +28,11 @@ from accord.session.dialect import Dialect, Words
 from accord.session.dialect_v2 import asking, elicitation, handshake, opening, permission
 from accord.session.dialect_v2.done import done_in, done_out
 from accord.session.dialect_v2.ear import Ear
-from accord.session.dialect_v2.voice import Voice
+from accord.session.dialect_v2.update import SESSION_UPDATE
+from accord.session.dialect_v2.voice import DraftVoice, Voice
 from accord.session.event import Event
 
-__all__ = ["DIALECT"]
+__all__ = ["DIALECT", "DRAFT_DIALECT"]
 
 
 def _say_update(session_id: str, update: v2.SessionUpdate) -> v2.UpdateSessionNotification:
@@ -177,3 +180,5 @@ DIALECT = Dialect(
         ),
     ),
 )
+
+DRAFT_DIALECT = replace(DIALECT, voice=DraftVoice, update=SESSION_UPDATE, rows=(SESSION_UPDATE,))

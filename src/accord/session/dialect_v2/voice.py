@@ -8,7 +8,7 @@ from accord.protocol.model import UNSET, Unknown
 from accord.session.capability import ClientCapabilities
 from accord.session.dialect_v2.content import block_out, blocks_out
 from accord.session.dialect_v2.option import commands_out, options_out
-from accord.session.dialect_v2.state import state_out
+from accord.session.dialect_v2.state import draft_state_out, state_out
 from accord.session.dialect_v2.terminal import output_out, terminal_out
 from accord.session.dialect_v2.tool import item_out, tool_out
 from accord.session.event import (
@@ -38,7 +38,7 @@ from accord.session.naming import Names
 from accord.session.option import ConfigOption
 from accord.session.presence import given, mapped
 
-__all__ = ["Voice"]
+__all__ = ["DraftVoice", "Voice"]
 
 Updates = list[v2.SessionUpdate]
 CHUNKS: dict[Speaker, type[v2.UserMessageChunk | v2.AgentMessageChunk | v2.AgentThoughtChunk]] = {
@@ -168,6 +168,17 @@ class Voice:
         StateChanged: _state,
         UnknownUpdate: _unknown,
     }
+
+
+class DraftVoice(Voice):
+    """The same where the unstable text is spoken: a state tells the token usage of the turn that ended."""
+
+    def say(self, event: Event) -> Updates:
+        """The updates, in order, that tell an event."""
+        if isinstance(event, StateChanged):
+            self._names.pause()
+            return [draft_state_out(event)]  # type: ignore[list-item]  # a state as the unstable text has it
+        return super().say(event)
 
 
 def _cost(cost: Cost) -> v2.Cost:

@@ -24,6 +24,7 @@ from accord.session.dialect_v2_june.option import options_in, options_out
 from accord.session.dialect_v2_june.tool import tool_in, tool_out
 from accord.session.event import ToolChanged
 from accord.session.option import PermissionOption
+from accord.session.original import EndOriginal, keep, recall
 from accord.session.tool import Shown, TerminalView
 
 __all__ = [
@@ -60,13 +61,15 @@ def prompt_in(params: v2_june.PromptRequest) -> Prompt:
 
 
 def answered_out(answer: PromptAnswered) -> v2_june.PromptResponse:
-    """The end of the turn; a turn that gave no reason just ended."""
-    return v2_june.PromptResponse(answer.stop_reason or "end_turn", answer.meta or UNSET)
+    """The end of the turn; a turn that gave no reason just ended. June has no place for the token usage."""
+    original = EndOriginal.of(None, answer.token_usage)
+    return v2_june.PromptResponse(answer.stop_reason or "end_turn", keep(answer.meta, original) or UNSET)
 
 
 def answered_in(result: v2_june.PromptResponse, _: Prompt) -> PromptAnswered:
     """The end of the turn."""
-    return PromptAnswered(result.stop_reason, meta=result.meta or None)
+    meta, original = recall(result.meta, EndOriginal)
+    return PromptAnswered(result.stop_reason, meta=meta, token_usage=original.token_usage if original else None)
 
 
 def cancel_out(ask: Cancel) -> v2_june.CancelNotification:

@@ -27,7 +27,7 @@ from accord.session.dialect_v2_june.done import done_in, done_out
 from accord.session.dialect_v2_june.ear import Ear
 from accord.session.dialect_v2_june.voice import Voice
 
-__all__ = ["DIALECT"]
+__all__ = ["DIALECT", "DRAFT_DIALECT"]
 
 AGENT_WORDS = (
     Words(
@@ -163,3 +163,6 @@ DIALECT = Dialect(
     left_over=opening.left_over,
     stand_in=asking.stand_in,
 )
+
+DRAFT_DIALECT = DIALECT
+"""June has no unstable text."""

@@ -23,7 +23,7 @@ def conformance(
     *,
     side: Literal["agent", "client"] = "agent",
     advisory: bool = False,
-) -> Callable[..., None]:
+) -> Callable[[str], None]:
     """A test function for pytest, with a case for each rule of the edition; the program is judged once for all.
 
         test_conformance = conformance([sys.executable, "my_agent.py"], Options(edition="v1"))

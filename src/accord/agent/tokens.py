@@ -1,0 +1,42 @@
+"""Counting the tokens of a turn: reports of single model calls, added up."""
+
+from __future__ import annotations
+
+import operator
+
+from accord.session.event import TokenUsage
+
+__all__ = ["add_tokens"]
+
+MAX_COUNT = 2**64 - 1
+
+
+def add_tokens(usage: TokenUsage | None, more: TokenUsage) -> TokenUsage:
+    """The sum; a count that only one of the two has is that one's.
+
+    Raises:
+        TypeError: A count is no integer.
+        ValueError: A count is negative, or the sum does not fit into 64 bits.
+    """
+    known = TokenUsage(0, 0, 0) if usage is None else usage
+    return TokenUsage(
+        _sum("input_tokens", known.input_tokens, more.input_tokens),
+        _sum("output_tokens", known.output_tokens, more.output_tokens),
+        _sum("total_tokens", known.total_tokens, more.total_tokens),
+        _sum_of_known("thought_tokens", known.thought_tokens, more.thought_tokens),
+        _sum_of_known("cached_read_tokens", known.cached_read_tokens, more.cached_read_tokens),
+        _sum_of_known("cached_write_tokens", known.cached_write_tokens, more.cached_write_tokens),
+    )
+
+
+def _sum(name: str, known: int, more: int) -> int:
+    # Also an integer of another library, which becomes one of Python.
+    more = operator.index(more)
+    total = known + more
+    if more < 0 or total > MAX_COUNT:
+        raise ValueError(f"{name} must be between 0 and {MAX_COUNT - known}, not {more}")
+    return total
+
+
+def _sum_of_known(name: str, known: int | None, more: int | None) -> int | None:
+    return known if more is None else _sum(name, known or 0, more)
