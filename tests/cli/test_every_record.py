@@ -43,6 +43,7 @@ async def reply(turn: accord.agent.Turn) -> None:
     await turn.session.set_option("loud", True)
     await turn.session.set_option("mode", "ask")
     await turn.update_usage(10, 100, cost=0.5)
+    turn.add_token_usage(7, 3)
     told = await turn.say("Done")
     await turn.correct(told, "Done.")
 
@@ -89,6 +90,10 @@ def test_every_record_of_the_guide_is_said_and_is_as_it_is_there(accord: Accord)
     for record in records:
         check(record)
     assert {record["type"] for record in records} == set(TABLE)
+    counted = [
+        record["token_usage"]["total"] for record in records if record["type"] == "end" and record["token_usage"]
+    ]
+    assert counted[:3] == [10, 10, 10]
 
 
 def test_what_a_failed_run_adds_to_the_wire_is_as_documented(accord: Accord) -> None:

@@ -334,6 +334,8 @@ async def test_a_context_that_is_nearly_full_is_compacted(tmp_path: Path, editio
         usage = talked.session.transcript.usage
         assert usage is not None
         assert usage.used < 100
+        assert turn.token_usage is not None, "the summary and the answer, each of 10 and 5 tokens"
+        assert (turn.token_usage.input_tokens, turn.token_usage.output_tokens) == (20, 10)
         if edition == "2":
             (compaction,) = talked.session.transcript.compactions.values()
             assert compaction.status == "completed"

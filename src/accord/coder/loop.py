@@ -198,6 +198,8 @@ class Loop:
                         await turn.notice(f"{reason}: trying again in {seconds:.0f} s", severity="warning")
                     case _:
                         answer.note(delta)
+                        if isinstance(delta, Spent):
+                            self._turn.add_token_usage(delta.input_tokens, delta.output_tokens)
         if not answer.end:
             raise ModelBroken("The model's answer has no end: try again")
         answer.reply = Reply("".join(answer.said), answer.calls, self._model.name, answer.raw)
@@ -285,6 +287,7 @@ class Loop:
                         await compaction.say(delta.text)
                     elif isinstance(delta, Spent):
                         self._memory.pay(delta.cost)
+                        self._turn.add_token_usage(delta.input_tokens, delta.output_tokens)
             if not summary:
                 raise ModelBroken("The model gave no summary of the conversation: begin a new session")
             self._start = self._memory.summarise(self._start, "".join(summary))

@@ -216,7 +216,7 @@ class Conversation:
         ]
         answer = said[-1].text if said else ""
         seconds = time.monotonic() - begun
-        return Ending(str(turn.stop_reason), seconds, answer, session.transcript.usage)
+        return Ending(str(turn.stop_reason), seconds, answer, session.transcript.usage, turn.token_usage)
 
     @staticmethod
     def _prompt(session: Session, content: Sequence[str | Path], deadlines: Deadlines) -> Turn:

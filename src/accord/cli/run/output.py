@@ -12,7 +12,7 @@ from accord.cli.target import Target
 from accord.client import ConnectedAgent, PermissionQuestion, Session, Verdict
 from accord.display import own, prose, whole
 from accord.session.entry import ToolCall
-from accord.session.event import Event, UsageChanged
+from accord.session.event import Event, TokenUsage, UsageChanged
 from accord.session.rules import Rule
 
 __all__ = ["ConsentCounts", "Ending", "FinalOutput", "Opening", "Output"]
@@ -49,6 +49,7 @@ class Ending:
     seconds: float
     answer: str
     usage: UsageChanged | None
+    token_usage: TokenUsage | None = None
     consent: ConsentCounts = ConsentCounts()
 
 

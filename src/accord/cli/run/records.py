@@ -23,7 +23,7 @@ from accord.display import json_line
 from accord.jsonrpc.plain import plain_value
 from accord.protocol.model import UNSET, Unknown
 from accord.session.entry import ToolCall
-from accord.session.event import Event, UsageChanged
+from accord.session.event import Event, TokenUsage, UsageChanged
 from accord.session.rules import Rule
 
 __all__ = ["EventsOutput", "WireOutput", "as_record"]
@@ -105,6 +105,7 @@ class EventsOutput(Output):
             seconds=round(ending.seconds, 3),
             answer=ending.answer,
             usage=_usage(ending.usage),
+            token_usage=_token_usage(ending.token_usage),
             **asdict(ending.consent),
         )
 
@@ -126,6 +127,19 @@ def _usage(usage: UsageChanged | None) -> dict[str, Any] | None:
     cost = usage.cost if usage.cost is not UNSET else None
     money = None if cost is None else {"amount": cost.amount, "currency": cost.currency}
     return {"used": usage.used, "size": usage.size, "cost": money}
+
+
+def _token_usage(usage: TokenUsage | None) -> dict[str, int | None] | None:
+    if usage is None:
+        return None
+    return {
+        "input": usage.input_tokens,
+        "output": usage.output_tokens,
+        "total": usage.total_tokens,
+        "thought": usage.thought_tokens,
+        "cached_read": usage.cached_read_tokens,
+        "cached_write": usage.cached_write_tokens,
+    }
 
 
 class WireOutput(Output):
