@@ -37,11 +37,13 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         env={**kept, "XDG_STATE_HOME": str(folder / "state")},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=500,
         check=False,
     )
 
 
+@pytest.mark.long
+@pytest.mark.timeout(600)
 def test_its_test_file_has_a_test_for_each_rule_and_none_fails(tmp_path: Path) -> None:
     (block,) = re.findall(r"```python\n# test_conformance.py\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "test_conformance.py").write_text(block, encoding="utf-8")
