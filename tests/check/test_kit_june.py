@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from accord.check import RULES, Options, Report, check_agent
-from accord.testing.faults.agent_june import FullJune, PlainJune
-from accord.testing.faults.plain_june import Batch
+from tests.check.faults.reference.agent_june import Batch, FullJune, PlainJune
 
 AGENTS = Path(__file__).parents[1] / "requirements"
 KIT = ("ACP-",)

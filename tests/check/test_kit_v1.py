@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from accord.check import RULES, Options, Report, check_agent
-from accord.testing.faults.agent_v1 import FullV1, PlainV1
-from accord.testing.faults.raw import Refused
+from tests.check.faults.reference.agent_v1 import PlainV1
+from tests.check.faults.reference.agent_v1_full import FullV1
+from tests.check.faults.reference.raw import Refused
 
 AGENTS = Path(__file__).parents[1] / "requirements"
 OURS = {

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from accord.check import RULES, Options, Report, check_agent
-from accord.testing.faults.agent_v2 import FullV2, PlainV2
-from accord.testing.faults.agent_v2_sessions import HeldPrompt, OpenSession
-from accord.testing.faults.raw import Refused
+from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
+from tests.check.faults.reference.agent_v2_sessions import HeldPrompt, OpenSession
+from tests.check.faults.reference.raw import Refused
 
 AGENTS = Path(__file__).parents[1] / "requirements"
 KIT = ("ACP-",)

@@ -15,9 +15,10 @@ from accord.check.judge import judges_of
 from accord.check.judges.v1_more_sight import heeds_cancel, is_absolute, offered, turns_in
 from accord.check.rule import EditionName
 from accord.check.rules import june_more, v1_more
-from accord.testing.faults.agent_june import FullJune, PlainJune
-from accord.testing.faults.agent_v1 import FullV1, PlainV1
-from accord.testing.faults.shelf import Session
+from tests.check.faults.reference.agent_june import FullJune, PlainJune
+from tests.check.faults.reference.agent_v1 import PlainV1
+from tests.check.faults.reference.agent_v1_full import FullV1
+from tests.check.faults.reference.store import Session
 
 AGENTS = Path(__file__).parents[1] / "requirements"
 OURS = ("ACCORD-",)

@@ -16,8 +16,8 @@ from accord.check.judges import v2_more_tools
 from accord.check.judges.v2_more_seen import Told, entities, is_absolute
 from accord.check.rules import v2_more
 from accord.check.step import STEPS
-from accord.testing.faults import FAULTS
-from accord.testing.faults.agent_v2 import FullV2, PlainV2
+from tests.check.faults import FAULTS
+from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
 
 AGENTS = Path(__file__).parents[1] / "requirements"
 OURS = ("ACCORD-",)
