@@ -20,7 +20,7 @@ from tests.check.faults.reference.agent_v1 import PlainV1
 from tests.check.faults.reference.agent_v1_full import FullV1
 from tests.check.faults.reference.store import Session
 
-AGENTS = Path(__file__).parents[1] / "requirements"
+AGENTS = Path(__file__).parent / "agents"
 OURS = ("ACCORD-",)
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june")
 

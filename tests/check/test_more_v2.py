@@ -19,7 +19,7 @@ from accord.check.step import STEPS
 from tests.check.faults import FAULTS
 from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
 
-AGENTS = Path(__file__).parents[1] / "requirements"
+AGENTS = Path(__file__).parent / "agents"
 OURS = ("ACCORD-",)
 PATCH = """diff --git /w/a.txt /w/b.txt
 similarity index 50%

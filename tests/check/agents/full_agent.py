@@ -1,7 +1,6 @@
 """An agent with every capability on, which in each turn does everything that an agent can do.
 
-Its environment says more: `FULL_AGENT_LOGGED_IN=1` that there is a login from the start, `FULL_AGENT_WORDS=2025` that
-the models are also told in the words of that year.
+`FULL_AGENT_LOGGED_IN=1` in its environment says that there is a login from the start.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from accord.agent import Agent, Extension, Session, Turn, offer_session_models
+from accord.agent import Agent, Extension, Session, Turn
 from accord.session.content import Annotations, Link, Text
 from accord.session.event import PlanEntry
 from accord.session.option import Choice, Group
@@ -22,8 +21,6 @@ login = {"there": os.environ.get("FULL_AGENT_LOGGED_IN") == "1"}
 agent.advertise("example.com/extras", {"level": 2})
 agent.modes(["ask", Choice("code", "Code", "Changes files")])
 agent.models(["small", "large"])
-if os.environ.get("FULL_AGENT_WORDS") == "2025":
-    offer_session_models(agent)
 agent.select("style", "Style", ["short", "long"])
 agent.select(
     "tone", "Tone", [Group("calm", "Calm", [Choice("soft", "Soft")]), Group("loud", "Loud", [Choice("hot", "Hot")])]
