@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from accord.check import RULES, Options, Report, check_agent
 from tests.check.faults.reference.agent_june import Batch, FullJune, PlainJune
 
-AGENTS = Path(__file__).parent / "agents"
 KIT = ("ACP-",)
 # These agents have no settings that anybody else uses.
 TOUCH: dict[str, Any] = {"touch_model": True, "touch_permission": True}

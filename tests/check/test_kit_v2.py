@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
 from tests.check.faults.reference.agent_v2_sessions import HeldPrompt, OpenSession
 from tests.check.faults.reference.raw import Refused
 
-AGENTS = Path(__file__).parent / "agents"
 KIT = ("ACP-",)
 # These agents have no settings that anybody else uses.
 TOUCH: dict[str, Any] = {"touch_model": True, "touch_permission": True}

@@ -59,14 +59,8 @@ def wrong(report: Report) -> list[str]:
     ]
 
 
-def with_status(report: Report, *statuses: str) -> set[str]:
-    """The rules of the public kit that have one of some statuses."""
-    kit = [outcome for outcome in report.outcomes if outcome.rule.id.startswith("ACP-")]
-    return {outcome.rule.id for outcome in kit if outcome.status in statuses}
-
-
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", ["plain", "accord agent"])
 async def test_an_agent_of_ours_conforms(name: str, edition: EditionName, tmp_path: Path) -> None:
     argv, env, cancel = AGENTS[name]
     report = await judged(argv, edition, tmp_path, env, cancel)
@@ -75,22 +69,30 @@ async def test_an_agent_of_ours_conforms(name: str, edition: EditionName, tmp_pa
     assert report.seconds < 40
 
 
-# Who has ways to log in cannot show what one without does.
-ONLY_WITHOUT_LOGIN: dict[EditionName, str] = {"v1": "ACP-AUTH-005", "v2_june": "ACP-AUTH-005", "v2": "ACP-AUTH-205"}
+# Who has ways to log in cannot show what one without does, which the plain one shows; the full one names no lines.
+UNSEEN: dict[EditionName, set[str]] = {
+    "v1": {"ACP-AUTH-005", "ACCORD-PATH-002"},
+    "v2_june": {"ACP-AUTH-005"},
+    "v2": {"ACP-AUTH-205"},
+}
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-async def test_our_agents_show_every_rule_of_the_kit(edition: EditionName, tmp_path: Path) -> None:
+async def test_our_agents_show_every_rule(edition: EditionName, tmp_path: Path) -> None:
     argv, env, cancel = AGENTS["full"]
     # It has no settings that anybody else uses.
-    may: dict[str, Any] = {"allow_logout": True, "touch_model": True, "touch_permission": True, "only": ("ACP-",)}
+    may: dict[str, Any] = {"allow_logout": True, "touch_model": True, "touch_permission": True}
     full = await judged(argv, edition, tmp_path, env, cancel, "token", **may)
-    assert with_status(full, "FAIL", "NOT_TESTED") == set()
-    assert with_status(full, "SKIPPED") == {ONLY_WITHOUT_LOGIN[edition]}
+    assert wrong(full) == []
+    skipped = {outcome.rule.id for outcome in full.outcomes if outcome.status in {"SKIPPED", "NOT_TESTED"}}
+    if edition == "v2":
+        # Of our own rules for v2 many are about what this agent does not do: `test_more_v2.py` has one that does it.
+        skipped = {id_ for id_ in skipped if id_.startswith("ACP-")}
+    assert skipped == UNSEEN[edition]
     assert full.info["name"] == "full"
     argv, env, cancel = AGENTS["plain"]
-    plain = await judged(argv, edition, tmp_path, env, cancel, only=(ONLY_WITHOUT_LOGIN[edition],))
-    assert with_status(plain, "PASS") == {ONLY_WITHOUT_LOGIN[edition]}
+    plain = await judged(argv, edition, tmp_path, env, cancel, only=("ACP-AUTH-005", "ACP-AUTH-205"))
+    assert {outcome.status for outcome in plain.outcomes} == {"PASS"}
 
 
 @pytest.mark.long
