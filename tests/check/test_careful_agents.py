@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from accord.check import Options, Report, check_agent
-from accord.testing.faults.agent_v1 import PlainV1
-from accord.testing.faults.careful import CAREFUL, StuckOnce
+from tests.check.faults.careful import CAREFUL, StuckOnce
+from tests.check.faults.reference.agent_v1 import PlainV1
 
 ONLY = {
     "KillsAndWaits": ("ACCORD-TERMINAL-", "ACCORD-PERM-005"),
@@ -37,7 +37,7 @@ def options(**more: Any) -> Options:
 
 @pytest.mark.parametrize("make", CAREFUL)
 async def test_a_careful_agent_in_a_process_of_its_own_is_not_accused(make: Any, tmp_path: Path) -> None:
-    program = [sys.executable, "-m", "accord.testing.faults", "v1", make.__name__]
+    program = [sys.executable, str(Path(__file__).parent / "faults"), "v1", make.__name__]
     env = {"TMPDIR": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
     report = await check_agent(program, options(only=ONLY[make.__name__], env=env))
     assert failures(report) == {}

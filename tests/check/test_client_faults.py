@@ -10,11 +10,8 @@ from accord.check.options import Options
 from accord.check.outcome import Report
 from accord.check.rule import EditionName, Rule
 from accord.check.rules import client as manifest
-from accord.testing.faults import clients, clients_asking, clients_machine
-from accord.testing.faults.client_fault import FULL, PLAIN
-from accord.testing.faults.fault import FAULTS, Fault
+from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
 
-ROOMS = (clients, clients_asking, clients_machine)
 CLIENT_FAULTS = [fault for fault in FAULTS if fault.side == "client"]
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
 
@@ -33,7 +30,7 @@ def failed(report: Report) -> dict[str, str]:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_conforming_client_that_offers_nothing_breaks_no_rule(edition: EditionName) -> None:
-    report = await check_client(PLAIN[edition], options(edition))
+    report = await check_client(PLAIN_CLIENTS[edition], options(edition))
 
     assert failed(report) == {}
     assert report.conformant
@@ -41,7 +38,7 @@ async def test_a_conforming_client_that_offers_nothing_breaks_no_rule(edition: E
 
 @pytest.mark.parametrize("edition", EDITIONS)
 async def test_a_conforming_client_that_offers_everything_shows_every_rule(edition: EditionName) -> None:
-    report = await check_client(FULL[edition], options(edition))
+    report = await check_client(FULL_CLIENTS[edition], options(edition))
 
     assert failed(report) == {}
     assert report.conformant
@@ -68,7 +65,7 @@ async def test_a_faulty_client_breaks_its_rule_and_no_other(fault: Fault) -> Non
 @pytest.mark.parametrize("edition", EDITIONS)
 async def test_what_a_faulty_client_changes_in_a_note_no_conforming_one_has(edition: EditionName) -> None:
     notes = {fault.breaks: fault.note for fault in CLIENT_FAULTS if fault.edition == edition and fault.note}
-    for make in (PLAIN[edition], FULL[edition]):
+    for make in (PLAIN_CLIENTS[edition], FULL_CLIENTS[edition]):
         report = await check_client(make, options(edition))
         said = {outcome.rule.id: outcome.deciding.message for outcome in report.outcomes if outcome.deciding}
         assert not [id_ for id_, note in notes.items() if note in said[id_]]

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from accord.check import Options, check_agent
-from accord.testing.faults import FAULTS
+from tests.check.faults import FAULTS
 
 pytest.importorskip("termios")
 
-PROGRAM = [sys.executable, "-m", "accord.testing.faults"]
+PROGRAM = [sys.executable, str(Path(__file__).parent / "faults")]
 
 
 def told(*args: str) -> subprocess.CompletedProcess[str]:

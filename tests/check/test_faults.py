@@ -15,19 +15,12 @@ from accord.check.client.part import PARTS
 from accord.check.judge import JUDGES, Judge
 from accord.check.rule import EDITIONS, EditionName
 from accord.check.step import STEPS
-from accord.testing.faults import FAULTS, Fault
-from accord.testing.faults.agent_june import FullJune, PlainJune
-from accord.testing.faults.agent_v1 import FullV1, PlainV1
-from accord.testing.faults.agent_v2 import FullV2, PlainV2
+from tests.check.faults import FAULTS, FULL, PLAIN, Fault
 
 REGISTERED = (judges, steps, client_judges, parts)
 """Rooms that register what is in them when they are imported."""
 
-CONFORMING: dict[EditionName, tuple[Callable[[], Any], ...]] = {
-    "v1": (PlainV1, FullV1),
-    "v2_june": (PlainJune, FullJune),
-    "v2": (PlainV2, FullV2),
-}
+CONFORMING: dict[EditionName, tuple[Callable[[], Any], ...]] = {name: (PLAIN[name], FULL[name]) for name in EDITIONS}
 AGENTS = [fault for fault in FAULTS if fault.side == "agent"]
 BREAKING = [fault for fault in AGENTS if not fault.note]
 NOTED = [fault for fault in AGENTS if fault.note]

@@ -11,12 +11,8 @@ import pytest
 
 from accord.check import Options, check_agent
 from accord.check.rule import EditionName
-from accord.testing.faults.agent_june import FullJune
-from accord.testing.faults.agent_v1 import FullV1
-from accord.testing.faults.agent_v2 import FullV2
-from accord.testing.faults.raw import RawAgent
+from tests.check.faults import FULL
 
-FULL: dict[EditionName, type[RawAgent]] = {"v1": FullV1, "v2_june": FullJune, "v2": FullV2}
 NONSENSE: list[Any] = [None, True, 0, -1, 1.5, "", "x", [], {}, [None], [{}], {"a": 1}, 10**30, [[]], {"sessionId": 5}]
 
 
@@ -29,7 +25,7 @@ def garbled(value: Any, chance: float, dice: random.Random) -> Any:
     return [garbled(each, chance, dice) for each in value] if isinstance(value, list) else value
 
 
-def hostile(edition: EditionName, seed: int) -> Callable[[], RawAgent]:
+def hostile(edition: EditionName, seed: int) -> Callable[[], Any]:
     """An agent with everything that garbles what it says; every other one keeps to JSON-RPC."""
     dice = random.Random(seed)
     chance = (0.01, 0.05, 0.2)[seed % 3]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from accord.check import RULES, Options, Report, check_agent
-from accord.testing.faults.agent_june import FullJune, PlainJune
-from accord.testing.faults.plain_june import Batch
+from tests.check.faults.reference.agent_june import Batch, FullJune, PlainJune
 
-AGENTS = Path(__file__).parents[1] / "requirements"
 KIT = ("ACP-",)
 # These agents have no settings that anybody else uses.
 TOUCH: dict[str, Any] = {"touch_model": True, "touch_permission": True}
@@ -25,13 +21,6 @@ def statuses(report: Report, *wanted: str) -> dict[str, str]:
         for outcome in report.outcomes
         if outcome.status in wanted
     }
-
-
-async def judged_process(name: str, home: Path, **options: Any) -> Report:
-    env = {"XDG_STATE_HOME": str(home), "FULL_AGENT_LOGGED_IN": "1"}
-    command = [sys.executable, str(AGENTS / f"{name}_agent.py")]
-    chosen = Options(edition="v2_june", only=KIT, env=env, cancel_prompt="__hang__", **TOUCH, **options)
-    return await check_agent(command, chosen)
 
 
 async def judged(make: Any, **options: Any) -> Report:
@@ -55,22 +44,6 @@ def test_the_batches_are_judged_here() -> None:
     superseded = [rule.id for rule in RULES if rule.edition == "v2" and rule.superseded]
     assert superseded
     assert [id_ for id_ in superseded if id_ not in rows or rows[id_].superseded] == []
-
-
-# --- agents that keep the rules
-
-
-async def test_our_smallest_agent_keeps_every_rule(tmp_path: Path) -> None:
-    report = await judged_process("plain", tmp_path)
-    assert statuses(report, "FAIL", "NOT_TESTED") == {}
-    assert report.conformant
-
-
-async def test_our_agent_with_everything_shows_every_rule(tmp_path: Path) -> None:
-    report = await judged_process("full", tmp_path, auth_method="token", allow_logout=True)
-    assert statuses(report, "FAIL", "NOT_TESTED") == {}
-    assert set(statuses(report, "SKIPPED")) == {"ACP-AUTH-005"}
-    assert report.conformant
 
 
 # --- what the rules leave open

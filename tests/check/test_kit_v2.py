@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from accord.check import RULES, Options, Report, check_agent
-from accord.testing.faults.agent_v2 import FullV2, PlainV2
-from accord.testing.faults.agent_v2_sessions import HeldPrompt, OpenSession
-from accord.testing.faults.raw import Refused
+from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
+from tests.check.faults.reference.agent_v2_sessions import HeldPrompt, OpenSession
+from tests.check.faults.reference.raw import Refused
 
-AGENTS = Path(__file__).parents[1] / "requirements"
 KIT = ("ACP-",)
 # These agents have no settings that anybody else uses.
 TOUCH: dict[str, Any] = {"touch_model": True, "touch_permission": True}
@@ -34,14 +31,6 @@ def statuses(report: Report, *wanted: str) -> dict[str, str]:
         for outcome in report.outcomes
         if outcome.status in wanted
     }
-
-
-async def judged_process(name: str, home: Path, **options: Any) -> Report:
-    env = {"XDG_STATE_HOME": str(home), "FULL_AGENT_LOGGED_IN": "1"}
-    command = [sys.executable, str(AGENTS / f"{name}_agent.py")]
-    return await check_agent(
-        command, Options(edition="v2", only=KIT, env=env, cancel_prompt="__hang__", **TOUCH, **options)
-    )
 
 
 async def judged(make: Any, **options: Any) -> Report:
@@ -66,22 +55,6 @@ def test_every_row_of_the_kit_is_there() -> None:
 async def test_what_november_says_otherwise_about_batches_is_reported_and_not_judged() -> None:
     rows = statuses(await judged(PlainV2), "SUPERSEDED")
     assert set(rows) == {f"ACP-BATCH-20{number}" for number in (2, 3, 4, 5, 6, 8)}
-
-
-# --- agents that keep the rules
-
-
-async def test_our_smallest_agent_keeps_every_rule(tmp_path: Path) -> None:
-    report = await judged_process("plain", tmp_path)
-    assert statuses(report, "FAIL", "NOT_TESTED") == {}
-    assert report.conformant
-
-
-async def test_our_agent_with_everything_shows_every_rule(tmp_path: Path) -> None:
-    report = await judged_process("full", tmp_path, auth_method="token", allow_logout=True)
-    assert statuses(report, "FAIL", "NOT_TESTED") == {}
-    assert set(statuses(report, "SKIPPED")) == {"ACP-AUTH-205"}
-    assert report.conformant
 
 
 # --- what the rules leave open

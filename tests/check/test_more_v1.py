@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +13,11 @@ from accord.check.judge import judges_of
 from accord.check.judges.v1_more_sight import heeds_cancel, is_absolute, offered, turns_in
 from accord.check.rule import EditionName
 from accord.check.rules import june_more, v1_more
-from accord.testing.faults.agent_june import FullJune, PlainJune
-from accord.testing.faults.agent_v1 import FullV1, PlainV1
-from accord.testing.faults.shelf import Session
+from tests.check.faults.reference.agent_june import FullJune, PlainJune
+from tests.check.faults.reference.agent_v1 import PlainV1
+from tests.check.faults.reference.agent_v1_full import FullV1
+from tests.check.faults.reference.store import Session
 
-AGENTS = Path(__file__).parents[1] / "requirements"
 OURS = ("ACCORD-",)
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june")
 
@@ -62,26 +60,6 @@ async def test_an_agent_by_hand_keeps_all_of_them(agent: Any, edition: EditionNa
 async def test_with_an_agent_that_does_everything_every_rule_can_be_seen(agent: Any, edition: EditionName) -> None:
     report = await check_agent(agent, quick(edition))
     assert with_status(report, "SKIPPED") == {"ACCORD-AUTH-003": "give --allow-logout"}
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("name", ["plain", "full"])
-async def test_an_agent_of_ours_keeps_them_as_a_process(name: str, edition: EditionName, tmp_path: Path) -> None:
-    options = Options(
-        edition=edition,
-        only=OURS,
-        env={"FULL_AGENT_LOGGED_IN": "1", "XDG_STATE_HOME": str(tmp_path)},
-        cancel_prompt="__hang__",
-        timeout_seconds=20,
-        turn_seconds=20,
-        touch_model=True,
-        touch_permission=True,
-    )
-    report = await check_agent([sys.executable, str(AGENTS / f"{name}_agent.py")], options)
-    assert with_status(report, "FAIL") == {}
-    if name == "full":
-        # Our full agent names no lines.
-        assert with_status(report, "SKIPPED").keys() <= {"ACCORD-AUTH-003", "ACCORD-PATH-002"}
 
 
 # --- agents that make no sense

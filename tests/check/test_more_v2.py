@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +14,9 @@ from accord.check.judges import v2_more_tools
 from accord.check.judges.v2_more_seen import Told, entities, is_absolute
 from accord.check.rules import v2_more
 from accord.check.step import STEPS
-from accord.testing.faults import FAULTS
-from accord.testing.faults.agent_v2 import FullV2, PlainV2
+from tests.check.faults import FAULTS
+from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
 
-AGENTS = Path(__file__).parents[1] / "requirements"
 OURS = ("ACCORD-",)
 PATCH = """diff --git /w/a.txt /w/b.txt
 similarity index 50%
@@ -96,20 +93,6 @@ async def test_what_an_agent_with_everything_cannot_show_is_shown_by_another() -
     assert with_status(report, "FAIL") == {}
     shown = with_status(report, "PASS")
     assert {"ACCORD-MCP-202", "ACCORD-PROMPT-202", "ACCORD-STATE-204"} <= shown.keys()
-
-
-@pytest.mark.parametrize("name", ["plain", "full"])
-async def test_an_agent_of_ours_keeps_them_as_a_process(name: str, tmp_path: Path) -> None:
-    options = Options(
-        edition="v2",
-        only=OURS,
-        env={"FULL_AGENT_LOGGED_IN": "1", "XDG_STATE_HOME": str(tmp_path)},
-        cancel_prompt="__hang__",
-        timeout_seconds=20,
-        turn_seconds=20,
-    )
-    report = await check_agent([sys.executable, str(AGENTS / f"{name}_agent.py")], options)
-    assert with_status(report, "FAIL") == {}
 
 
 async def test_an_agent_without_sessions_is_judged_by_the_rest() -> None:

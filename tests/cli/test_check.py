@@ -13,12 +13,13 @@ from tests.cli.command import Accord
 
 pytest.importorskip("termios")
 
+FAULTS = Path(__file__).parents[1] / "check/faults"
 QUICK = ("--cancel-prompt", "__hang__", "--timeout", "5", "--turn-timeout", "5", "--close-grace", "2")
 
 
 def fault(edition: str, name: str) -> list[str]:
     """The words that name a faulty agent at the end of a line."""
-    return ["--", sys.executable, "-m", "accord.testing.faults", edition, name]
+    return ["--", sys.executable, str(FAULTS), edition, name]
 
 
 def test_an_agent_that_conforms_is_said_to_and_the_status_is_0(accord: Accord) -> None:

@@ -62,7 +62,7 @@ def test_its_test_file_has_a_test_for_each_rule_and_none_fails(tmp_path: Path) -
         line
         for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
         for line in block.splitlines()
-        if "check" in line
+        if "accord check" in line
     ],
 )
 def test_its_lines_name_options_that_there_are(line: str, tmp_path: Path) -> None:

@@ -1,0 +1,58 @@
+"""Peers that are wrong in exactly one way, and conforming ones to compare them with: how a judge is judged.
+
+`agent` and `client` have one module for each topic; importing them fills `FAULTS`. The peers that they
+change lie in `reference`.
+"""
+
+from __future__ import annotations
+
+from tests.check.faults.agent import (
+    batches,
+    cancel,
+    elicitation,
+    handshake,
+    lines,
+    login,
+    mcp,
+    options,
+    permission,
+    prompts,
+    replay,
+    sessions,
+    terminals,
+    tools,
+    updates,
+)
+from tests.check.faults.client import files as client_files
+from tests.check.faults.client import lines as client_lines
+from tests.check.faults.client import questions as client_questions
+from tests.check.faults.client import sessions as client_sessions
+from tests.check.faults.fault import FAULTS, FULL, FULL_CLIENTS, PLAIN, PLAIN_CLIENTS, Fault
+
+__all__ = [
+    "FAULTS",
+    "FULL",
+    "FULL_CLIENTS",
+    "PLAIN",
+    "PLAIN_CLIENTS",
+    "Fault",
+    "batches",
+    "cancel",
+    "client_files",
+    "client_lines",
+    "client_questions",
+    "client_sessions",
+    "elicitation",
+    "handshake",
+    "lines",
+    "login",
+    "mcp",
+    "options",
+    "permission",
+    "prompts",
+    "replay",
+    "sessions",
+    "terminals",
+    "tools",
+    "updates",
+]
