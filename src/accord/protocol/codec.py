@@ -22,14 +22,14 @@ from accord.protocol.salvage import Misfit, Salvage
 __all__ = [
     "Codec",
     "Misfit",
-    "append_line",
     "decode_json",
     "decoder_for",
     "encode",
     "encode_between",
     "encode_into",
     "encode_json",
-    "encode_lines_between",
+    "encode_small",
+    "encode_small_ones",
 ]
 
 
@@ -51,9 +51,7 @@ def _read_untagged(kind: Choice, value: Any) -> Any:
 _ENCODER = msgspec.json.Encoder(enc_hook=_write_unknown)
 _encode = _ENCODER.encode
 _append = _ENCODER.encode_into
-_encode_lines = _ENCODER.encode_lines
 _LARGE_BYTES = 64 * 1024
-_LF = 10
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
@@ -138,34 +136,30 @@ def encode_between(head: bytes, value: Any, tail: bytes) -> bytearray:
     return text
 
 
-def append_line(lines: bytearray, head: bytes, value: Any, tail: bytes) -> bool:
-    """Append the JSON text of a small value between two others; False, and nothing, if it needs a closer look.
+def encode_small(head: bytes, value: Any, tail: bytes) -> bytes | None:
+    """`encode_between` for a small value; None if it needs the closer look of that.
 
-    `tail` ends the line.
+    For each update of a stream: a quarter less than with a bytearray, which grows without copies.
     """
     try:
         text = _encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return False
-    # What others wrote and we pass on may hold a newline. `rpartition` is the fastest way to look for a word.
-    if len(text) > _LARGE_BYTES or text.rpartition(b"null")[1] or _LF in text:
-        return False
-    lines += head
-    lines += text
-    lines += tail
-    return True
+        return None
+    # `rpartition` is the fastest way to look for a word.
+    return None if len(text) > _LARGE_BYTES or text.rpartition(b"null")[1] else head + text + tail
 
 
-def encode_lines_between(head: bytes, values: Sequence[Any], tail: bytes) -> bytes | None:
-    """The JSON texts of small values, each between two others, one a line; None if one of them needs a closer look."""
+def encode_small_ones(head: bytes, values: Sequence[Any], tail: bytes) -> list[bytes] | None:
+    """`encode_small` for several values; None if one of them needs a closer look."""
     try:
-        lines = _encode_lines(values)
+        texts = [_encode(value) for value in values]
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
-    if len(lines) > _LARGE_BYTES or lines.rpartition(b"null")[1]:
+    # One search in all of them is half as long as a search in each.
+    together = b"".join(texts)
+    if len(together) > _LARGE_BYTES or together.rpartition(b"null")[1]:
         return None
-    # JSON has no newline inside a text.
-    return head + lines[:-1].replace(b"\n", tail + b"\n" + head) + tail
+    return [head + text + tail for text in texts]
 
 
 def _plain(value: Any) -> Any:

@@ -156,7 +156,7 @@ async def test_a_run_over_the_budget_is_cut_and_nothing_of_it_is_lost(sessions: 
     async def measure(_text: str) -> None:
         nonlocal most
         await asyncio.sleep(0)
-        most = max(most, wire.connection._backlog.bytes)
+        most = max(most, wire.connection._budget.bytes)
 
     async with wired(recorder(heard, measure), max_backlog_bytes=4096) as wire:
         wire.say(*updates("a", "0"))
