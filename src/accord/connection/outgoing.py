@@ -92,6 +92,7 @@ class OutgoingCalls:
                 return await self._within(timeout_seconds, call, text)
             if not call.counted:
                 await self._turn(call)
+            # The transport nearly always takes it at once: without two coroutines a round trip costs 5 % less.
             if not self._sender.try_send(text):
                 await self._sender.send(text)
             del text  # a large one is not kept for as long as its answer takes

@@ -146,6 +146,8 @@ class Receiver:
                 self._incoming.refuse(each.id, error, each.method)
 
     def _take(self, text: bytes) -> None:
+        # Nearly all requests and results take one pass, in a third of the time (see `fast_decode`). In strict mode none
+        # does: the fast decode tolerates keys that strict mode reports.
         head = None if self._codec.strict else HEAD.match(text)
         if head is not None and is_utf8(text) and self._take_at_once(head[1], head[2], text):
             return
