@@ -18,7 +18,6 @@ from accord.protocol.codec import (
     encode,
     encode_into,
     encode_small,
-    encode_small_ones,
     parse_json,
 )
 from accord.protocol.model import Unknown
@@ -233,7 +232,7 @@ def test_plain_json_is_parsed_as_the_slow_path_does() -> None:
 
 
 def test_a_small_value_is_encoded_between_two_texts() -> None:
-    assert encode_small(b"<", v1.TextContent("a\nb"), b">") == b"<" + encode(v1.TextContent("a\nb")) + b">"
+    assert encode_small(b"<", [v1.TextContent("a\nb")], b">") == [b"<" + encode(v1.TextContent("a\nb")) + b">"]
 
 
 @pytest.mark.parametrize(
@@ -242,10 +241,10 @@ def test_a_small_value_is_encoded_between_two_texts() -> None:
     ids=["null", "nan", "object", "surrogate", "large"],
 )
 def test_a_value_that_needs_a_closer_look_is_not_encoded_as_a_small_one(bad: Any) -> None:
-    assert encode_small(b"<", bad, b">") is None
-    assert encode_small_ones(b"<", ["fine", bad], b">") is None
+    assert encode_small(b"<", [bad], b">") is None
+    assert encode_small(b"<", ["fine", bad], b">") is None
 
 
 def test_several_small_values_become_a_text_each() -> None:
     chunks = [v1.TextContent("a\nb"), v1.TextContent("c")]
-    assert encode_small_ones(b"<", chunks, b">") == [b"<" + encode(chunk) + b">" for chunk in chunks]
+    assert encode_small(b"<", chunks, b">") == [b"<" + encode(chunk) + b">" for chunk in chunks]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from asyncio import CancelledError, current_task
+from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,15 +41,18 @@ class ReadWaiter:
         yield self
 
     def wake(self) -> None:
-        """Resume the task: at once where no other task runs, otherwise in the next turn of the loop."""
+        """Resume the task at once; to be called by a callback of the loop, not by a task."""
+        resume, context = self.resume, self._context
+        if resume is not None and context is not None:
+            self.resume = None
+            context.run(resume, self)
+
+    def wake_soon(self) -> None:
+        """Resume the task in the next turn of the loop."""
         resume = self.resume
-        if resume is None:
-            return
-        self.resume = None
-        if self._context is None or current_task(self._loop) is not None:
+        if resume is not None:
+            self.resume = None
             self._loop.call_soon(resume, self, context=self._context)
-        else:
-            self._context.run(resume, self)
 
     # --- what a task asks of a future
 
@@ -68,9 +71,8 @@ class ReadWaiter:
 
     def cancel(self, msg: Any | None = None) -> bool:  # noqa: ARG002 - the task keeps it
         """The task was cancelled; False if it is resumed already."""
-        resume = self.resume
-        if resume is None:
+        if self.resume is None:
             return False
-        self.resume, self._cancelled = None, True
-        self._loop.call_soon(resume, self, context=self._context)
+        self._cancelled = True
+        self.wake_soon()
         return True
