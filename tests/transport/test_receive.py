@@ -1,16 +1,16 @@
-"""Reads: the texts of one read come together, and the receiver is resumed in the instant in which they were read."""
+"""Reads: the texts of one read come together, or are given to a function in the instant in which they were read."""
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from accord.errors import FrameError
-from accord.transport import StreamTransport
+from accord.transport import StreamTransport, memory_pair
+from accord.transport.reading import receive_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,51 +79,99 @@ async def test_nothing_more_is_read_while_nobody_receives(lines: list[Line]) -> 
     await line.transport.close()
 
 
-async def test_a_receiver_is_resumed_before_the_loop_does_anything_else(lines: list[Line]) -> None:
+async def test_texts_are_given_in_the_instant_in_which_they_are_read(lines: list[Line]) -> None:
     lines.append(line := Line())
     order: list[object] = []
-    started = asyncio.Event()
 
-    async def receive() -> None:
-        started.set()
-        while texts := await line.transport.receive():
-            order.append(texts)
+    def take(texts: list[bytes]) -> bool:
+        order.append(texts)
+        asyncio.get_running_loop().call_soon(order.append, "turn")
+        return True
 
-    receiving = asyncio.create_task(receive())
-    await started.wait()
-    # The loop finds the pipe readable in the same turn in which it is told to note the turn itself.
+    receiving = asyncio.create_task(receive_into(line.transport, take))
+    await asyncio.sleep(0)
     line.say(b"1\n")
-    asyncio.get_running_loop().call_soon(lambda: asyncio.get_running_loop().call_soon(order.append, "turn"))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    while len(order) < 2:
+        await asyncio.sleep(0)
     assert order == [[b"1"], "turn"]
-    await line.transport.close()
-    await receiving
-
-
-async def test_a_receiver_keeps_its_context_and_is_the_current_task(lines: list[Line]) -> None:
-    lines.append(line := Line())
-    variable = contextvars.ContextVar("variable", default="the loop's")
-    seen: list[object] = []
-
-    async def receive() -> None:
-        variable.set("the receiver's")
-        for _ in range(2):
-            await line.transport.receive()
-            seen.extend([variable.get(), asyncio.current_task()])
-
-    receiving = asyncio.create_task(receive())
-    await asyncio.sleep(0)
+    line.hang_up()
     async with asyncio.timeout(10):
-        for count in (2, 4):
-            line.say(b"1\n")
-            while len(seen) < count:
-                await asyncio.sleep(0)
-        await receiving
-    assert seen == ["the receiver's", receiving] * 2
-    assert variable.get() == "the loop's"
+        assert await receiving is False
     await line.transport.close()
+
+
+async def test_no_text_is_given_that_is_not_wanted_and_none_is_lost(lines: list[Line], way: str) -> None:
+    lines.append(line := Line(way))
+    taken: list[list[bytes]] = []
+
+    def take_one(texts: list[bytes]) -> bool:
+        taken.append(texts)
+        return False
+
+    async with asyncio.timeout(10):
+        line.say(b"1\n2\n")
+        assert await receive_into(line.transport, take_one) is True
+        line.say(b"3\n")
+        assert await line.transport.receive() == [b"3"]
+        line.say(b"4\n")
+        assert await receive_into(line.transport, take_one) is True
+        assert taken == [[b"1", b"2"], [b"4"]]
+        closing = asyncio.create_task(line.transport.close())
+        assert await receive_into(line.transport, take_one) is False
+        await closing
+
+
+async def test_what_a_taker_raises_is_raised_where_it_was_asked_for(lines: list[Line], way: str) -> None:
+    lines.append(line := Line(way))
+
+    def refuse(texts: list[bytes]) -> bool:
+        raise KeyError(*texts)
+
+    receiving = asyncio.create_task(receive_into(line.transport, refuse))
+    await asyncio.sleep(0)
+    line.say(b"1\n")
+    async with asyncio.timeout(10):
+        with pytest.raises(KeyError):
+            await receiving
+        line.say(b"2\n")
+        assert await line.transport.receive() == [b"2"]
+    await line.transport.close()
+
+
+async def test_a_taker_may_close_the_transport(lines: list[Line]) -> None:
+    lines.append(line := Line())
+    closing: list[asyncio.Task[None]] = []
+
+    def take(_: list[bytes]) -> bool:
+        closing.append(asyncio.ensure_future(line.transport.close()))
+        return True
+
+    receiving = asyncio.create_task(receive_into(line.transport, take))
+    await asyncio.sleep(0)
+    line.say(b"1\n")
+    async with asyncio.timeout(10):
+        assert await receiving is False
+        await asyncio.gather(*closing)
+
+
+async def test_every_other_transport_is_received_from() -> None:
+    left, right = memory_pair()
+    taken: list[list[bytes]] = []
+
+    def take(texts: list[bytes]) -> bool:
+        taken.append(texts)
+        return len(taken) < 2
+
+    await left.send(b"1")
+    await left.send(b"2")
+    receiving = asyncio.create_task(receive_into(right, take))
+    while not taken:
+        await asyncio.sleep(0)
+    await left.send(b"3")
+    assert await receiving is True
+    assert taken == [[b"1", b"2"], [b"3"]]
+    await left.close()
+    assert await receive_into(right, take) is False
 
 
 async def test_a_receiver_may_close_the_transport(lines: list[Line]) -> None:

@@ -49,6 +49,7 @@ from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
 from accord.transport.interface import Transport
+from accord.transport.reading import receive_into
 
 __all__ = ["Connection"]
 
@@ -124,6 +125,8 @@ class Connection:
         )
         self._receiver.on_edition = self._forget_checks
         self._reader: asyncio.Task[None] | None = None
+        self._batch = ReadBatch([])
+        """The last read; what is not taken of it waits for room."""
         self._ending: asyncio.Task[None] | None = None
         self._lost: AccordError | None = None
         self._closed = asyncio.Event()
@@ -389,17 +392,25 @@ class Connection:
             self._ending = asyncio.get_running_loop().create_task(self._drain_and_stop())
 
     async def _read_all(self) -> AccordError:
-        receive, take = self.transport.receive, self._receiver.take
-        while texts := await receive():
-            batch = ReadBatch(texts)
-            while not take(batch):
-                if not await self._budget.room(self._hung_up):
-                    self._outgoing.fail_inside()
-                if self._lost is not None or batch.taken == len(texts):
-                    break
+        while await receive_into(self.transport, self._take):
+            await self._take_rest()
             if self._lost is not None:
                 break
         return ConnectionLost("the peer closed the connection", clean=True)
+
+    def _take(self, texts: list[bytes]) -> bool:
+        """Dispatch the texts of one read; False while there is no room for more."""
+        self._batch = ReadBatch(texts)
+        return self._receiver.take(self._batch)
+
+    async def _take_rest(self) -> None:
+        """Wait for room, and dispatch what is left of the last read as far as there is any."""
+        batch = self._batch
+        while True:
+            if not await self._budget.room(self._hung_up):
+                self._outgoing.fail_inside()
+            if self._lost is not None or batch.taken == len(batch.texts) or self._receiver.take(batch):
+                return
 
     def _hung_up(self) -> bool:
         return self.transport.hung_up

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from accord.errors import ConnectionLost, FrameError
 from accord.transport.descriptors import can_poll, enlarge_pipe
 from accord.transport.polled import READ_BYTES, PolledSink, PolledSource
-from accord.transport.read_waiter import ReadWaiter
 from accord.transport.send_queue import SendQueue
 from accord.transport.write_buffer import SLICE_BYTES, WriteBuffer
 from accord.wire import DEFAULT_MAX_BYTES, AutoReader, frame_headers, frame_line, reader_for
@@ -17,6 +16,7 @@ from accord.wire import DEFAULT_MAX_BYTES, AutoReader, frame_headers, frame_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from accord.transport.reading import Take
     from accord.transport.threaded import ThreadedSink, ThreadedSource
     from accord.wire import Framing, Reader
 
@@ -50,7 +50,8 @@ class StreamTransport:
         self._loop = asyncio.get_running_loop()
         self._reader = AutoReader(max_bytes, self._on_framing) if framing == "auto" else reader_for(framing, max_bytes)
         self._texts: list[bytes] = []
-        self._receiver = ReadWaiter(self._loop)
+        self._receiver: asyncio.Future[bool] | None = None
+        self._take: Take | None = None
         self._ended = False
         self._input_error: OSError | None = None
         self._output_error: OSError | None = None
@@ -178,18 +179,50 @@ class StreamTransport:
             ConnectionLost: The stream broke.
             FrameError: A text over `max_bytes`, or bytes that are no frame at all.
         """
-        if self._receiver.resume is not None:
-            raise RuntimeError("another task is receiving from this transport")
+        self._check_receiver()
         while not self._texts:
             if self._closed:
                 return []
             if self._ended:
                 await self._end()
                 return []
-            self._source.resume()
-            await self._receiver.wait()
+            await self._wait()
         texts, self._texts = self._texts, []
         return texts
+
+    async def _receive_into(self, take: Take) -> bool:
+        """See `accord.transport.reading.receive_into`."""
+        self._check_receiver()
+        while True:
+            if self._texts:
+                texts, self._texts = self._texts, []
+                if not take(texts):
+                    return True
+            elif self._closed:
+                return False
+            elif self._ended:
+                await self._end()
+                return False
+            else:
+                self._take = take
+                try:
+                    if await self._wait():
+                        return True
+                finally:
+                    self._take = None
+
+    def _check_receiver(self) -> None:
+        if self._receiver is not None:
+            raise RuntimeError("another task is receiving from this transport")
+
+    async def _wait(self) -> bool:
+        """Wait for texts, the end or a close; True if `_take` wants no more."""
+        self._source.resume()
+        self._receiver = self._loop.create_future()
+        try:
+            return await self._receiver
+        finally:
+            self._receiver = None
 
     async def close(self) -> None:
         """See `Transport.close`; what was sent is written for one second at most."""
@@ -221,7 +254,7 @@ class StreamTransport:
         self._buffer.close_chunk()
         self._texts = []
         self._queue.close()
-        self._receiver.wake_soon()
+        self._wake_receiver()
 
     async def _flush(self, seconds: float) -> None:
         self._sink.flush()
@@ -266,9 +299,33 @@ class StreamTransport:
         if not data or self._reader.fault is not None:
             self._ended = True
         self._texts += texts
+        if self._take is not None and self._texts:
+            self._give(self._take)
         if self._ended or self._texts:
             self._source.wanted = False
-            self._receiver.wake()
+            self._wake_receiver()
+
+    def _give(self, take: Take) -> None:
+        """Give the texts of this read to the receiver, which is resumed only if it wants no more."""
+        texts, self._texts = self._texts, []
+        try:
+            if take(texts):
+                return
+            outcome: Exception | None = None
+        except Exception as error:  # noqa: BLE001 - it is raised at the receiver
+            outcome = error
+        self._source.wanted = False
+        self._take = None
+        if self._receiver is None or self._receiver.done():
+            return
+        if outcome is None:
+            self._receiver.set_result(True)
+        else:
+            self._receiver.set_exception(outcome)
+
+    def _wake_receiver(self) -> None:
+        if self._receiver is not None and not self._receiver.done():
+            self._receiver.set_result(False)
 
     def _on_input_error(self, error: OSError) -> None:
         # A terminal that was hung up says so where a pipe would simply end.
