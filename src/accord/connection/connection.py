@@ -125,8 +125,8 @@ class Connection:
         )
         self._receiver.on_edition = self._forget_checks
         self._reader: asyncio.Task[None] | None = None
-        self._batch = ReadBatch([])
-        """The last read; what is not taken of it waits for room."""
+        self._unread = ReadBatch([])
+        """A read for which there was no room. No other is kept: that would be one more large text in memory."""
         self._ending: asyncio.Task[None] | None = None
         self._lost: AccordError | None = None
         self._closed = asyncio.Event()
@@ -400,12 +400,15 @@ class Connection:
 
     def _take(self, texts: list[bytes]) -> bool:
         """Dispatch the texts of one read; False while there is no room for more."""
-        self._batch = ReadBatch(texts)
-        return self._receiver.take(self._batch)
+        batch = ReadBatch(texts)
+        if self._receiver.take(batch):
+            return True
+        self._unread = batch
+        return False
 
     async def _take_rest(self) -> None:
         """Wait for room, and dispatch what is left of the last read as far as there is any."""
-        batch = self._batch
+        batch, self._unread = self._unread, ReadBatch([])
         while True:
             if not await self._budget.room(self._hung_up):
                 self._outgoing.fail_inside()

@@ -125,7 +125,8 @@ class StreamTransport:
     def _try_append(self, lines: bytearray, texts: Sequence[bytes | bytearray]) -> bool:
         """Append any number of texts to the open chunk."""
         size_bytes = sum(map(len, texts)) + len(texts)
-        if len(lines) + size_bytes >= SLICE_BYTES:
+        # Not their sum: what is refused was encoded in vain, and several texts are as much as a quarter of a slice.
+        if len(lines) >= SLICE_BYTES or size_bytes >= SLICE_BYTES:
             return self._refuse_for_a_turn()
         if _LF in b"".join(texts) or (self._waiting and not self._queue.spend_credit(size_bytes)):
             return False
@@ -135,7 +136,7 @@ class StreamTransport:
     def _try_put(self, texts: Sequence[bytes | bytearray]) -> bool:
         """Hand any number of texts to the sink, as one frame."""
         size_bytes = sum(map(len, texts)) + len(texts)
-        if self._unyielded_bytes + size_bytes >= SLICE_BYTES:
+        if self._unyielded_bytes >= SLICE_BYTES or size_bytes >= SLICE_BYTES:
             return self._refuse_for_a_turn()
         if self._closed or self._output_error is not None or self._has_to_wait(size_bytes):
             return False
