@@ -43,9 +43,9 @@ if TYPE_CHECKING:
         NotificationHandler,
         RequestHandler,
     )
-    from accord.connection.inbound import IncomingRequest
-    from accord.connection.outbox import Observer
-    from accord.connection.reception import Counts
+    from accord.connection.receiver import Counts
+    from accord.connection.request import IncomingRequest
+    from accord.connection.sender import Observer
     from accord.dialects import DialectPlugin
     from accord.errors import (
         AccordError,
@@ -240,9 +240,9 @@ _HOMES = {
         "NotificationHandler",
         "RequestHandler",
     ),
-    "accord.connection.inbound": ("IncomingRequest",),
-    "accord.connection.outbox": ("Observer",),
-    "accord.connection.reception": ("Counts",),
+    "accord.connection.request": ("IncomingRequest",),
+    "accord.connection.sender": ("Observer",),
+    "accord.connection.receiver": ("Counts",),
     "accord.dialects": ("DialectPlugin",),
     "accord.errors": (
         "AccordError",

@@ -26,7 +26,7 @@ from accord.agent.foreground import Foreground, OpenPrompt
 from accord.agent.outlet import Outlet
 from accord.agent.question import Question
 from accord.agent.terminals import Terminal, Terminals
-from accord.connection.lane import Lane
+from accord.connection.lanes import Lane
 from accord.stores import SqliteStore
 from accord.transport import memory_pair
 from accord.transport.interface import Transport
@@ -159,18 +159,21 @@ class Client:
         self._answers.clear()
 
     async def _read(self) -> None:
-        while (text := await self._transport.receive()) is not None:
-            message = json.loads(text)
-            if message.get("method") == "session/update":
-                hear = self._updates.get(message["params"]["sessionId"])
-                if hear is not None:
-                    hear(message["params"]["update"])
-            elif "method" in message:
-                task = asyncio.ensure_future(self._serve(message))
-                self._serving.add(task)
-                task.add_done_callback(self._serving.discard)
-            else:
-                self._answers.pop(message["id"]).set_result(message)
+        while texts := await self._transport.receive():
+            for text in texts:
+                self._hear(json.loads(text))
+
+    def _hear(self, message: Any) -> None:
+        if message.get("method") == "session/update":
+            hear = self._updates.get(message["params"]["sessionId"])
+            if hear is not None:
+                hear(message["params"]["update"])
+        elif "method" in message:
+            task = asyncio.ensure_future(self._serve(message))
+            self._serving.add(task)
+            task.add_done_callback(self._serving.discard)
+        else:
+            self._answers.pop(message["id"]).set_result(message)
 
     async def _send(self, message: dict[str, Any]) -> None:
         await self._transport.send(json.dumps({"jsonrpc": "2.0", **message}).encode())

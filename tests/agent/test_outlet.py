@@ -368,7 +368,7 @@ class Wire:
         self.gate.set()
         self.lost = False
 
-    def notify_at_once(self, _method: Any, _params: Any) -> bool:
+    def try_notify(self, _method: Any, _params: Any) -> bool:
         """A wire on which everybody has to wait."""
         return False
 
@@ -578,7 +578,7 @@ class BusyWire(Wire):
         self.left = closed_for
         self.tries = 0
 
-    def notify_at_once(self, _method: Any, params: Any) -> bool:
+    def try_notify(self, _method: Any, params: Any) -> bool:
         self.tries += 1
         if self.left:
             return False

@@ -23,6 +23,7 @@ from accord.transport import Transport, memory_pair, spawn
 from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, served
 from tests.agent.sessions import error_of, messages, reopen
+from tests.transport.one_by_one import MinimalTransport
 from tests.transport.processes import runs, until
 
 PROGRAM = str(Path(__file__).with_name("program.py"))
@@ -256,13 +257,13 @@ async def test_an_agent_serves_several_clients_at_once() -> None:
             assert (await hand.turn(await hand.new_session(), hand.edition)).text == hand.edition
 
 
-class Cut:
+class Cut(MinimalTransport):
     """A link that breaks as soon as somebody listens."""
 
     async def send(self, text: bytes | bytearray) -> None:
         raise ConnectionLost(f"the cable is cut before {len(text)} bytes")
 
-    async def receive(self) -> bytes | None:
+    async def receive(self) -> list[bytes]:
         raise ConnectionLost("the cable is cut")
 
     async def close(self) -> None:

@@ -17,6 +17,7 @@ from accord.protocol import v1, v2, v2_june
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.transport import memory_pair
 from accord.transport.interface import Transport
+from tests.transport.one_by_one import OneByOne
 
 BOUND_SECONDS = 10.0
 
@@ -36,7 +37,7 @@ class Hand:
     """The other end, by hand. Every wait is bounded."""
 
     def __init__(self, transport: Transport) -> None:
-        self.transport = transport
+        self.transport = OneByOne(transport)
         self._next = 1000
 
     async def say(self, text: bytes | str | dict[str, Any] | list[Any]) -> None:
@@ -136,6 +137,16 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(BOUND_SECONDS):
         while not condition():
             await asyncio.sleep(0)
+
+
+def is_paused(connection: Connection) -> bool:
+    """Whether the connection does not read, because its budget is spent."""
+    return connection._budget.waiter is not None
+
+
+def has_waiting_sender(transport: Any) -> bool:
+    """Whether a sender waits for room in a memory link."""
+    return bool(transport._outgoing.queue.waiting)
 
 
 EDITIONS = (V1, V2, V2_JUNE)

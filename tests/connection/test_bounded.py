@@ -8,7 +8,7 @@ import pytest
 from accord.connection import Handlers
 from accord.errors import BacklogExceeded, CallTimeout, ConnectionLost
 from accord.protocol import v1
-from tests.connection.rig import agent_handlers, initialized, until
+from tests.connection.rig import agent_handlers, has_waiting_sender, initialized, is_paused, until
 
 KILOBYTE = "x" * 1000
 BUDGET = 64 * 1024
@@ -41,9 +41,7 @@ async def test_a_slow_handler_slows_the_sender_and_loses_nothing() -> None:
                 sent += 1
 
         flooding = asyncio.ensure_future(flood())
-        await until(lambda: connection.backlog_bytes > BUDGET)
-        for _ in range(200):
-            await asyncio.sleep(0)
+        await until(lambda: is_paused(connection) and has_waiting_sender(hand.transport))
         assert connection.backlog_bytes < BUDGET + 2000
         # The sender got as far as the link's own buffer (1 MiB) and the budget allow, and no further.
         assert sent < 1200
@@ -73,8 +71,7 @@ async def test_a_stuck_session_stops_the_reader_only_when_the_backlog_is_full() 
         for _ in range(40):
             await hand.update("stuck", KILOBYTE)
         await hand.update("lively", "not heard")
-        for _ in range(200):
-            await asyncio.sleep(0)
+        await until(lambda: is_paused(connection))
         assert seen == ["heard"]
         assert connection.backlog_bytes > BUDGET
 
@@ -177,16 +174,14 @@ async def test_requests_whose_handlers_never_return_are_bounded_too() -> None:
         raise AssertionError
 
     handlers.on(v1.SESSION_SET_MODE, never)
-    async with initialized("agent", handlers, max_backlog_bytes=BUDGET) as (_, hand):
+    async with initialized("agent", handlers, max_backlog_bytes=BUDGET) as (connection, hand):
 
         async def flood() -> None:
             for index in range(20_000):
                 await hand.ask("session/set_mode", {"sessionId": f"s{index}", "modeId": "m"}, id_=index)
 
         flooding = asyncio.ensure_future(flood())
-        await until(lambda: running >= 60)
-        for _ in range(500):
-            await asyncio.sleep(0)
+        await until(lambda: is_paused(connection) and running == len(connection._incoming.tasks()))
         assert running <= BUDGET // 1024 + 2
         flooding.cancel()
 
@@ -233,8 +228,7 @@ async def test_a_sender_is_suspended_while_the_peer_does_not_read() -> None:
                 sent += 1
 
         flooding = asyncio.ensure_future(flood())
-        for _ in range(500):
-            await asyncio.sleep(0)
+        await until(lambda: has_waiting_sender(connection.transport))
         assert sent < 30
         await connection.close()
         with pytest.raises(ConnectionLost):

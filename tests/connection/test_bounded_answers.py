@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from accord.connection import Connection, Handlers
 from accord.connection.admission import TEXTS
-from accord.connection.backlog import OPEN_REQUEST_BYTES
-from accord.connection.inbound import Inbound
+from accord.connection.budget import OPEN_REQUEST_BYTES
+from accord.connection.request import OpenRequest
 from accord.errors import CallTimeout, ConnectionLost, RequestError
 from accord.protocol import v1
 from accord.protocol.codec import encode_between
@@ -186,12 +186,12 @@ async def test_a_request_that_is_cancelled_as_it_is_let_in_leaves_no_reservation
 
     handlers.on(v1.SESSION_LIST, page, share=1)
     async with initialized("agent", handlers, max_backlog_bytes=BUDGET) as (connection, hand):
-        answers = connection._answers
+        answers = connection._incoming
         admission = answers._admission
         ids = [await hand.ask("session/list", {"cursor": "x" * 10_000}) for _ in range(3)]
         await until(lambda: admission.waits == 2)
 
-        def start_and_cancel(inbound: Inbound) -> None:
+        def start_and_cancel(inbound: OpenRequest) -> None:
             answers.start(inbound)
             answers.cancel(inbound.id)
 
@@ -488,7 +488,7 @@ async def _any_mixture(  # noqa: C901 - one conversation
 
     handlers.on_extension_request("_get", get)
     async with initialized("agent", handlers, max_backlog_bytes=BUDGET) as (connection, hand):
-        backlog = connection._backlog
+        backlog = connection._budget
         watched = _watch(backlog.answered, lambda: unwritten.append(backlog.unwritten_bytes))
         monkeypatch.setattr(backlog, "answered", watched)
 
@@ -527,7 +527,7 @@ async def test_answers_that_nobody_can_read_any_more_are_not_made(monkeypatch: p
         made.append(1)
         return encode_between(head, result, tail)
 
-    monkeypatch.setattr("accord.connection.answers.encode_between", encode)
+    monkeypatch.setattr("accord.connection.incoming.encode_between", encode)
     asked = Asked(20 * BUDGET)
     handlers = agent_handlers()
     handlers.on_extension_request("_get", asked.at_once)

@@ -10,6 +10,7 @@ from accord.errors import ConnectionLost, FrameError
 from accord.protocol import v1
 from accord.transport import memory_pair
 from tests.connection.rig import agent_handlers, initialized, talk, until
+from tests.transport.one_by_one import MinimalTransport
 
 
 async def test_close_is_idempotent_and_may_be_called_by_many() -> None:
@@ -135,7 +136,7 @@ async def test_a_handler_that_never_returns_ends_after_the_grace_when_the_peer_i
 
 
 async def test_a_frame_over_the_limit_ends_the_connection_with_a_reason() -> None:
-    class Broken:
+    class Broken(MinimalTransport):
         """Delivers one fault, as a stream whose frame is too large does."""
 
         def __init__(self) -> None:
@@ -144,7 +145,7 @@ async def test_a_frame_over_the_limit_ends_the_connection_with_a_reason() -> Non
         async def send(self, text: bytes | bytearray) -> None:
             self.sent.append(bytes(text))
 
-        async def receive(self) -> bytes | None:
+        async def receive(self) -> list[bytes]:
             raise FrameError("too large", limit_bytes=10)
 
         async def close(self) -> None:
@@ -158,11 +159,11 @@ async def test_a_frame_over_the_limit_ends_the_connection_with_a_reason() -> Non
 
 
 async def test_a_transport_that_breaks_its_contract_ends_the_connection_with_a_reason() -> None:
-    class Broken:
+    class Broken(MinimalTransport):
         async def send(self, text: bytes | bytearray) -> None:
             raise NotImplementedError
 
-        async def receive(self) -> bytes | None:
+        async def receive(self) -> list[bytes]:
             raise RuntimeError("boom")
 
         async def close(self) -> None:

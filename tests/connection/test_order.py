@@ -13,8 +13,8 @@ from accord.connection import Connection, Handlers
 from accord.protocol import v1
 from accord.protocol.edition import V1, Edition
 from accord.transport import StreamTransport
-from accord.transport.burst import SLICE_BYTES
 from accord.transport.descriptors import PIPE_BYTES
+from accord.transport.write_buffer import SLICE_BYTES
 from tests.connection.rig import EDITIONS, UPDATES, initialized, until
 
 CHUNK = (
@@ -388,14 +388,14 @@ async def test_some_of_a_stream_leave_at_once_where_nobody_has_to_wait_or_to_loo
     nothing, held = os.pipe()
     handlers = Handlers()
     async with asyncio.timeout(10), Connection(StreamTransport(nothing, write_to), "agent", handlers) as connection:
-        connection._reception.edition = V1
+        connection._receiver.edition = V1
         texts = [v1.SessionNotification("s", v1.AgentMessageChunk(v1.TextContent(text))) for text in "abcdef"]
-        assert not connection.notify_at_once(v1.SESSION_UPDATE, texts[:2]), "the first of its kind is looked at"
+        assert not connection.try_notify(v1.SESSION_UPDATE, texts[:2]), "the first of its kind is looked at"
         await connection.notify(v1.SESSION_UPDATE, texts[0])
         await connection.notify(v1.SESSION_UPDATE, texts[1])
-        assert connection.notify_at_once(v1.SESSION_UPDATE, texts[2:4])
+        assert connection.try_notify(v1.SESSION_UPDATE, texts[2:4])
         stop = connection.observe(lambda _way, _text: None)
-        assert not connection.notify_at_once(v1.SESSION_UPDATE, texts[4:]), "somebody looks"
+        assert not connection.try_notify(v1.SESSION_UPDATE, texts[4:]), "somebody looks"
         stop()
         for text in texts[4:]:
             await connection.notify(v1.SESSION_UPDATE, text)
@@ -415,10 +415,10 @@ async def test_an_update_does_not_overtake_one_that_waits_for_room() -> None:
     nothing, held = os.pipe()
     transport = StreamTransport(nothing, write_to)
     async with asyncio.timeout(20), Connection(transport, "agent") as connection:
-        connection._reception.edition = V1
+        connection._receiver.edition = V1
         for text in ("first", "x" * (PIPE_BYTES + 100_000), "second"):
             await connection.notify(v1.SESSION_UPDATE, chunk(text))
-        assert transport.burst.lines is not None
+        assert transport._buffer.lines is not None
         large = asyncio.create_task(connection.notify(v1.SESSION_UPDATE, chunk("y" * 200_000)))
         await asyncio.sleep(0)
         small = asyncio.create_task(connection.notify(v1.SESSION_UPDATE, chunk("third")))
@@ -438,7 +438,7 @@ async def test_an_agent_that_says_much_gives_the_loop_a_turn_now_and_then() -> N
     read_from, write_to = os.pipe()
     nothing, held = os.pipe()
     async with asyncio.timeout(20), Connection(StreamTransport(nothing, write_to), "agent") as connection:
-        connection._reception.edition = V1
+        connection._receiver.edition = V1
         turns = 0
 
         def count() -> None:

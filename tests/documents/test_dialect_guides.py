@@ -74,7 +74,7 @@ async def test_the_plug_in_of_the_guide_serves_both_sides(project: Path, capsys:
         "params": {"sessionId": "s", "prompt": [{"type": "text", "text": "x"}]},
     }
     await link.send(json.dumps(sent).encode())
-    assert json.loads(await theirs.receive() or b"") == {
+    assert json.loads(*await theirs.receive()) == {
         "method": "chat/send", "id": 1, "params": {"sessionId": "s", "message": "x"},
     }  # fmt: skip
     await link.close()

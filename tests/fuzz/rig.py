@@ -312,15 +312,15 @@ class Target:
     def _state(self) -> dict[str, Any]:
         """Everything that should be empty between rounds and is not."""
         connection = self.connection
-        peer = connection._answers._peer
+        peer = connection._incoming._peer
         held: dict[str, Any] = {
             "tasks": len(connection._running()),
             "backlog": connection.backlog_bytes,
             "open requests": len(peer._open),
             "waiting calls": peer.calls,
-            "calls inside": connection._backlog.calls_inside + len(connection._calls._inside),
+            "calls inside": connection._budget.calls_inside + len(connection._outgoing._inside),
             "lanes": len(connection._lanes._lanes),
-            "held texts": len(connection._reception._handshake.held or ()),
+            "held texts": len(connection._receiver._handshake.held or ()),
             "half a text": connection.transport._reader.pending_bytes,  # type: ignore[attr-defined]
         }
         return {name: count for name, count in held.items() if count}

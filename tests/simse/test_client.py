@@ -27,6 +27,7 @@ from accord.transport import check_transport, memory_pair
 from accord.transport.interface import Transport
 from tests.client.clock import in_no_time, now
 from tests.connection.rig import Hand, until
+from tests.transport.one_by_one import MinimalTransport
 
 PROGRAM = Path(__file__).with_name("page_backend.py")
 BOUND_SECONDS = 20.0
@@ -183,7 +184,7 @@ async def test_an_agent_that_refuses_v1_for_a_reason_is_not_asked_for_a_draft() 
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32000, "message": "log in"}})
     with pytest.raises(accord.AuthRequired):
         await opening
-    assert await theirs.receive() is None
+    assert await theirs.receive() == []
 
 
 # --- permission
@@ -581,10 +582,10 @@ async def test_answers_wait_for_an_agent_that_does_not_read_which_is_then_not_re
     link, hand = ClientTransport(ours), Hand(theirs)
     question = {"sessionId": "s", "type": "request_permission", "action": "a" * 100, "requestId": "r"}
     await hand.notify("session/update", question)
-    asked = json.loads(await link.receive() or b"")
+    asked = json.loads(*await link.receive())
     always = {"outcome": {"outcome": "selected", "optionId": "allow_always"}}
     await link.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": always}).encode())
-    assert json.loads(await link.receive() or b"")["params"]["update"]["status"] == "completed"
+    assert json.loads(*await link.receive())["params"]["update"]["status"] == "completed"
     receiving = asyncio.ensure_future(link.receive())
     count = 4 * MAX_UNSENT
     asking = asyncio.ensure_future(_repeat(hand, count, question))
@@ -596,7 +597,7 @@ async def test_answers_wait_for_an_agent_that_does_not_read_which_is_then_not_re
         assert (await hand.hear())["params"]["response"] == "allow_always"
     await asking
     await link.close()
-    assert await receiving is None
+    assert await receiving == []
 
 
 async def _repeat(hand: Hand, count: int, question: dict[str, Any]) -> None:
@@ -618,9 +619,9 @@ async def test_what_is_not_the_pages_business_passes_byte_for_byte() -> None:
     link = ClientTransport(ours)
     for text in texts:
         await theirs.send(text)
-        assert await link.receive() == text
+        assert await link.receive() == [text]
         await link.send(text)
-        assert await theirs.receive() == text
+        assert await theirs.receive() == [text]
     await link.close()
 
 
@@ -657,9 +658,9 @@ async def test_no_depth_of_an_order_ends_the_connection() -> None:
 async def test_what_was_ordered_behind_a_cancel_that_is_itself_cancelled_still_leaves() -> None:
     ours, theirs = memory_pair(max_bytes=10)
     link, hand = ClientTransport(ours, ["wait"]), Hand(theirs)
-    await link.send(json.dumps(PROMPT).encode())
-    await hand.notify("session/update", ORDER)
-    assert json.loads(await link.receive() or b"")["method"] == "session/update"
+    prompting = asyncio.ensure_future(link.send(json.dumps(PROMPT).encode()))
+    ordering = asyncio.ensure_future(hand.notify("session/update", ORDER))
+    assert json.loads((await link.receive())[0])["method"] == "session/update"
     cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}}
     cancelling = asyncio.ensure_future(link.send(json.dumps(cancel).encode()))
     for _ in range(5):
@@ -667,6 +668,7 @@ async def test_what_was_ordered_behind_a_cancel_that_is_itself_cancelled_still_l
     cancelling.cancel()
     await asyncio.wait([cancelling])
     heard = [await hand.hear() for _ in range(3)]
+    await asyncio.gather(prompting, ordering)
     assert [message["params"].get("status") for message in heard] == [None, "in_progress", "completed"]
     await link.close()
 
@@ -678,19 +680,18 @@ async def test_a_tool_that_is_done_at_once_was_in_progress_before() -> None:
     await link.send(json.dumps(PROMPT).encode())
     assert (await hand.hear())["id"] == 1
     await hand.notify("session/update", ORDER)
-    await link.receive()
-    asked = json.loads(await link.receive() or b"")
+    _, asked = map(json.loads, await link.receive())
     await link.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": 1}).encode())
     assert [(await hand.hear())["params"]["status"] for _ in range(2)] == ["in_progress", "completed"]
     await link.close()
 
 
-class HeldLink:
+class HeldLink(MinimalTransport):
     """A link whose first text after `hold` is not sent before the test wants it."""
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
-        self.incoming: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.incoming: asyncio.Queue[list[bytes]] = asyncio.Queue()
         self.held: asyncio.Future[None] | None = None
 
     async def send(self, text: bytes | bytearray) -> None:
@@ -699,11 +700,11 @@ class HeldLink:
             await held
         self.sent.append(bytes(text))
 
-    async def receive(self) -> bytes | None:
+    async def receive(self) -> list[bytes]:
         return await self.incoming.get()
 
     async def close(self) -> None:
-        self.incoming.put_nowait(None)
+        self.incoming.put_nowait([])
 
 
 @timely
@@ -711,7 +712,7 @@ async def test_who_waits_behind_our_own_answers_is_not_overtaken() -> None:
     below = HeldLink()
     link = ClientTransport(below)
     held = below.held = asyncio.get_running_loop().create_future()
-    below.incoming.put_nowait(b'{"jsonrpc":"2.0","id":9,"method":"_simse/tool"}')
+    below.incoming.put_nowait([b'{"jsonrpc":"2.0","id":9,"method":"_simse/tool"}'])
     receiving = asyncio.ensure_future(link.receive())
     await until(lambda: below.held is None)
     first = asyncio.ensure_future(link.send(b'"first"'))
@@ -722,7 +723,7 @@ async def test_who_waits_behind_our_own_answers_is_not_overtaken() -> None:
     await asyncio.gather(first, second)
     assert below.sent[1:] == [b'"first"', b'"second"']
     await link.close()
-    assert await receiving is None
+    assert await receiving == []
 
 
 def test_a_tool_that_hangs_in_its_thread_keeps_no_program_from_ending() -> None:

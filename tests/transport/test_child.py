@@ -9,13 +9,14 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from accord.errors import ConnectFailed, ConnectionLost, FrameError
 from accord.transport import ChildTransport, spawn
 from accord.transport.lineage import VARIABLE
+from tests.transport.one_by_one import OneByOne
 from tests.transport.processes import exists, runs, until, write_program
 
 if TYPE_CHECKING:
@@ -48,12 +49,17 @@ def program(tmp_path: Path) -> Program:
     return write
 
 
+async def spawn_one(*argv: str, **options: Any) -> Any:
+    """A program whose texts are received one by one."""
+    return OneByOne(await spawn(*argv, **options))
+
+
 def descriptors() -> list[str]:
     return sorted(entry.name for entry in Path("/proc/self/fd").iterdir())
 
 
 async def test_it_talks_and_ends_when_it_is_closed(program: Program) -> None:
-    child = await spawn(*program(ECHO))
+    child = await spawn_one(*program(ECHO))
     assert child.exit_status is None
     for text in (b"{}", '"é"'.encode(), b'"' + b"x" * 1_000_000 + b'"'):
         await child.send(text)
@@ -68,7 +74,7 @@ async def test_it_talks_and_ends_when_it_is_closed(program: Program) -> None:
 
 
 async def test_much_at_once_passes_both_ways(program: Program) -> None:
-    child = await spawn(*program(ECHO))
+    child = await spawn_one(*program(ECHO))
     texts = [b"%d" % number + b"x" * (number % 977) for number in range(20_000)]
 
     async def send_all() -> None:
@@ -84,7 +90,7 @@ async def test_much_at_once_passes_both_ways(program: Program) -> None:
 @pytest.mark.parametrize("framing", ["lines", "headers"])
 async def test_auto_speaks_as_the_program_does(program: Program, framing: str) -> None:
     said = b"[1]\n" if framing == "lines" else b"Content-Length: 3\r\n\r\n[1]"
-    child = await spawn(
+    child = await spawn_one(
         *program(f"""
             import os, sys
             os.write(1, {said!r})
@@ -110,13 +116,13 @@ async def test_environment_and_directory_are_as_asked_for(
         names = ("KEPT", "UNSET", "ADDED")
         print([os.getcwd(), *(os.environ.get(name) for name in names)], flush=True)
     """
-    child = await spawn(*program(source), cwd=tmp_path, env={"ADDED": "added", "UNSET": None})
+    child = await spawn_one(*program(source), cwd=tmp_path, env={"ADDED": "added", "UNSET": None})
     assert await child.receive() == str([str(tmp_path), "kept", None, "added"]).encode()
     await child.close()
 
 
 async def test_an_argument_is_never_read_by_a_shell(program: Program) -> None:
-    child = await spawn(*program("import sys; print(sys.argv[1:], flush=True)"), "$HOME; echo *", "")
+    child = await spawn_one(*program("import sys; print(sys.argv[1:], flush=True)"), "$HOME; echo *", "")
     assert await child.receive() == b"['$HOME; echo *', '']"
     await child.close()
 
@@ -140,7 +146,7 @@ async def test_a_program_that_cannot_be_started_is_a_failed_connection(tmp_path:
 
 
 async def test_the_end_of_a_program_is_told_with_its_status_and_its_last_words(program: Program) -> None:
-    child = await spawn(
+    child = await spawn_one(
         *program("""
             import sys
             print('"last"', flush=True)
@@ -162,7 +168,7 @@ async def test_the_end_of_a_program_is_told_with_its_status_and_its_last_words(p
 
 
 async def test_a_text_over_the_limit_is_a_frame_error(program: Program) -> None:
-    child = await spawn(*program("print('x' * 1000, flush=True); input()"), max_bytes=999)
+    child = await spawn_one(*program("print('x' * 1000, flush=True); input()"), max_bytes=999)
     with pytest.raises(FrameError) as fault:
         await child.receive()
     assert fault.value.limit_bytes == 999
@@ -171,7 +177,7 @@ async def test_a_text_over_the_limit_is_a_frame_error(program: Program) -> None:
 
 
 async def test_a_program_that_is_killed_is_told_by_the_signal(program: Program) -> None:
-    child = await spawn(*program(STUBBORN))
+    child = await spawn_one(*program(STUBBORN))
     assert await child.receive() == b"%d" % child.pid
     os.kill(child.pid, signal.SIGKILL)
     with pytest.raises(ConnectionLost) as lost:
@@ -181,7 +187,7 @@ async def test_a_program_that_is_killed_is_told_by_the_signal(program: Program) 
 
 
 async def test_a_program_that_ends_is_no_zombie_for_long(program: Program) -> None:
-    child = await spawn(*program("pass"))
+    child = await spawn_one(*program("pass"))
     with pytest.raises(ConnectionLost) as lost:
         await child.receive()
     assert (lost.value.exit_status, lost.value.clean) == (0, True)
@@ -193,7 +199,7 @@ async def test_a_program_that_closes_stdout_and_lives_is_lost_with_no_status(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("accord.transport.child.EXIT_SECONDS", 0.05)
-    child = await spawn(*program("import os, signal; os.close(1); signal.pause()"), grace_seconds=0.05)
+    child = await spawn_one(*program("import os, signal; os.close(1); signal.pause()"), grace_seconds=0.05)
     with pytest.raises(ConnectionLost) as lost:
         await child.receive()
     assert lost.value.exit_status is None
@@ -207,7 +213,7 @@ async def test_sending_to_a_program_that_closed_its_stdin_is_a_lost_connection(
 ) -> None:
     monkeypatch.setattr("accord.transport.child.EXIT_SECONDS", 0.05)
     source = "import os, signal; os.close(0); print(1, flush=True); signal.pause()"
-    child = await spawn(*program(source), grace_seconds=0.05)
+    child = await spawn_one(*program(source), grace_seconds=0.05)
     assert await child.receive() == b"1"
     with pytest.raises(ConnectionLost) as lost:
         await child.send(b"{}")
@@ -223,7 +229,7 @@ async def test_a_flood_of_stderr_blocks_nobody_and_only_its_end_is_kept(program:
         nonlocal heard
         heard += len(data)
 
-    child = await spawn(
+    child = await spawn_one(
         *program(f"""
             import os, sys
             for _ in range({megabytes}):
@@ -249,7 +255,7 @@ async def test_a_listener_that_fails_does_not_stop_the_reading(program: Program)
     def listen(_data: bytes) -> None:
         raise LookupError
 
-    child = await spawn(*program(ECHO.replace("stdout", "stderr")), stderr=listen)
+    child = await spawn_one(*program(ECHO.replace("stdout", "stderr")), stderr=listen)
     await child.send(b"1")
     assert await until(lambda: child.stderr_tail == "1\n")
     await child.send(b"2")
@@ -259,7 +265,7 @@ async def test_a_listener_that_fails_does_not_stop_the_reading(program: Program)
 
 
 async def test_a_descendant_that_keeps_stdout_open_does_not_keep_the_link_alive(program: Program) -> None:
-    child = await spawn(
+    child = await spawn_one(
         *program("""
             import os, signal
             if os.fork():
@@ -278,7 +284,7 @@ async def test_a_descendant_that_keeps_stdout_open_does_not_keep_the_link_alive(
 
 
 async def test_what_an_ended_program_wrote_is_not_lost_on_a_slow_receiver(program: Program) -> None:
-    child = await spawn(
+    child = await spawn_one(
         *program("""
             import os
             for number in range(6000):
@@ -295,7 +301,7 @@ async def test_what_an_ended_program_wrote_is_not_lost_on_a_slow_receiver(progra
 
 
 async def test_a_stubborn_program_is_killed_in_bounded_time(program: Program) -> None:
-    child = await spawn(*program(STUBBORN))
+    child = await spawn_one(*program(STUBBORN))
     assert await child.receive() == b"%d" % child.pid
     started = time.monotonic()
     await child.close()
@@ -309,14 +315,14 @@ async def test_a_stubborn_program_is_killed_also_where_descendants_cannot_be_fou
 ) -> None:
     monkeypatch.setattr("accord.transport.process.kill_marked", lambda _: False)
     monkeypatch.setattr("accord.transport.lineage.sweep", lambda _: None)
-    transport = await spawn(*program(STUBBORN), grace_seconds=0.1)
+    transport = await spawn_one(*program(STUBBORN), grace_seconds=0.1)
     assert await transport.receive() is not None
     await transport.close()
     assert transport.exit_status == -signal.SIGKILL
 
 
 async def test_a_program_that_listens_to_sigterm_is_asked_before_it_is_killed(program: Program) -> None:
-    child = await spawn(
+    child = await spawn_one(
         *program("""
             import signal, sys
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))
@@ -332,7 +338,7 @@ async def test_a_program_that_listens_to_sigterm_is_asked_before_it_is_killed(pr
 
 
 async def test_a_program_stuck_in_writing_can_still_end_by_itself(program: Program) -> None:
-    child = await spawn(
+    child = await spawn_one(
         *program("""
             import os, sys
             for _ in range(100):
@@ -377,7 +383,7 @@ FAMILY = """
 @pytest.mark.parametrize("leader", ["stays", "ends"])
 async def test_descendants_are_gone_with_the_program(program: Program, leader: str) -> None:
     arguments = () if leader == "stays" else ("ends",)
-    child = await spawn(*program(FAMILY), *arguments, grace_seconds=0.05)
+    child = await spawn_one(*program(FAMILY), *arguments, grace_seconds=0.05)
     family = sorted([await child.receive() or b"" for _ in range(3)])
     pids = [int(line.split()[1]) for line in family]
     assert [line.split()[0] for line in family] == [b"child", b"daemon", b"grandchild"]
@@ -392,7 +398,7 @@ async def test_descendants_are_gone_with_the_program(program: Program, leader: s
 
 
 async def test_a_cancelled_close_leaves_nothing_running(program: Program) -> None:
-    child = await spawn(*program(FAMILY))
+    child = await spawn_one(*program(FAMILY))
     pids = [int((await child.receive() or b"").split()[1]) for _ in range(3)]
     closing = asyncio.create_task(child.close())
     await asyncio.sleep(0)
@@ -409,7 +415,7 @@ def test_a_loop_that_ends_while_a_program_is_closed_leaves_nothing_running(progr
     closing: list[asyncio.Task[None]] = []
 
     async def main() -> None:
-        child = await spawn(*program(FAMILY))
+        child = await spawn_one(*program(FAMILY))
         pids.extend([int((await child.receive() or b"").split()[1]) for _ in range(3)])
         closing.append(asyncio.create_task(child.close()))
         await asyncio.sleep(0)
@@ -423,7 +429,7 @@ def test_a_transport_that_nobody_closed_takes_its_program_along(program: Program
     pids: list[int] = []
 
     async def main() -> None:
-        child = await spawn(*program(FAMILY))
+        child = await spawn_one(*program(FAMILY))
         pids.extend([int((await child.receive() or b"").split()[1]) for _ in range(3)])
 
     before = len(descriptors())
@@ -438,21 +444,21 @@ async def test_no_descriptors_are_left(program: Program) -> None:
     await (await spawn(*argv)).close()
     before = descriptors()
     for _ in range(5):
-        child = await spawn(*argv)
+        child = await spawn_one(*argv)
         await child.close()
     assert descriptors() == before
 
 
 async def test_markers_of_nested_programs_add_up(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "outer")
-    child = await spawn(*program(f"import os; print(os.environ[{VARIABLE!r}], flush=True)"))
+    child = await spawn_one(*program(f"import os; print(os.environ[{VARIABLE!r}], flush=True)"))
     marker = (await child.receive() or b"").decode()
     assert marker.startswith("outer:")
     await child.close()
 
 
 async def test_a_pending_receive_and_pending_sends_are_woken_by_close(program: Program) -> None:
-    child = await spawn(*program(STUBBORN), grace_seconds=0.05)
+    child = await spawn_one(*program(STUBBORN), grace_seconds=0.05)
     assert await child.receive() == b"%d" % child.pid
 
     async def flood() -> None:
@@ -461,8 +467,8 @@ async def test_a_pending_receive_and_pending_sends_are_woken_by_close(program: P
 
     flooding = asyncio.create_task(flood())
     receiving = asyncio.create_task(child.receive())
-    assert isinstance(child, ChildTransport)
-    assert await until(lambda: child._turnstile)
+    assert isinstance(child.transport, ChildTransport)
+    assert await until(lambda: child._queue)
     await child.close()
     assert await receiving is None
     with pytest.raises(ConnectionLost) as lost:
@@ -474,12 +480,12 @@ async def test_where_there_are_no_process_handles_a_thread_waits(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "pidfd_open")
-    child = await spawn(*program("import sys; sys.exit(4)"))
+    child = await spawn_one(*program("import sys; sys.exit(4)"))
     with pytest.raises(ConnectionLost) as lost:
         await child.receive()
     assert lost.value.exit_status == 4
     await child.close()
-    child = await spawn(*program(STUBBORN), grace_seconds=0.05)
+    child = await spawn_one(*program(STUBBORN), grace_seconds=0.05)
     assert await child.receive() == b"%d" % child.pid
     await child.close()
     assert not exists(child.pid)

@@ -25,8 +25,9 @@ ECHO = """
 
     async def main():
         transport = open_stdio()
-        while (text := await transport.receive()) is not None:
-            await transport.send(text)
+        while texts := await transport.receive():
+            for text in texts:
+                await transport.send(text)
         await transport.close()
 
     asyncio.run(main())
@@ -127,7 +128,7 @@ STRAY = """
             input()
         except (EOFError, RuntimeError):
             print("no input", file=sys.stderr)
-        text = await transport.receive()
+        [text] = await transport.receive()
         await transport.send(text)
         print("unflushed", end="")
         await transport.close()
@@ -211,7 +212,7 @@ def test_a_second_guard_is_refused_until_the_first_is_closed() -> None:
                 print("refused")
             await first.close()
             second = open_stdio()
-            await second.send(await second.receive())
+            await second.send(*await second.receive())
             await second.close()
 
         asyncio.run(main())

@@ -16,10 +16,11 @@ import pytest
 
 from accord.errors import ConnectionLost, FrameError, LocalProtocolError
 from accord.transport import StreamTransport, polled
-from accord.transport.burst import SLICE_BYTES, Burst
 from accord.transport.descriptors import PIPE_BYTES, enlarge_pipe, unread_bytes
 from accord.transport.polled import READ_BYTES
+from accord.transport.write_buffer import SLICE_BYTES, WriteBuffer
 from accord.wire import HeaderReader, LineReader
+from tests.transport.one_by_one import OneByOne
 from tests.transport.processes import until
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Ends:
     def __init__(self, **options: Any) -> None:
         read_from, self.write_to = os.pipe()
         self.read_from, write_to = os.pipe()
-        self.transport = StreamTransport(read_from, write_to, **options)
+        self.transport: Any = OneByOne(StreamTransport(read_from, write_to, **options))
 
     def say(self, data: bytes) -> None:
         assert os.write(self.write_to, data) == len(data)
@@ -120,7 +121,7 @@ async def test_who_waits_for_room_is_told_also_when_all_has_left_before_the_turn
     read_from, write_to = os.pipe()
     enlarge_pipe(write_to)
     told: list[int] = []
-    sink = polled.PolledSink(write_to, lambda: told.append(sink.buffered_bytes), _fail, Burst())
+    sink = polled.PolledSink(write_to, lambda: told.append(sink.buffered_bytes), _fail, WriteBuffer())
     sink.put(b"at once")
     sink.put(b"x" * 64 * 1024)
     assert sink.buffered_bytes == 0
@@ -327,7 +328,7 @@ async def test_senders_that_wait_are_told_when_the_peer_goes(opened: list[Ends],
             await ends.transport.send(b"x" * 100_000)
 
     floods = [asyncio.create_task(flood()) for _ in range(3)]
-    assert await until(lambda: len(ends.transport._turnstile.waiting) == 3)
+    assert await until(lambda: len(ends.transport._queue.waiting) == 3)
     ends.hang_up()
     errors = await asyncio.gather(*floods, return_exceptions=True)
     assert [type(error) for error in errors] == [ConnectionLost] * 3
@@ -350,7 +351,7 @@ async def test_a_terminal_that_is_hung_up_is_an_end() -> None:
     ours, theirs = pty.openpty()
     transport = StreamTransport(ours, os.dup(ours))
     os.close(theirs)
-    assert await transport.receive() is None
+    assert await transport.receive() == []
     await transport.close()
 
 
@@ -369,7 +370,8 @@ async def test_what_cannot_be_read_is_a_lost_connection(tmp_path: Path) -> None:
 async def test_close_writes_out_what_was_sent(opened: list[Ends], way: str) -> None:
     opened.append(ends := Ends(force_threads=way == "threads"))
     text = b"x" * (4 * 1024 * 1024)
-    await ends.transport.send(text)
+    sending = asyncio.create_task(ends.transport.send(text))
+    await asyncio.sleep(0)
     closing = asyncio.create_task(ends.transport.close())
     heard = bytearray()
 
@@ -380,6 +382,8 @@ async def test_close_writes_out_what_was_sent(opened: list[Ends], way: str) -> N
     await asyncio.to_thread(hear_all)
     await closing
     assert heard == text + b"\n"
+    with pytest.raises(ConnectionLost):
+        await sending
 
 
 async def test_close_does_not_wait_for_ever_for_a_peer_that_does_not_read(
@@ -387,9 +391,12 @@ async def test_close_does_not_wait_for_ever_for_a_peer_that_does_not_read(
 ) -> None:
     monkeypatch.setattr("accord.transport.streams.FLUSH_SECONDS", 0.05)
     opened.append(ends := Ends(force_threads=way == "threads"))
-    await ends.transport.send(b"x" * (4 * 1024 * 1024))
+    sending = asyncio.create_task(ends.transport.send(b"x" * (4 * 1024 * 1024)))
+    await asyncio.sleep(0)
     async with asyncio.timeout(10):
         await ends.transport.close()
+        with pytest.raises(ConnectionLost):
+            await sending
     # Whoever writes lets go: the peer sees the end behind what the pipe holds.
     heard_bytes = 0
     async with asyncio.timeout(10):
@@ -400,11 +407,13 @@ async def test_close_does_not_wait_for_ever_for_a_peer_that_does_not_read(
 
 async def test_a_cancelled_close_closes_nevertheless(opened: list[Ends]) -> None:
     opened.append(ends := Ends())
-    await ends.transport.send(b"x" * (4 * 1024 * 1024))
+    sending = asyncio.create_task(ends.transport.send(b"x" * (4 * 1024 * 1024)))
+    await asyncio.sleep(0)
     closing = asyncio.create_task(ends.transport.close())
     await asyncio.sleep(0)
     closing.cancel()
-    await asyncio.wait((closing,), timeout=10)
+    await asyncio.wait((sending, closing), timeout=10)
+    assert isinstance(sending.exception(), ConnectionLost)
     assert closing.cancelled()
     await ends.transport.close()
     with pytest.raises(BrokenPipeError):
@@ -482,114 +491,77 @@ def bursting(opened: list[Ends], monkeypatch: pytest.MonkeyPatch) -> Callable[..
     return open_one
 
 
-async def test_several_texts_join_a_burst_or_none_of_them_does(
-    bursting: Callable[..., Ends],
-) -> None:
+async def test_several_texts_leave_together_or_none_of_them_does(bursting: Callable[..., Ends]) -> None:
     ends = bursting()
     async with asyncio.timeout(10):
-        assert not ends.transport.post_lines(b"a\nb")
-        await ends.transport.send(b"1")
-        await ends.transport.send(b"2")
-        assert ends.transport.post_lines(b"3\n4")
-        assert ends.transport.post(b"5")
-        assert not ends.transport.post_lines(b"x\n" * 64 * 1024)
+        assert ends.transport.try_send([b"a", b"b"]), "nothing is in the way"
+        assert ends.hear() == b"a\nb\n"
+        assert ends.transport.try_send([b"1"])
+        assert ends.transport.try_send([bytearray(b"2"), b"3"])
+        assert not ends.transport.try_send([b"4", b"x" * SLICE_BYTES])
+        assert not ends.transport.try_send([b"5", b"with a\nnewline"])
+        assert not ends.transport.try_send([b"with a\nnewline"])
         await asyncio.sleep(0)
-        heard = b""
-        while heard.count(b"\n") < 5:
-            heard += ends.hear()
-        assert heard == b"1\n2\n3\n4\n5\n"
+        assert ends.hear() == b"1\n2\n3\n"
         await ends.transport.close()
-        assert not ends.transport.post_lines(b"6\n7")
+        assert not ends.transport.try_send([b"6", b"7"])
 
 
-async def test_a_line_written_in_place_leaves_with_its_burst_and_counts_for_the_buffer(
-    bursting: Callable[..., Ends],
-) -> None:
+async def test_texts_of_try_send_count_for_the_turn_of_the_loop(bursting: Callable[..., Ends]) -> None:
     ends = bursting()
-    burst = ends.transport.burst
     async with asyncio.timeout(10):
-        assert burst.lines is None, "nothing is about to leave"
-        await ends.transport.send(b"1")
-        await ends.transport.send(b"2")
-        assert burst.lines is not None
-        assert bytes(burst.lines) == b"2\n"
-        burst.lines += b"<3>\n"
-        burst.lines += b"x" * SLICE_BYTES + b"\n"
-        turn = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_soon(turn.set_result, None)
-        await ends.transport.send(b"4")
-        assert turn.done(), "a slice was said without a turn of the loop"
-        assert burst.lines is None
-        heard = b""
-        while heard.count(b"\n") < 5:
-            heard += ends.hear()
-            await asyncio.sleep(0)
-        assert heard == b"1\n2\n<3>\n" + b"x" * SLICE_BYTES + b"\n4\n"
+        for _ in range(2):
+            sent = 0
+            while ends.transport.try_send([b"x" * 1023]):
+                sent += 1
+            assert 63 <= sent <= 65, "a slice was sent without a turn of the loop"
+            turn = asyncio.get_running_loop().create_future()
+            asyncio.get_running_loop().call_soon(turn.set_result, None)
+            await ends.transport.send(b"y")
+            assert turn.done()
+            ends.hear()
+        await ends.transport.close()
 
 
-async def test_nobody_writes_in_place_after_close_or_past_those_who_wait(
-    bursting: Callable[..., Ends],
-) -> None:
+async def test_texts_are_not_sent_past_those_that_wait_nor_after_close(bursting: Callable[..., Ends]) -> None:
     ends = bursting()
-    burst = ends.transport.burst
     async with asyncio.timeout(10):
         await ends.transport.send(b"x" * (PIPE_BYTES + 100_000))
-        waiting = asyncio.create_task(ends.transport.send(b"x" * 200_000))
+        assert ends.transport.try_send([b"1"])
+        waiting = asyncio.create_task(ends.transport.send(b"y" * 200_000))
         await asyncio.sleep(0)
-        assert burst.waiting
+        assert not ends.transport.try_send([b"2"])
         waiting.cancel()
         await asyncio.wait([waiting])
-        assert not burst.waiting
-        await ends.transport.send(b"1")
-        assert bytes(burst.lines or b"") == b"1\n"
+        assert ends.transport.try_send([b"3"])
         closing = asyncio.create_task(ends.transport.close())
         await asyncio.sleep(0)
-        assert burst.lines is None
+        assert not ends.transport.try_send([b"4"])
         heard = b""
         while piece := await asyncio.to_thread(ends.hear):
             heard += piece
         await closing
-        assert heard == b"x" * (PIPE_BYTES + 100_000) + b"\n1\n", "what was said before still leaves"
+        assert heard == b"x" * (PIPE_BYTES + 100_000) + b"\n1\n3\n", "what was sent before still leaves"
 
 
-async def test_nobody_writes_in_place_into_frames(bursting: Callable[..., Ends]) -> None:
+async def test_texts_of_try_send_leave_as_frames_where_frames_are_spoken(bursting: Callable[..., Ends]) -> None:
     ends = bursting(framing="headers")
-    await ends.transport.send(b"1")
-    await ends.transport.send(b"2")
-    assert ends.transport.burst.lines is None
-    assert not ends.transport.post(b"3")
+    assert ends.transport.try_send([b"1"])
+    assert ends.transport.try_send([b"2", b"3"])
     await ends.transport.close()
-
-
-async def test_lines_that_were_recognised_are_written_in_place(bursting: Callable[..., Ends]) -> None:
-    ends = bursting(framing="auto")
-    burst = ends.transport.burst
-    ends.say(b"{}\n")
-    assert await ends.transport.receive() == b"{}"
-    await ends.transport.send(b"1")
-    await ends.transport.send(b"2")
-    assert ends.transport.post(b"3")
-    assert bytes(burst.lines or b"") == b"2\n3\n"
-    await ends.transport.close()
-    assert ends.hear() == b"1\n2\n3\n"
+    assert ends.hear() == b"".join(b"Content-Length: 1\r\n\r\n%d" % number for number in (1, 2, 3))
 
 
 async def test_frames_follow_the_lines_that_left_before_the_peer_was_heard(bursting: Callable[..., Ends]) -> None:
     ends = bursting(framing="auto")
-    burst = ends.transport.burst
     receiving = asyncio.create_task(ends.transport.receive())
     await asyncio.sleep(0)
     await ends.transport.send(b"x" * (PIPE_BYTES + 100_000))
-    await ends.transport.send(b"1")
-    assert bytes(burst.lines or b"") == b"1\n", "until it is heard, it is taken for one that speaks lines"
+    assert ends.transport.try_send([b"1"])
     ends.say(b"Content-Length: 2\r\n\r\n{}")
     assert await receiving == b"{}"
-    assert burst.lines is None
-    assert not ends.transport.post(b"2")
-    await ends.transport.send(b"2")
+    assert ends.transport.try_send([b"2"])
     await ends.transport.send(b"3")
-    assert burst.lines is None
-    assert ends.transport.burst is burst, "whoever holds it shall see that it is closed"
     closing = asyncio.create_task(ends.transport.close())
     heard = b""
     while piece := await asyncio.to_thread(ends.hear):
@@ -607,17 +579,9 @@ async def test_a_framing_that_was_recognised_costs_no_further_call(opened: list[
     await ends.transport.close()
 
 
-async def test_a_favoured_sender_says_nothing_more_before_what_it_queued(bursting: Callable[..., Ends]) -> None:
-    ends = bursting()
-    transport = ends.transport
-    async with asyncio.timeout(10):
-        await transport.send(b"x" * (PIPE_BYTES + 100_000))
-        await transport.send(b"1")
-        other = asyncio.create_task(transport.send(b"y" * 200_000))
-        await asyncio.sleep(0)
-        transport.burst.favour()
-        assert transport.post(b"2"), "who has waited may say a little more"
-        assert transport.queue(b"z" * 100_000) is not None, "not so much"
-        assert not transport.post(b"3")
-        other.cancel()
-        await asyncio.wait([other])
+async def test_threads_take_several_texts_too(opened: list[Ends]) -> None:
+    opened.append(ends := Ends(force_threads=True))
+    assert ends.transport.try_send([b"1", b"2"])
+    assert ends.transport.try_send([b"3"])
+    await ends.transport.close()
+    assert ends.hear() == b"1\n2\n3\n"

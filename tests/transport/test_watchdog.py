@@ -22,7 +22,9 @@ HOST = """
 
     async def main():
         child = await spawn(*sys.argv[1:])
-        family = [(await child.receive()).decode() for _ in range(3)]
+        family = []
+        while len(family) < 3:
+            family += [text.decode() for text in await child.receive()]
         print(*family, "watchdog", lineage._household._watchdog.pid, flush=True)
         END
 

@@ -10,7 +10,7 @@ import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from accord.agent.book import Book, called
 from accord.agent.client import Client
@@ -20,7 +20,7 @@ from accord.agent.foreground import Foreground, OpenPrompt
 from accord.agent.login import Gate
 from accord.agent.session import Session
 from accord.agent.settings import OptionValue, Settings
-from accord.connection import Connection, Handlers
+from accord.connection import Connection, Handlers, current_request
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.json_values import JsonValue
 from accord.session.ask import (
@@ -93,8 +93,6 @@ class Link:
         self._gate = gate
         self._drafts = drafts
         self._served: AgentCapabilities = book.capabilities(stored=store is not None, drafts=drafts)
-        self._arrived: dict[int, tuple[Any, Foreground, OpenPrompt]] = {}
-        """Prompts that were read and whose request has not begun, by the identity of their params."""
         self.capabilities = ClientCapabilities()
         handlers = Handlers()
         editions = [spoken.edition(drafts=drafts) for spoken in DIALECTS]
@@ -201,30 +199,32 @@ class Link:
 
     # --- prompts
 
-    def _prompt_arrived(self, words: Words, params: Any) -> None:
-        """A prompt was read: it has its place among the others from now on, however long its request has to wait."""
-        foreground = self._desk.foreground(params.session_id)
-        if foreground is None:
-            return
-        try:
-            ask: Prompt = words.hear(params)
-            foreground.check(ask)
-        except InvalidParams:
-            return  # the request says it
-        self._arrived[id(params)] = (params, foreground, foreground.arrive(ask))
+    def _prompt_arrived(self, words: Words, params: Any) -> tuple[Foreground, OpenPrompt] | Prompt:
+        """A prompt was read: it has its place among the others from now on, however long its request has to wait.
 
-    async def _prompt(self, words: Words, params: Any) -> Any:
-        if id(params) in self._arrived:
-            _, foreground, prompt = self._arrived.pop(id(params))
-        else:
-            ask: Prompt = words.hear(params)
-            found = await self._desk.settled(ask.session_id)
-            if found is None:
-                raise unknown_session(ask.session_id)
-            foreground = found
-            foreground.check(ask)
-            prompt = foreground.arrive(ask)
+        Gives the prompt alone where its session is not open, or not yet.
+        """
+        ask: Prompt = words.hear(params)
+        foreground = self._desk.foreground(ask.session_id)
+        if foreground is None:
+            return ask
+        foreground.check(ask)
+        return foreground, foreground.arrive(ask)
+
+    async def _prompt(self, words: Words, _: Any) -> Any:
+        request = current_request()
+        assert request is not None  # noqa: S101 - a handler of requests runs inside one
+        arrived = cast("tuple[Foreground, OpenPrompt] | Prompt", request.arrival)
+        foreground, prompt = arrived if isinstance(arrived, tuple) else await self._settled_prompt(arrived)
         return words.say_answer(await foreground.answer(prompt, is_open=lambda: self.connection.is_open))
+
+    async def _settled_prompt(self, ask: Prompt) -> tuple[Foreground, OpenPrompt]:
+        """A prompt whose session was not open when it arrived: it may be opening."""
+        foreground = await self._desk.settled(ask.session_id)
+        if foreground is None:
+            raise unknown_session(ask.session_id)
+        foreground.check(ask)
+        return foreground, foreground.arrive(ask)
 
     def _cancel_arrived(self, dialect: Dialect, params: Any) -> None:
         foreground = self._desk.foreground(dialect.hear_cancel(params).session_id)

@@ -67,7 +67,7 @@ class Outlet:
         self._method = dialect.update
         self._say_update = dialect.say_update
         self._notify = connection.notify
-        self._notify_at_once = connection.notify_at_once
+        self._try_notify = connection.try_notify
         self._store = store
         self._on_failure = on_failure
         self._waiting: list[_Told] = []
@@ -245,12 +245,12 @@ class Outlet:
     async def _notify_all(self, updates: list[Any]) -> Exception | None:
         say_update, session_id = self._say_update, self._session_id
         many = [say_update(session_id, update) for update in updates]
-        if not many or self._notify_at_once(self._method, many):
+        if not many or self._try_notify(self._method, many):
             return None
         failure: Exception | None = None
         for number, params in enumerate(many):
-            # Mostly it was only the loop that was due a turn: then one leaves alone, and the next opens a burst.
-            if number in (1, 2) and self._notify_at_once(self._method, many[number:]):
+            # Mostly it was only the loop that was due a turn, and it had one when the first was sent.
+            if number == 1 and self._try_notify(self._method, many[number:]):
                 break
             try:
                 await self._notify(self._method, params)

@@ -50,7 +50,7 @@ from accord.client.session import (
     Session,
 )
 from accord.client.turn import Turn
-from accord.connection.outbox import Observer
+from accord.connection.sender import Observer
 from accord.session.agent_ask import (
     CommandSubject,
     ReadFile,

@@ -21,7 +21,7 @@ from accord.client.reopening import absolute, reopen
 from accord.client.services import Serving
 from accord.client.session import Session
 from accord.connection import Connection
-from accord.connection.outbox import Observer
+from accord.connection.sender import Observer
 from accord.dialects import DialectPlugin
 from accord.errors import AuthRequired, ConnectionLost, LocalProtocolError, TransportError
 from accord.json_values import JsonValue

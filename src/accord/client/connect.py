@@ -13,7 +13,7 @@ from accord.client.handshake import EditionChoice
 from accord.client.login import LoginCallback
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer, Serving
-from accord.connection.outbox import Observer
+from accord.connection.sender import Observer
 from accord.session.capability import Implementation
 from accord.transport.interface import Transport
 from accord.version import VERSION

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from accord.client.door import Door
 from accord.client.handshake import Proposal, propose
 from accord.connection import Connection, Handlers
-from accord.connection.outbox import Observer
+from accord.connection.sender import Observer
 from accord.errors import AccordError, ConnectionLost, DeadlineExceeded, NegotiationFailed, RequestError
 from accord.session.ask import Initialized
 from accord.session.capability import ClientCapabilities, Implementation

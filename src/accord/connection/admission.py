@@ -1,6 +1,6 @@
 """Which requests of the peer may start: there must be room for the answer, and for the text of the request.
 
-A peer that asks and never reads makes answers pile up. Answers that exist count in the budget (`backlog`), and no
+A peer that asks and never reads makes answers pile up. Answers that exist count in the budget (`budget`), and no
 request starts while they are over it. But many requests that run at once have no answer yet, and each of them may
 return a large one. So a part of the budget is reserved for the answer while the handler runs:
 
@@ -26,8 +26,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from accord.connection.backlog import OPEN_REQUEST_BYTES, Backlog
-from accord.connection.inbound import Inbound
+from accord.connection.budget import OPEN_REQUEST_BYTES, Budget
+from accord.connection.request import OpenRequest
 
 __all__ = ["LARGE_TEXT_BYTES", "SMALL_ANSWER_BYTES", "Admission"]
 
@@ -43,12 +43,12 @@ LAPSE_SECONDS = 0.25
 class Admission:
     """The requests of one connection that wait to start; `start` is called with each when its time has come."""
 
-    def __init__(self, backlog: Backlog, start: Callable[[Inbound], None]) -> None:
-        self._backlog = backlog
+    def __init__(self, budget: Budget, start: Callable[[OpenRequest], None]) -> None:
+        self._budget = budget
         self._start = start
-        self._small: deque[Inbound] = deque()
-        self._large: deque[Inbound] = deque()
-        self._heavy: deque[Inbound] = deque()
+        self._small: deque[OpenRequest] = deque()
+        self._large: deque[OpenRequest] = deque()
+        self._heavy: deque[OpenRequest] = deque()
         self.largest_bytes: dict[str, int] = {}
         """The largest answer of each method whose answers are not all small."""
         self._reserved_bytes = 0
@@ -60,48 +60,48 @@ class Admission:
         self.waits = 0
         """How many requests wait."""
 
-    def admits(self, inbound: Inbound) -> bool:
+    def admits(self, request: OpenRequest) -> bool:
         """Whether a request may start now; if not, it waits here."""
-        queue = self._large if self._expected_bytes(inbound) else self._small
-        if not self._fits_text(inbound):
+        queue = self._large if self._expected_bytes(request) else self._small
+        if not self._fits_text(request):
             queue = self._heavy
-        elif not queue and self._fits_answer(inbound):
-            self._admit(inbound)
+        elif not queue and self._fits_answer(request):
+            self._admit(request)
             return True
-        self._backlog.hold(inbound.size_bytes + OPEN_REQUEST_BYTES)
-        queue.append(inbound)
+        self._budget.hold(request.size_bytes + OPEN_REQUEST_BYTES)
+        queue.append(request)
         self.waits += 1
         self._set_timer()
         return False
 
-    def returned(self, inbound: Inbound, answer_bytes: int) -> None:
+    def returned(self, request: OpenRequest, answer_bytes: int) -> None:
         """A handler is done; its answer, if there is one, is counted by now or was written."""
-        if inbound.weighs:
-            inbound.weighs = False
-            self._texts_bytes -= inbound.size_bytes
-        if inbound.reserved is not None:
-            (reserved_bytes, lapses), inbound.reserved = inbound.reserved, None
+        if request.weighs:
+            request.weighs = False
+            self._texts_bytes -= request.size_bytes
+        if request.reserved is not None:
+            (reserved_bytes, lapses), request.reserved = request.reserved, None
             self._moves = True
             if lapses == self._lapses:
                 self._reserved_bytes -= reserved_bytes
-        largest_bytes = self.largest_bytes.get(inbound.method, 0)
+        largest_bytes = self.largest_bytes.get(request.method, 0)
         if answer_bytes > max(largest_bytes, SMALL_ANSWER_BYTES):
-            self.largest_bytes[inbound.method] = answer_bytes
-        elif 0 < answer_bytes < largest_bytes and inbound.handler.share:
+            self.largest_bytes[request.method] = answer_bytes
+        elif 0 < answer_bytes < largest_bytes and request.handler.share:
             # Back to its share, by and by. Without a share it stays: nothing else would protect from the next one.
-            self.largest_bytes[inbound.method] = largest_bytes - largest_bytes // 8
+            self.largest_bytes[request.method] = largest_bytes - largest_bytes // 8
         if self.waits:
             self.go_on()
 
     def go_on(self) -> None:
         """Start the requests for which there is room now."""
-        backlog = self._backlog
+        budget = self._budget
         while self._heavy and (self._is_over(self._heavy[0]) or self._fits_text(self._heavy[0])):
-            inbound = self._pop(self._heavy)
-            if not self._is_over(inbound) and self.admits(inbound):
-                self._start(inbound)
+            request = self._pop(self._heavy)
+            if not self._is_over(request) and self.admits(request):
+                self._start(request)
         # Not more of them than may run at all: they are counted when they are started.
-        while self._small and backlog.unwritten_bytes <= backlog.max_bytes and backlog.load_bytes <= backlog.max_bytes:
+        while self._small and budget.unwritten_bytes <= budget.max_bytes and budget.load_bytes <= budget.max_bytes:
             self._go(self._small)
         while self._large and (self._is_over(self._large[0]) or self._fits_answer(self._large[0])):
             self._go(self._large)
@@ -116,52 +116,52 @@ class Admission:
             self._timer.cancel()
             self._timer = None
 
-    def _go(self, queue: deque[Inbound]) -> None:
-        inbound = self._pop(queue)
-        if not self._is_over(inbound):
-            self._admit(inbound)
-            self._start(inbound)
+    def _go(self, queue: deque[OpenRequest]) -> None:
+        request = self._pop(queue)
+        if not self._is_over(request):
+            self._admit(request)
+            self._start(request)
 
-    def _pop(self, queue: deque[Inbound]) -> Inbound:
-        inbound = queue.popleft()
+    def _pop(self, queue: deque[OpenRequest]) -> OpenRequest:
+        request = queue.popleft()
         self.waits -= 1
-        self._backlog.unhold(inbound.size_bytes + OPEN_REQUEST_BYTES)
-        return inbound
+        self._budget.unhold(request.size_bytes + OPEN_REQUEST_BYTES)
+        return request
 
     @staticmethod
-    def _is_over(inbound: Inbound) -> bool:
+    def _is_over(request: OpenRequest) -> bool:
         """Whether it was cancelled while it waited, and so answered or started."""
-        return inbound.began or inbound.task is not None
+        return request.began or request.task is not None
 
-    def _admit(self, inbound: Inbound) -> None:
-        inbound.admitted = True
-        expected_bytes = self._expected_bytes(inbound)
+    def _admit(self, request: OpenRequest) -> None:
+        request.admitted = True
+        expected_bytes = self._expected_bytes(request)
         if expected_bytes:
             self._reserved_bytes += expected_bytes
-            inbound.reserved = expected_bytes, self._lapses
-        if inbound.size_bytes > LARGE_TEXT_BYTES:
-            inbound.weighs = True
-            self._texts_bytes += inbound.size_bytes
+            request.reserved = expected_bytes, self._lapses
+        if request.size_bytes > LARGE_TEXT_BYTES:
+            request.weighs = True
+            self._texts_bytes += request.size_bytes
 
-    def _expected_bytes(self, inbound: Inbound) -> int:
-        share, max_bytes = inbound.handler.share, self._backlog.max_bytes
+    def _expected_bytes(self, request: OpenRequest) -> int:
+        share, max_bytes = request.handler.share, self._budget.max_bytes
         least_bytes = max_bytes // share if share else 0
-        return min(max_bytes, max(least_bytes, self.largest_bytes.get(inbound.method, 0)))
+        return min(max_bytes, max(least_bytes, self.largest_bytes.get(request.method, 0)))
 
-    def _fits_answer(self, inbound: Inbound) -> bool:
-        unwritten_bytes, max_bytes = self._backlog.unwritten_bytes, self._backlog.max_bytes
-        expected_bytes = self._expected_bytes(inbound)
+    def _fits_answer(self, request: OpenRequest) -> bool:
+        unwritten_bytes, max_bytes = self._budget.unwritten_bytes, self._budget.max_bytes
+        expected_bytes = self._expected_bytes(request)
         if not expected_bytes:
             return unwritten_bytes <= max_bytes
         taken_bytes = unwritten_bytes + self._reserved_bytes
         return not taken_bytes or taken_bytes + expected_bytes <= max_bytes
 
-    def _fits_text(self, inbound: Inbound) -> bool:
-        size_bytes, taken_bytes = inbound.size_bytes, self._texts_bytes
+    def _fits_text(self, request: OpenRequest) -> bool:
+        size_bytes, taken_bytes = request.size_bytes, self._texts_bytes
         return (
             size_bytes <= LARGE_TEXT_BYTES
             or not taken_bytes
-            or (taken_bytes + size_bytes <= TEXTS * self._backlog.max_bytes)
+            or (taken_bytes + size_bytes <= TEXTS * self._budget.max_bytes)
         )
 
     def _set_timer(self) -> None:

@@ -1,7 +1,7 @@
-"""One live link, either side, any edition: the only loop, the only tasks.
+"""One live connection, as either side, in any edition: it owns the read loop and all tasks.
 
-It keeps the promises: order per session, bounded memory, exactly one answer, no line that kills it. What the messages
-mean is for the layers above.
+It keeps the order of each session, bounds memory, answers each request exactly once, and survives any input. What the
+messages mean is for the layers above.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
-from accord.connection.answers import Answers
-from accord.connection.backlog import Backlog
-from accord.connection.calls import Call, Calls
+from accord.connection.budget import Budget
 from accord.connection.fault import refused, serialize_error
 from accord.connection.handlers import Handlers
 from accord.connection.handshake import Handshake
-from accord.connection.inbound import Inbound
-from accord.connection.lane import Lanes
-from accord.connection.outbox import Observer, Outbox
-from accord.connection.reception import Counts, Reception
+from accord.connection.incoming import IncomingRequests
+from accord.connection.lanes import Lanes
+from accord.connection.outgoing import Call, OutgoingCalls
+from accord.connection.receiver import Counts, Receiver
+from accord.connection.request import OpenRequest
+from accord.connection.sender import Observer, Sender
+from accord.connection.update_batches import ReadBatch
 from accord.errors import (
     AccordError,
     ConnectionLost,
@@ -34,20 +35,27 @@ from accord.errors import (
 from accord.json_values import JsonValue
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.serialize import TAIL, notification_head
-from accord.protocol.codec import Codec, append_line, encode_between, encode_into, encode_lines_between
+from accord.protocol.codec import (
+    SMALL_BYTES,
+    UNWRITABLE,
+    Codec,
+    encode_between,
+    encode_into,
+    encode_small,
+    encode_unchecked,
+)
 from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
-from accord.transport.burst import SLICE_BYTES
-from accord.transport.interface import DeliveringTransport, HangUpTransport, Transport
-from accord.wire.piece import Piece
+from accord.transport.interface import Transport
+from accord.transport.reading import receive_into
 
 __all__ = ["Connection"]
 
-_LINE_TAIL = TAIL + b"\n"
-
 log = logging.getLogger("accord.connection")
+
+_NEEDS_CHECK = b"null"
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -89,32 +97,36 @@ class Connection:
         """Whether tolerated faults of the peer are errors."""
         self._editions = tuple(editions)
         self._grace_seconds = grace_seconds
-        peer: Peer[Call, Inbound] = Peer()
-        self._outbox = Outbox(transport)
-        self._burst = self._outbox.burst
-        self._post_lines = self._outbox.post_lines_at_once
-        self._streamed: Method | None = None
-        """The notification that was said last, while nothing has to be checked or shown before it is said again."""
-        self._called: set[Method] = set()
-        """The requests that were checked once and need no further look."""
-        self._backlog = Backlog(max_backlog_bytes)
+        peer: Peer[Call, OpenRequest] = Peer()
+        self._direct: Method | None = None
+        """The notification that was sent last, while another one of its kind may go straight to the transport.
+
+        Then it has to be neither checked nor shown nor queued: one comparison for each update of a stream.
+        """
+        self._checked: set[Method] = set()
+        """The requests that were checked once and need no further check."""
+        self._try_send = transport.try_send
+        self._sender = Sender(transport, self._on_detour)
+        self._budget = Budget(max_backlog_bytes)
         self._codec = Codec(strict=strict)
-        self._lanes = Lanes(self, self._backlog, self._handler_failed)
-        self._calls = Calls(peer, self._outbox, self._lanes, self._backlog, self._codec)
-        self._calls.own(self)
-        self._answers = Answers(peer, self._outbox, self._backlog, self._codec)
-        self._reception = Reception(
+        self._lanes = Lanes(self, self._budget, self._handler_failed)
+        self._outgoing = OutgoingCalls(peer, self._sender, self._lanes, self._budget, self._codec)
+        self._outgoing.own(self)
+        self._incoming = IncomingRequests(peer, self._sender, self._budget, self._codec)
+        self._receiver = Receiver(
             side,
             self.handlers,
             Handshake(self._editions, self.handlers, strict=strict),
-            self._calls,
-            self._answers,
+            self._outgoing,
+            self._incoming,
             self._lanes,
-            self._backlog,
+            self._budget,
             self._codec,
         )
-        self._reception.on_edition = self._forget
+        self._receiver.on_edition = self._forget_checks
         self._reader: asyncio.Task[None] | None = None
+        self._unread = ReadBatch([])
+        """A read for which there was no room. No other is kept: that would be one more large text in memory."""
         self._ending: asyncio.Task[None] | None = None
         self._lost: AccordError | None = None
         self._closed = asyncio.Event()
@@ -138,7 +150,7 @@ class Connection:
     def start(self) -> None:
         """Begin to read. Calls made before go out, and their answers wait."""
         if self._reader is None:
-            self._answers.begin(self)
+            self._incoming.begin(self)
             self._reader = asyncio.get_running_loop().create_task(self._read())
 
     async def close(self) -> None:
@@ -164,41 +176,45 @@ class Connection:
     @property
     def edition(self) -> Edition | None:
         """The edition that was agreed on; None before."""
-        return self._reception.edition
+        return self._receiver.edition
 
     @property
     def counts(self) -> Counts:
         """What was tolerated so far."""
-        return self._reception.counts
+        return self._receiver.counts
 
     @property
     def backlog_bytes(self) -> int:
         """How much was read and is not yet handled, and how much of answers is not written."""
-        return self._backlog.bytes
+        return self._budget.bytes
 
     @property
     def stray_answers(self) -> int:
         """Answers that nobody waited for."""
-        return self._calls.strays
+        return self._outgoing.strays
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Let somebody see every text from now on; call what is returned to stop that."""
-        self._show((*self._outbox.observers, observer))
+        self._show((*self._sender.observers, observer))
 
         def stop() -> None:
-            self._show(tuple(each for each in self._outbox.observers if each is not observer))
+            self._show(tuple(each for each in self._sender.observers if each is not observer))
 
         return stop
 
     def _show(self, observers: tuple[Observer, ...]) -> None:
-        self._outbox.observers = self._reception.observers = observers
-        self._forget()
+        self._sender.observers = self._receiver.observers = observers
 
-    def _forget(self) -> None:
-        self._streamed = None
-        self._called.clear()
+    def _on_detour(self) -> None:
+        """Texts have to be shown or queued."""
+        self._direct = None
 
-    # --- what we say
+    def _forget_checks(self) -> None:
+        """The edition is another, or the link is gone."""
+        self._direct = None
+        self._checked.clear()
+
+    # --- sending
 
     async def call(self, method: RequestMethod[P, R], params: P, *, timeout_seconds: float | None = None) -> R:
         """Call a method of the peer and wait for its typed result.
@@ -214,18 +230,18 @@ class Connection:
             CallTimeout: No answer in time.
             ConnectionLost: The link is gone.
         """
-        if method not in self._called:
+        if method not in self._checked:
             if method.name == "initialize" and self.side == "client":
                 return await self._initialize(method, params, timeout_seconds)
             self._check_method(method)
             if self.strict:
                 self._check_params(method, params)
             else:
-                self._called.add(method)
+                self._checked.add(method)
         self._check_open()
         session = getattr(params, "session_id", None)
         session = session if isinstance(session, str) else None
-        result: R = await self._calls.call(method.name, params, method.result, session, timeout_seconds)
+        result: R = await self._outgoing.call(method.name, params, method.result, session, timeout_seconds)
         return result
 
     async def _initialize(self, method: RequestMethod[P, R], params: P, timeout_seconds: float | None) -> R:
@@ -253,7 +269,7 @@ class Connection:
             raise RemoteProtocolError(
                 f"the answer to initialize does not fit: {misfit}", field=misfit.field, expected=misfit.expected
             ) from None
-        self._reception.edition = edition
+        self._receiver.edition = edition
         return result
 
     async def notify(self, method: NotificationMethod[P], params: P) -> None:
@@ -263,19 +279,20 @@ class Connection:
             LocalProtocolError: This edition or side has no such notification; nothing was sent.
             ConnectionLost: The link is gone.
         """
-        if method is not self._streamed:
-            await self._notify_with_care(method, params)
+        if method is not self._direct:
+            await self._notify_checked(method, params)
             return
-        burst = self._burst
-        lines = burst.lines
-        if lines is not None and (before_bytes := len(lines)) < SLICE_BYTES:
-            if not burst.waiting:
-                if append_line(lines, method.head, params, _LINE_TAIL):
-                    return
-            elif burst.goes_on() and append_line(lines, method.head, params, _LINE_TAIL):
-                burst.favour_bytes -= len(lines) - before_bytes
-                return
-        await self._outbox.send(encode_between(method.head, params, TAIL))
+        # `codec.encode_small` for one value, written out: the call would cost 4 % of what an update costs.
+        try:
+            body = encode_unchecked(params)
+        except UNWRITABLE:
+            body = _NEEDS_CHECK
+        if len(body) > SMALL_BYTES or body.rpartition(b"null")[1]:
+            await self._sender.send(encode_between(method.head, params, TAIL))
+            return
+        text = method.head + body + TAIL
+        if not self._try_send((text,)):
+            await self._sender.send(text)
 
     def post(self, method: NotificationMethod[P], params: P) -> None:
         """Send a notification before all that is sent from now on, without waiting; for few and small ones.
@@ -288,27 +305,24 @@ class Connection:
         self._check_method(method)
         if self.strict:
             self._check_params(method, params)
-        self._outbox.post(bytes(encode_between(method.head, params, TAIL)))
+        self._sender.post(bytes(encode_between(method.head, params, TAIL)))
 
-    def notify_at_once(self, method: NotificationMethod[P], many: Sequence[P]) -> bool:
-        """Send some of a stream of notifications if nobody has to wait or to look at them.
-
-        Otherwise False: none of them was sent, and `notify` has to do it.
-        """
-        if method is not self._streamed:
+    def try_notify(self, method: NotificationMethod[P], many: Sequence[P]) -> bool:
+        """Send several notifications without waiting: all of them, or none and False; then `notify` has to do it."""
+        if method is not self._direct:
             return False
-        lines = encode_lines_between(method.head, many, TAIL)
-        return lines is not None and self._post_lines(lines)
+        texts = encode_small(method.head, many, TAIL)
+        return texts is not None and self._try_send(texts)
 
-    async def _notify_with_care(self, method: NotificationMethod[P], params: P) -> None:
-        """The first of its kind, or one that somebody watches; what follows it may need no further look."""
+    async def _notify_checked(self, method: NotificationMethod[P], params: P) -> None:
+        """The first of its kind, or one that has to be shown or queued; those that follow may need no check."""
         self._check_open()
         self._check_method(method)
         if self.strict:
             self._check_params(method, params)
-        elif not self._outbox.observers:
-            self._streamed = method
-        await self._outbox.send(encode_between(method.head, params, TAIL))
+        elif self._sender.is_direct:
+            self._direct = method
+        await self._sender.send(encode_between(method.head, params, TAIL))
 
     async def call_extension(
         self, name: str, params: JsonValue = None, *, timeout_seconds: float | None = None
@@ -324,13 +338,13 @@ class Connection:
         text = bytearray(notification_head(name))
         encode_into({} if params is None else params, text)
         text += TAIL
-        await self._outbox.send(text)
+        await self._sender.send(text)
 
     async def _call(
         self, name: str, params: Any, result: Any, session: str | None, timeout_seconds: float | None
     ) -> Any:
         self._check_open()
-        return await self._calls.call(name, params, result, session, timeout_seconds)
+        return await self._outgoing.call(name, params, result, session, timeout_seconds)
 
     def _check_open(self) -> None:
         if self._lost is not None:
@@ -367,7 +381,7 @@ class Connection:
         except TransportError as error:
             reason = error
             if isinstance(error, FrameError):
-                self._outbox.post(serialize_error(None, refused("A message is over the size limit"), "reading"))
+                self._sender.post(serialize_error(None, refused("A message is over the size limit"), "reading"))
         except asyncio.CancelledError:
             return
         except Exception as error:  # a transport or an observer that breaks its contract
@@ -378,25 +392,34 @@ class Connection:
             self._ending = asyncio.get_running_loop().create_task(self._drain_and_stop())
 
     async def _read_all(self) -> AccordError:
-        transport = self.transport
-        deliver = transport.deliver if isinstance(transport, DeliveringTransport) else self._deliver
-        hung_up = transport.hung_up if isinstance(transport, HangUpTransport) else _never
-        while await deliver(self._reception.take) and self._lost is None:
-            if not await self._backlog.room(hung_up):
-                self._calls.fail_inside()
+        while await receive_into(self.transport, self._take):
+            await self._take_rest()
+            if self._lost is not None:
+                break
         return ConnectionLost("the peer closed the connection", clean=True)
 
-    async def _deliver(self, take: Callable[[Piece], bool]) -> bool:
-        """What a transport that cannot deliver by itself is spared."""
+    def _take(self, texts: list[bytes]) -> bool:
+        """Dispatch the texts of one read; False while there is no room for more."""
+        batch = ReadBatch(texts)
+        if self._receiver.take(batch):
+            return True
+        self._unread = batch
+        return False
+
+    async def _take_rest(self) -> None:
+        """Wait for room, and dispatch what is left of the last read as far as there is any."""
+        batch, self._unread = self._unread, ReadBatch([])
         while True:
-            text = await self.transport.receive()
-            if text is None:
-                return False
-            if not take(Piece([text])):
-                return True
+            if not await self._budget.room(self._hung_up):
+                self._outgoing.fail_inside()
+            if self._lost is not None or batch.taken == len(batch.texts) or self._receiver.take(batch):
+                return
+
+    def _hung_up(self) -> bool:
+        return self.transport.hung_up
 
     def _handler_failed(self, error: Exception) -> None:
-        self._reception.failed(error)
+        self._receiver.failed(error)
 
     # --- ending
 
@@ -404,9 +427,9 @@ class Connection:
         """The link is gone: from here on nothing can be asked, and nobody waits in vain."""
         if self._lost is None:
             self._lost = reason
-            self._forget()
-            self._reception.ended = True
-            self._calls.fail_all(reason)
+            self._forget_checks()
+            self._receiver.ended = True
+            self._outgoing.fail_all(reason)
 
     async def _drain_and_stop(self) -> None:
         """The peer is gone: what it said is still handled and what it asked still answered, for a while."""
@@ -419,10 +442,10 @@ class Connection:
         await self._stop(None)
 
     def _running(self) -> list[asyncio.Future[Any]]:
-        return [*self._lanes.tasks(), *self._answers.tasks(), *self._outbox.waits()]
+        return [*self._lanes.tasks(), *self._incoming.tasks(), *self._sender.tasks()]
 
     async def _stop(self, caller: asyncio.Task[Any] | None) -> None:
-        self._answers.stop()
+        self._incoming.stop()
         tasks = [task for task in self._running() if task is not caller]
         if self._reader is not None and self._reader is not caller:
             tasks.append(self._reader)
@@ -438,8 +461,3 @@ class Connection:
             log.exception("closing the transport failed")
         finally:
             self._closed.set()
-
-
-def _never() -> bool:
-    """Stands for `hung_up` where a transport cannot say it."""
-    return False

@@ -1,4 +1,4 @@
-"""Who handles what: handlers by method row, extensions by name, and hooks that run when a text is read."""
+"""The registry of handlers: by method, extensions by name, and hooks that run when a message is read."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ RequestHandler: TypeAlias = Callable[[P], Awaitable[R | None] | R | None]
 """None answers an empty result where the method allows one."""
 NotificationHandler: TypeAlias = Callable[[P], Awaitable[None] | None]
 """Handles a notification."""
-Arrival: TypeAlias = Callable[[P], None]
-"""Gets a request when it is read, before its handler."""
+Arrival: TypeAlias = Callable[[P], object]
+"""Gets a message when it is read, before its handler."""
 JsonHandler: TypeAlias = Callable[[JsonValue], JsonValue]
 """Handles a message whose types are not known here: parameters and result are JSON."""
 
@@ -55,7 +55,7 @@ class Handlers:
         self.by_method: dict[Method, Handler] = {}
         """The handlers of methods of an edition."""
         self.arrivals: dict[Method, Arrival[Any]] = {}
-        """Functions that get a request when it is read, before its handler."""
+        """Functions that get a message when it is read, before its handler."""
         self._offers: dict[Edition, Callable[[], None]] = {}
         self.extension_requests: dict[str, Handler] = {}
         """The handlers of extension requests, by name."""
@@ -78,7 +78,9 @@ class Handlers:
     def on_arrival(self, method: RequestMethod[P, Any] | NotificationMethod[P], hook: Arrival[P]) -> None:
         """Call `hook` when a message is read, before and regardless of what its session's lane still holds.
 
-        For what must not wait behind a handler: a cancel, the arrival of a prompt. The hook must not block.
+        For what must not wait behind a handler: a cancel, the arrival of a prompt. The hook must not block. Of a
+        request, what it returns is `current_request().arrival` in the handler, and what it raises is the answer: then
+        the handler is not called.
         """
         self.arrivals[method] = hook
 

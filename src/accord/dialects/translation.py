@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from accord.errors import LocalProtocolError, TransportError
 from accord.protocol.codec import encode, parse_json
-from accord.transport.interface import DrainingTransport, HangUpTransport, Transport
+from accord.transport.interface import Transport
 
 __all__ = ["MAX_UNSENT", "Json", "TranslatedTransport", "Translation", "Translator"]
 
@@ -57,8 +57,10 @@ class TranslatedTransport:
     def __init__(self, link: Transport, translator: Translator) -> None:
         self._link = link
         self._translator = translator
-        self._received: deque[bytes] = deque()
-        self._reading: asyncio.Task[bytes | None] | None = None
+        self._unread: deque[bytes] = deque()
+        """What came from the peer and is not translated yet."""
+        self._received: list[bytes] = []
+        self._reading: asyncio.Task[list[bytes]] | None = None
         self._news: asyncio.Future[None] | None = None
         self._unsent: deque[bytes] = deque()
         """The translator's own messages, which no sender waits for."""
@@ -98,37 +100,40 @@ class TranslatedTransport:
             # Also for a sender that is cancelled: the peer waits for them.
             self._send_soon(to_peer[1:])
 
-    async def receive(self) -> bytes | None:
-        """The next text for the connection above."""
+    def try_send(self, texts: Sequence[bytes | bytearray]) -> bool:  # noqa: ARG002
+        """Always False: one message may become several, and for those there may be no room."""
+        return False
+
+    async def receive(self) -> list[bytes]:
+        """The next texts for the connection above."""
         if self._news is not None:
             raise RuntimeError("another task is receiving from this transport")
         while not self._closed:
+            while self._unread and len(self._unsent) < MAX_UNSENT:
+                self._take(self._unread.popleft())
             if self._received:
-                return self._received.popleft()
+                texts, self._received = self._received, []
+                return texts
             if len(self._unsent) < MAX_UNSENT:
                 reading = self._read_on()
                 if reading.done():
                     self._reading = None
-                    text = reading.result()
-                    if text is None:
+                    texts = reading.result()
+                    if not texts:
                         break
-                    self._take(text)
+                    self._unread.extend(texts)
                     continue
             self._news = asyncio.get_running_loop().create_future()
             try:
                 await self._news
             finally:
                 self._news = None
-        return None
+        return []
 
-    async def drain(self) -> None:
-        """Wait while the link holds much that is not written, where the link can tell."""
-        if isinstance(self._link, DrainingTransport):
-            await self._link.drain()
-
+    @property
     def hung_up(self) -> bool:
-        """Whether the peer is gone, where the link can tell."""
-        return isinstance(self._link, HangUpTransport) and self._link.hung_up()
+        """Whether the peer is gone."""
+        return self._link.hung_up
 
     async def close(self) -> None:
         """End the link below."""
@@ -143,13 +148,13 @@ class TranslatedTransport:
 
     # --- receiving
 
-    def _read_on(self) -> asyncio.Task[bytes | None]:
+    def _read_on(self) -> asyncio.Task[list[bytes]]:
         if self._reading is None:
             self._reading = asyncio.get_running_loop().create_task(self._link.receive())
             self._reading.add_done_callback(self._read_one)
         return self._reading
 
-    def _read_one(self, reading: asyncio.Task[bytes | None]) -> None:
+    def _read_one(self, reading: asyncio.Task[list[bytes]]) -> None:
         if not reading.cancelled():
             reading.exception()  # retrieved, also if `receive` is not called again
         self._wake()

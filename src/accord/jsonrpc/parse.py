@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from accord.jsonrpc.fast_decode import is_utf8
 from accord.jsonrpc.message import (
     ErrorObject,
     Failure,
@@ -48,18 +49,10 @@ _entries = msgspec.json.Decoder(list[Raw])
 
 def parse(text: bytes, rules: MessageRules) -> Message | list[Message]:
     """What a text says; a list for a batch where the rules allow one."""
-    if not text.isascii() and not _is_utf8(text):
+    if not is_utf8(text):
         return Malformed("not UTF-8", _NOT_JSON)
     message = _parse_quickly(text)
     return _judge(text, rules) if message is None else message
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _parse_quickly(text: bytes) -> Message | None:

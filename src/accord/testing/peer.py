@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, NoReturn
 
@@ -68,6 +69,7 @@ class ScriptedPeer:
         """All that came, in order."""
         self.noise: list[bytes] = []
         """Texts that came and were no messages."""
+        self._texts: deque[bytes] = deque()
         self._waiting: list[Message] = []
         self._standing: dict[str, Any] = {}
         self._ended = False
@@ -141,13 +143,13 @@ class ScriptedPeer:
 
     async def _hear(self) -> bool:
         """Read one text; False when there is no more."""
-        text = None
-        if not self._ended:
+        if not self._ended and not self._texts:
             with contextlib.suppress(TransportError):
-                text = await self.transport.receive()
-        if text is None:
+                self._texts.extend(await self.transport.receive())
+        if self._ended or not self._texts:
             self._ended = True
             return False
+        text = self._texts.popleft()
         messages = messages_of(text)
         if not messages:
             self.noise.append(text)

@@ -150,11 +150,23 @@ class _Tap:
         self._recorder("out", text)
         await self._transport.send(text)
 
-    async def receive(self) -> bytes | None:
-        text = await self._transport.receive()
-        if text is not None:
+    def try_send(self, texts: Sequence[bytes | bytearray]) -> bool:
+        copies = [bytes(text) for text in texts]
+        if not self._transport.try_send(texts):
+            return False
+        for text in copies:
+            self._recorder("out", text)
+        return True
+
+    async def receive(self) -> list[bytes]:
+        texts = await self._transport.receive()
+        for text in texts:
             self._recorder("in", text)
-        return text
+        return texts
+
+    @property
+    def hung_up(self) -> bool:
+        return self._transport.hung_up
 
     async def close(self) -> None:
         await self._transport.close()

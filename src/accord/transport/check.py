@@ -1,14 +1,15 @@
-"""Knows what every `Transport` must keep, and proves it for one; for whoever writes a new way to move texts."""
+"""The proof that a `Transport` keeps its promises, for authors of new transports."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TypeAlias
 
 from accord.errors import ConnectionLost, TransportError
-from accord.transport.interface import QueueingTransport, Transport
+from accord.transport.interface import Transport
 
 __all__ = ["TransportCheckFailed", "check_transport"]
 
@@ -77,15 +78,26 @@ async def _order(left: Transport, right: Transport) -> None:
     for sender, receiver in ((left, right), (right, left)):
         for text in texts:
             await sender.send(text)
+        received = _Texts(receiver)
         for text in texts:
-            _expect(await receiver.receive() == text, f"a text of {len(text)} bytes came out different")
+            _expect(await received.next() == text, f"a text of {len(text)} bytes came out different")
 
 
 async def _large(left: Transport, right: Transport) -> None:
     """A text of a megabyte arrives whole."""
-    sending = asyncio.gather(left.send(_LARGE_TEXT), left.send(b"{}"))
-    _expect(await right.receive() == _LARGE_TEXT, "it came out different")
-    _expect(await right.receive() == b"{}", "the text behind it did not arrive")
+    sending, received = asyncio.gather(left.send(_LARGE_TEXT), left.send(b"{}")), _Texts(right)
+    _expect(await received.next() == _LARGE_TEXT, "it came out different")
+    _expect(await received.next() == b"{}", "the text behind it did not arrive")
+    await sending
+
+
+async def _huge(left: Transport, right: Transport) -> None:
+    """The sender of a text that is larger than any buffer is suspended while nobody receives."""
+    text = b'"' + b"x" * (_FLOOD_TEXTS * 16 * 1024) + b'"'
+    sending = asyncio.create_task(left.send(text))
+    await asyncio.wait((sending,), timeout=_STILL_SECONDS)
+    _expect(not sending.done(), f"{len(text)} bytes were taken for nobody")
+    _expect(await _Texts(right).next() == text, "it came out different")
     await sending
 
 
@@ -93,7 +105,7 @@ async def _bytearrays(left: Transport, right: Transport) -> None:
     """A text may be a bytearray, and is received as bytes."""
     await left.send(bytearray(b'"text"'))
     received = await right.receive()
-    _expect(received == b'"text"' and isinstance(received, bytes), "something else was received")
+    _expect(received == [b'"text"'] and isinstance(received[0], bytes), "something else was received")
 
 
 async def _concurrency(left: Transport, right: Transport) -> None:
@@ -105,9 +117,9 @@ async def _concurrency(left: Transport, right: Transport) -> None:
             await left.send(b"%d %d " % (sender, number) + b"x" * (number * 700))
 
     sending = asyncio.gather(*(send_all(sender) for sender in range(senders)))
-    seen = [0] * senders
+    seen, received = [0] * senders, _Texts(right)
     for _ in range(senders * each):
-        text = await right.receive() or b""
+        text = await received.next() or b""
         _expect(text.count(b" ") == 2, "a text was torn")  # noqa: PLR2004
         name, number, filling = text.split(b" ")
         _expect(filling == b"x" * (int(number) * 700), "a text was torn")
@@ -121,33 +133,51 @@ async def _pressure(left: Transport, right: Transport) -> None:
     flood = _Flood(left)
     await flood.stall()
     _expect(not flood.task.done(), f"{_FLOOD_TEXTS * len(_FLOOD_TEXT)} bytes were taken for nobody")
+    received = _Texts(right)
     for _ in range(_FLOOD_TEXTS):
-        _expect(await right.receive() == _FLOOD_TEXT, "a text was torn")
+        _expect(await received.next() == _FLOOD_TEXT, "a text was torn")
     await flood.task
 
 
-async def _queue(left: Transport, right: Transport) -> None:
-    """A text that is queued leaves behind what was sent before it and before what is sent after it."""
-    if not isinstance(left, QueueingTransport):
-        return  # what it does not offer it need not keep
-    await left.send(b"1")
-    left.queue(b"2")
-    await left.send(b"3")
-    for expected in (b"1", b"2", b"3"):
-        _expect(await right.receive() == expected, "the order was another")
+async def _try_send(left: Transport, right: Transport) -> None:
+    """Texts of try_send leave together, behind those that were sent before and before those that are sent after."""
+    received, number = _Texts(right), 0
+    for several in (1, 2, 3, 7) * 20:
+        texts = [b"%d" % (number + place) for place in range(several)]
+        await left.send(texts[0])
+        if several > 1 and not left.try_send([bytearray(text) for text in texts[1:]]):
+            for text in texts[1:]:
+                await left.send(text)
+        number += several
+        for text in texts:
+            _expect(await received.next() == text, "some were lost, or the order was another")
+
+
+async def _try_send_waits(left: Transport, right: Transport) -> None:
+    """Texts of try_send are not sent past a sender that waits, nor after close."""
     flood = _Flood(left)
     await flood.stall()
-    left.queue(b"2")
+    _expect(not left.try_send([b"2"]), "they were taken while a sender waited")
     behind = asyncio.create_task(left.send(b"3"))
     await asyncio.sleep(0)
     flood.task.cancel()
-    while (text := await right.receive()) == _FLOOD_TEXT:
+    received = _Texts(right)
+    while (text := await received.next()) == _FLOOD_TEXT:
         pass
-    _expect(text == b"2", "it was lost, or overtaken, while nobody received")
-    _expect(await right.receive() == b"3", "the text behind it did not arrive")
+    _expect(text == b"3", "something was sent although try_send was False")
     await behind
     await left.close()
-    left.queue(b"4")
+    _expect(not left.try_send([b"4"]), "they were taken after close")
+
+
+async def _hung_up(left: Transport, right: Transport) -> None:
+    """hung_up is False while the other end may still send, and hides no text that was sent."""
+    _expect(left.hung_up is False and right.hung_up is False, "it is true of a link that was just made")
+    await left.send(b"{}")
+    _expect(right.hung_up is False, "it is true of a link on which a text is on its way")
+    closing = asyncio.create_task(left.close())
+    _expect(await _Texts(right).next() == b"{}", "the text was lost")
+    await closing
 
 
 async def _cancelled_sender(left: Transport, right: Transport) -> None:
@@ -158,8 +188,8 @@ async def _cancelled_sender(left: Transport, right: Transport) -> None:
     await asyncio.sleep(0)
     flood.task.cancel()
     await asyncio.wait((flood.task,))
-    received = 0
-    while (text := await right.receive()) == _FLOOD_TEXT:
+    received, texts = 0, _Texts(right)
+    while (text := await texts.next()) == _FLOOD_TEXT:
         received += 1
     _expect(text == b'"the one behind"', "a text was torn, or the next sender's was lost")
     _expect(received in {flood.sent, flood.sent + 1}, "texts were lost")
@@ -167,18 +197,18 @@ async def _cancelled_sender(left: Transport, right: Transport) -> None:
 
 
 async def _close_wakes_receiver(left: Transport, right: Transport) -> None:
-    """Closing wakes a pending receive with None, also at the other end."""
+    """Closing wakes a pending receive with an empty list, also at the other end."""
     here = asyncio.create_task(left.receive())
     there = asyncio.create_task(right.receive())
     await asyncio.sleep(0)
     await left.close()
-    _expect(await here is None, "the receiver at this end got a text")
-    _expect(await left.receive() is None, "a later receive got a text")
+    _expect(await here == [], "the receiver at this end got a text")
+    _expect(await left.receive() == [], "a later receive got a text")
     try:
         last = await there
     except ConnectionLost:
-        last = None
-    _expect(last is None, "the receiver at the other end got a text")
+        last = []
+    _expect(last == [], "the receiver at the other end got a text")
 
 
 async def _close_wakes_senders(left: Transport, _right: Transport) -> None:
@@ -213,14 +243,29 @@ async def _last_texts(left: Transport, right: Transport) -> None:
     for number in range(100):
         await left.send(b"%d" % number)
     closing = asyncio.create_task(left.close())
+    received = _Texts(right)
     for number in range(100):
-        _expect(await right.receive() == b"%d" % number, "a text was lost")
+        _expect(await received.next() == b"%d" % number, "a text was lost")
     await closing
     try:
-        last = await right.receive()
+        last = await received.next()
     except ConnectionLost:
         last = None
     _expect(last is None, "there was one more")
+
+
+class _Texts:
+    """The texts that one end receives, one by one."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._texts: deque[bytes] = deque()
+
+    async def next(self) -> bytes | None:
+        """The next one; None at the end."""
+        if not self._texts:
+            self._texts.extend(await self._transport.receive())
+        return self._texts.popleft() if self._texts else None
 
 
 class _Flood:
@@ -230,6 +275,7 @@ class _Flood:
         self._transport = transport
         self.sent = 0
         self.task = asyncio.create_task(self._run())
+        self.task.add_done_callback(_take_note)
 
     async def stall(self) -> None:
         """Return when nothing was sent for a while."""
@@ -244,13 +290,22 @@ class _Flood:
             self.sent += 1
 
 
+def _take_note(sending: asyncio.Task[None]) -> None:
+    """A check that fails leaves its senders: what becomes of them is not reported."""
+    if not sending.cancelled():
+        sending.exception()
+
+
 _CHECKS: tuple[Check, ...] = (
     _order,
     _large,
     _bytearrays,
     _concurrency,
     _pressure,
-    _queue,
+    _huge,
+    _try_send,
+    _try_send_waits,
+    _hung_up,
     _cancelled_sender,
     _close_wakes_receiver,
     _close_wakes_senders,

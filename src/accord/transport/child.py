@@ -81,7 +81,7 @@ class ChildTransport(StreamTransport):
     """A `Transport` to a program that was started for it. Made by `spawn`.
 
     The stream of a child never ends well by itself: `receive` raises `ConnectionLost`, with the exit status
-    and the end of stderr, and returns None only after `close`. That ends the program: politely, then not,
+    and the end of stderr, and returns an empty list only after `close`. That ends the program: politely, then not,
     then whatever of its descendants can be found.
     """
 
@@ -120,9 +120,10 @@ class ChildTransport(StreamTransport):
         """The end of what it wrote to stderr so far."""
         return self._tail.text()
 
+    @property
     def hung_up(self) -> bool:
-        """See `HangUpTransport.hung_up`; what a program started may hold its pipes when it is gone."""
-        return self._process.ended or super().hung_up()
+        """See `Transport.hung_up`; descendants of a program that has ended may still hold its pipes."""
+        return self._process.ended or super().hung_up
 
     async def close(self) -> None:
         """End the program and whatever it started.

@@ -1,24 +1,13 @@
-"""Knows what every way of moving texts can do, whatever it runs over."""
+"""The interface of every transport: four verbs and one fact."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from asyncio import Future
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from accord.transport.burst import Burst
-    from accord.wire.piece import Piece
-
-__all__ = [
-    "DeliveringTransport",
-    "DrainingTransport",
-    "HangUpTransport",
-    "PostingTransport",
-    "QueueingTransport",
-    "Transport",
-]
+__all__ = ["ProcessTransport", "Transport"]
 
 
 @runtime_checkable
@@ -32,11 +21,13 @@ class Transport(Protocol):
     async def send(self, text: bytes | bytearray) -> None:
         """Send one text, behind all that were sent before it.
 
-        Where several tasks have to wait, they are served in the order in which they came; one that was just served may
-        say a little more before the next.
+        Returns when the transport holds no more unwritten bytes than its high-water mark. So it suspends while the peer
+        does not read; a text that is larger than the mark is accepted when no other one waits, and its sender waits
+        until the peer has read most of it. Where several tasks have to wait, they are served in the order in which they
+        came; one that was just served may send a little more before the next. Now and then `send` suspends for one
+        turn of the loop only.
 
-        Suspends while the peer does not read, and otherwise now and then for one turn of the loop. A sender
-        that is cancelled has sent all of its text or nothing: frames are never torn. The text belongs to the
+        A sender that is cancelled has sent all of its text or nothing: frames are never torn. The text belongs to the
         transport from now on: a large one is not copied.
 
         Raises:
@@ -44,10 +35,20 @@ class Transport(Protocol):
         """
         ...
 
-    async def receive(self) -> bytes | None:
-        """The next text, or None when the stream has ended and after `close`.
+    def try_send(self, texts: Sequence[bytes | bytearray]) -> bool:
+        """Send several texts without waiting: all of them, in order behind everything that was sent before, or none.
 
-        For one receiver at a time. While nobody receives, hardly anything is read: the peer feels it.
+        False means that nothing was sent and that `send` has to be used: because there is no room, because other
+        senders wait, because the link is gone, or because the loop is due a turn. An implementation may always return
+        False; then every text costs a coroutine.
+        """
+        ...
+
+    async def receive(self) -> list[bytes]:
+        """The texts of one read, at least one, in order; an empty list when the stream has ended and after `close`.
+
+        For one receiver at a time. While nobody receives, hardly anything is read: the peer feels the back-pressure.
+        A receiver that is cancelled loses nothing.
 
         Raises:
             ConnectionLost: The link broke.
@@ -58,8 +59,17 @@ class Transport(Protocol):
     async def close(self) -> None:
         """End the link; what was sent is still written out, for a bounded time.
 
-        A pending `receive` returns None, a pending `send` raises `ConnectionLost`. May be called again, and
+        A pending `receive` returns an empty list, a pending `send` raises `ConnectionLost`. May be called again, and
         returns when the link is gone.
+        """
+        ...
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether nothing more can come than what is on its way already; False where that is not known.
+
+        It is asked while nobody receives: a connection whose memory budget is spent does not read, and so does not see
+        the end of the stream.
         """
         ...
 
@@ -79,76 +89,3 @@ class ProcessTransport(Transport, Protocol):
     @property
     def stderr_tail(self) -> str:
         """The end of what the program wrote to stderr."""
-
-
-@runtime_checkable
-class DeliveringTransport(Transport, Protocol):
-    """A transport that can also hand texts over in the instant they are read, without a turn of the loop in between."""
-
-    async def deliver(self, take: Callable[[Piece], bool]) -> bool:
-        """Call `take` with each piece that was read, until it returns False; then return True.
-
-        What it leaves stays for the next `deliver` or `receive`. Returns False when the stream has ended and after
-        `close`. What `take` raises is raised here.
-
-        Raises:
-            ConnectionLost: The link broke.
-            FrameError: What the peer sends cannot be read any further.
-        """
-        ...
-
-
-@runtime_checkable
-class QueueingTransport(Transport, Protocol):
-    """A transport that can also take a text from somebody who cannot wait."""
-
-    def queue(self, text: bytes | bytearray) -> Future[bool] | None:
-        """Send one text behind all that were sent before it and before all that are sent after it, and return at once.
-
-        For few and small texts: a bound does not hold them. What is returned is done when there was room for the text,
-        False if there never will be; None if there is nothing to wait for, also because the link is gone.
-        """
-        ...
-
-
-@runtime_checkable
-class DrainingTransport(Transport, Protocol):
-    """A transport that can also say when what it holds of large texts is written."""
-
-    async def drain(self) -> None:
-        """Wait while it holds more than it would take at once from several senders; returns at once after `close`.
-
-        `send` takes a text of any size where it holds no other: its sender does not have to wait for the peer to read
-        it, but one who counts bytes has to.
-        """
-        ...
-
-
-@runtime_checkable
-class HangUpTransport(Transport, Protocol):
-    """A transport that can also say that its peer is gone while nobody receives."""
-
-    def hung_up(self) -> bool:
-        """Whether nothing more can come than what is on its way already; False where that is not known."""
-        ...
-
-
-@runtime_checkable
-class PostingTransport(Transport, Protocol):
-    """A transport that can also take a text without a coroutine, where there is nothing to wait for."""
-
-    def post(self, text: bytes | bytearray) -> bool:
-        """Send one text as `send` would, if that would not suspend; False if `send` has to do it.
-
-        Now and then it is False for no other reason than that the loop needs a turn.
-        """
-        ...
-
-    def post_lines(self, lines: bytes) -> bool:
-        """`post` for several texts, with a newline between each two: all of them, or none and False."""
-        ...
-
-    @property
-    def burst(self) -> Burst:
-        """What is about to leave, for whoever writes texts in place; the same one as long as the transport lives."""
-        ...

@@ -1,21 +1,20 @@
-"""Knows how to read and write a pipe or a socket that the loop watches."""
+"""Reading and writing a pipe or a socket that the loop watches."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from asyncio import get_running_loop
-from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from accord.transport.burst import SLICE_BYTES
 from accord.transport.descriptors import has_hung_up, unread_bytes
+from accord.transport.write_buffer import SLICE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from accord.transport.burst import Burst
+    from accord.transport.write_buffer import WriteBuffer
 
 __all__ = ["READ_BYTES", "PolledSink", "PolledSource"]
 
@@ -25,9 +24,9 @@ READ_BYTES = 64 * 1024
 # A writer that is woken for every piece of a large text loses more time than the piece takes.
 _GREEDY_BYTES = 1024 * 1024
 
-# Two frames that come closer to each other than this are a burst. To see the turns of the loop themselves would cost
-# one of them for every frame that comes alone.
-_BURST_SECONDS = 50e-6
+# Frames that come closer to each other than this are joined. To see the turns of the loop themselves would cost one of
+# them for every frame that comes alone.
+_JOIN_SECONDS = 50e-6
 
 # A peer that reads as fast as we write would keep the loop in one flush for the whole of a large text.
 _FLUSH_BYTES = 1024 * 1024
@@ -137,12 +136,13 @@ class PolledSource:
 class PolledSink:
     """Writes at once what it can; owns the descriptor.
 
-    A frame leaves at once, except in a burst: the further frames of that turn of the loop leave together at its end,
-    and `burst` is open for more. `on_room` is called when the system took some of what was buffered.
+    A frame leaves at once, except where frames follow each other closely: the further frames of that turn of the loop
+    are joined in `buffer` and leave together at its end. `on_room` is called when the system took some of what was
+    buffered.
     """
 
     def __init__(
-        self, descriptor: int, on_room: Callable[[], None], fail: Callable[[OSError], None], burst: Burst
+        self, descriptor: int, on_room: Callable[[], None], fail: Callable[[OSError], None], buffer: WriteBuffer
     ) -> None:
         self._loop = get_running_loop()
         self._descriptor = descriptor
@@ -150,12 +150,7 @@ class PolledSink:
         self._fail = fail
         self._was_blocking = os.get_blocking(descriptor)
         os.set_blocking(descriptor, False)
-        self._chunks: deque[bytes | bytearray] = deque()
-        self._offset = 0  # what has left of the first chunk
-        self._burst = burst
-        """Its lines are the last chunk."""
-        self._settled_bytes = 0
-        """All chunks but those lines, less what has left."""
+        self._buffer = buffer
         self._in_turn = False
         self._wrote_at = 0.0
         self._watched = False
@@ -164,63 +159,44 @@ class PolledSink:
     @property
     def buffered_bytes(self) -> int:
         """What the system did not take yet."""
-        lines = self._burst.lines
-        return self._settled_bytes if lines is None else self._settled_bytes + len(lines)
+        return self._buffer.size_bytes
 
     def put(self, frame: bytes | bytearray) -> None:
         """Take one frame; it will leave whole and behind all others."""
-        if not self._in_turn and not self._chunks:
+        if not self._in_turn and not self._buffer.chunks:
             now = monotonic()
-            if now - self._wrote_at >= _BURST_SECONDS:
+            if now - self._wrote_at >= _JOIN_SECONDS:
                 self._wrote_at = now
                 self._put_at_once(frame)
                 return
             self._in_turn = True
             self._loop.call_soon(self._end_turn)
-        self._append(frame)
-        if self.buffered_bytes >= SLICE_BYTES and not self._watched:
+        # Past a slice only what leaves in this instant: a chunk that has to wait would be closed to further lines.
+        self._buffer.append(frame, SLICE_BYTES if self._watched else 2 * SLICE_BYTES)
+        if not self._watched and self._buffer.size_bytes >= SLICE_BYTES:
             self.flush()
 
     def _put_at_once(self, frame: bytes | bytearray) -> None:
         written = self._write(frame)
         if written < len(frame):
-            self._chunks.append(frame)
-            self._offset = written
-            self._settled_bytes = len(frame) - written
+            self._buffer.append_rest(frame, written)
             self._watch()
 
     def flush(self) -> None:
         """Write what can be written without waiting; the loop does the rest when the peer reads."""
-        budget_bytes = _FLUSH_BYTES
-        while self._chunks and budget_bytes > 0:
-            chunk = self._chunks[0]
-            with memoryview(chunk) as view, view[self._offset :] as rest:
-                size_bytes = len(rest)
-                written = self._write(rest)
+        buffer, budget_bytes = self._buffer, _FLUSH_BYTES
+        while buffer.chunks and budget_bytes > 0:
+            with buffer.first() as chunk:
+                written = self._write(chunk)
             if self._closed:
                 return
-            self._settled_bytes -= written
             budget_bytes -= written
-            if written < size_bytes:
-                self._offset += written
+            if not buffer.remove(written):
                 break
-            if self._chunks.popleft() is self._burst.lines:
-                self.end_burst()
-            self._offset = 0
-        if self._chunks:
+        if buffer.chunks:
             self._watch()
         else:
             self._unwatch()
-
-    def end_burst(self) -> None:
-        """Let nobody add to what is about to leave."""
-        self._settled_bytes = self.buffered_bytes
-        self._burst.lines = None
-
-    def replace_burst(self, burst: Burst) -> None:
-        """Let nobody add to what is about to leave, nor to what leaves later but through `burst`."""
-        self.end_burst()
-        self._burst = burst
 
     def close(self) -> None:
         """Give the descriptor back as it was, and close it. What it did not take is lost."""
@@ -228,28 +204,10 @@ class PolledSink:
             return
         self._closed = True
         self._unwatch()
-        self._chunks.clear()
-        self._burst.lines = None
-        self._settled_bytes = 0
+        self._buffer.clear()
         with contextlib.suppress(OSError):
             os.set_blocking(self._descriptor, self._was_blocking)
         os.close(self._descriptor)
-
-    def _append(self, frame: bytes | bytearray) -> None:
-        lines = self._burst.lines
-        # Past a slice only what leaves in this instant: a burst that has to wait would be closed to others.
-        limit_bytes = SLICE_BYTES if self._watched else 2 * SLICE_BYTES
-        if lines is not None and len(lines) + len(frame) <= limit_bytes:
-            lines += frame
-            return
-        self.end_burst()
-        if len(frame) >= SLICE_BYTES:
-            # Large enough to go alone: joining it with others would only copy it.
-            self._chunks.append(frame)
-            self._settled_bytes += len(frame)
-        else:
-            self._burst.lines = bytearray(frame)
-            self._chunks.append(self._burst.lines)
 
     def _write(self, data: bytes | bytearray | memoryview) -> int:
         try:
@@ -265,7 +223,7 @@ class PolledSink:
         self._in_turn = False
         if not self._watched:
             self.flush()
-            # Also where a full slice has left within the turn already: whoever waits is told by nobody else.
+            # Also where a full slice has left within the turn already: nothing else tells the senders that wait.
             self._on_room()
         self._wrote_at = monotonic()
 

@@ -1,24 +1,22 @@
-"""Knows how to move texts over two byte streams given as descriptors, as stdio and child processes do."""
+"""A transport over two byte streams given as descriptors, as stdio and child processes use it."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import functools
-from collections import deque
 from typing import TYPE_CHECKING
 
 from accord.errors import ConnectionLost, FrameError
-from accord.transport.burst import FAVOUR_BYTES, SLICE_BYTES, Burst
 from accord.transport.descriptors import can_poll, enlarge_pipe
 from accord.transport.polled import READ_BYTES, PolledSink, PolledSource
-from accord.transport.turnstile import Turnstile
+from accord.transport.send_queue import SendQueue
+from accord.transport.write_buffer import SLICE_BYTES, WriteBuffer
 from accord.wire import DEFAULT_MAX_BYTES, AutoReader, frame_headers, frame_line, reader_for
-from accord.wire.piece import Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from accord.transport.reading import Take
     from accord.transport.threaded import ThreadedSink, ThreadedSource
     from accord.wire import Framing, Reader
 
@@ -51,9 +49,9 @@ class StreamTransport:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._reader = AutoReader(max_bytes, self._on_framing) if framing == "auto" else reader_for(framing, max_bytes)
-        self._texts: deque[bytes] = deque()
+        self._texts: list[bytes] = []
         self._receiver: asyncio.Future[bool] | None = None
-        self._take: Callable[[Piece], bool] | None = None
+        self._take: Take | None = None
         self._ended = False
         self._input_error: OSError | None = None
         self._output_error: OSError | None = None
@@ -61,169 +59,171 @@ class StreamTransport:
         self._closed = False
         self._gone = asyncio.Event()
         self._flushed: asyncio.Future[None] | None = None
-        self._drains: list[asyncio.Future[None]] = []
-        self._turnstile = Turnstile(self._fits, self._put, FAVOUR_BYTES)
-        self._waiting = self._turnstile.waiting
-        self._burst = self._new_burst()
-        # Nobody else can add to frames that leave.
-        self.burst = Burst() if framing == "headers" else self._burst
+        self._queue = SendQueue(self._fits, self._put, self._is_over, grants_credit=True)
+        self._waiting = self._queue.waiting
+        self._buffer = WriteBuffer(takes_lines=framing != "headers")
         enlarge_pipe(read_from)
         enlarge_pipe(write_to)
         # In this order, and closed in the other: both may be one socket, whose blocking mode is restored by
         # the first.
         self._source = open_source(read_from, self._feed, self._on_input_error, force_threads=force_threads)
         self._sink = _open_sink(
-            write_to, self._on_room, self._on_output_error, self._burst, force_threads=force_threads
+            write_to, self._on_room, self._on_output_error, self._buffer, force_threads=force_threads
         )
+
+    @property
+    def hung_up(self) -> bool:
+        """See `Transport.hung_up`."""
+        return self._ended or self._source.hung_up()
+
+    # --- sending
 
     async def send(self, text: bytes | bytearray) -> None:
         """See `Transport.send`.
 
         Raises:
             ConnectionLost: The peer no longer reads, or this end was closed.
-            LocalProtocolError: The text holds a newline and lines are spoken.
+            LocalProtocolError: The text holds a newline and frames are lines.
         """
         if self._closed or self._output_error is not None:
             raise await self._loss()
         frame = self._frame(text)
         if self._has_to_wait(len(frame)):
-            passed = await self._turnstile.wait(frame)
+            if not await self._queue.wait(frame):
+                raise await self._loss()
             self._unyielded_bytes = 0
-            self._burst.favour()
         else:
-            passed = True
-            # What others have put there in place counts as well: the loop is due a turn when it is a slice.
-            self._unyielded_bytes = max(self._unyielded_bytes, len(self.burst.lines or ())) + len(frame)
+            self._unyielded_bytes = self._turn_bytes() + len(frame)
             self._sink.put(frame)
-        if not passed or self._output_error is not None:
+        # Only a frame that is larger than the mark itself can bring the buffer over it by much.
+        if len(frame) > HIGH_WATER_BYTES and not await self._queue.drain():
+            raise await self._loss()
+        if self._output_error is not None:
             raise await self._loss()
         if self._unyielded_bytes >= SLICE_BYTES:
             self._unyielded_bytes = 0
             await asyncio.sleep(0)
 
-    def hung_up(self) -> bool:
-        """See `HangUpTransport.hung_up`."""
-        return self._ended or self._source.hung_up()
-
-    async def drain(self) -> None:
-        """See `DrainingTransport.drain`."""
-        while self._sink.buffered_bytes > HIGH_WATER_BYTES and not self._closed:
-            drained = self._loop.create_future()
-            self._drains.append(drained)
-            await drained
-
-    def queue(self, text: bytes | bytearray) -> asyncio.Future[bool] | None:
-        """See `QueueingTransport.queue`."""
-        if self._closed or self._output_error is not None:
-            return None
-        frame = self._frame(text)
-        if self._has_to_wait(len(frame)):
-            # Nor may the sender itself say more before it.
-            self._burst.favour_bytes = 0
-            return self._turnstile.join(frame)[1]
-        self._sink.put(frame)
-        return None
-
-    def post(self, text: bytes | bytearray) -> bool:
-        """See `PostingTransport.post`: lines of a burst are appended to what leaves at the end of this turn."""
-        lines = self.burst.lines
-        if lines is None or _LF in text or (self._waiting and not self._may_go_on(len(text))):
+    def try_send(self, texts: Sequence[bytes | bytearray]) -> bool:
+        """See `Transport.try_send`."""
+        # A chunk is open while texts follow each other closely, and then a text is two appends. An agent that streams
+        # updates needs 1.45 times the CPU where each of them is handed to the sink.
+        lines = self._buffer.lines
+        if lines is None:
+            return self._try_put(texts)
+        if len(texts) != 1:
+            return self._try_append(lines, texts)
+        text = texts[0]
+        if _LF in text or (self._waiting and not self._queue.spend_credit(len(text))):
             return False
         if len(lines) + len(text) >= SLICE_BYTES:
-            self._unyielded_bytes = SLICE_BYTES  # so `send`, which has to take this one, gives the loop a turn
-            return False
+            return self._refuse_for_a_turn()
         lines += text
         lines += b"\n"
         return True
 
-    def post_lines(self, lines: bytes) -> bool:
-        """See `PostingTransport.post_lines`."""
-        before = self.burst.lines
-        if before is None or len(before) >= SLICE_BYTES or len(lines) >= SLICE_BYTES:
+    def _try_append(self, lines: bytearray, texts: Sequence[bytes | bytearray]) -> bool:
+        """Append any number of texts to the open chunk."""
+        size_bytes = sum(map(len, texts)) + len(texts)
+        # Not their sum: what is refused was encoded in vain, and several texts are as much as a quarter of a slice.
+        if len(lines) >= SLICE_BYTES or size_bytes >= SLICE_BYTES:
+            return self._refuse_for_a_turn()
+        if _LF in b"".join(texts) or (self._waiting and not self._queue.spend_credit(size_bytes)):
             return False
-        if self._waiting and not self._may_go_on(len(lines)):
-            return False
-        before += lines
-        before += b"\n"
+        lines += b"\n".join((*texts, b""))
         return True
 
-    def _new_burst(self) -> Burst:
-        # With the loop: to find the running one is a system call, and this is asked for each text.
-        return Burst(self._waiting, functools.partial(asyncio.current_task, self._loop))
+    def _try_put(self, texts: Sequence[bytes | bytearray]) -> bool:
+        """Hand any number of texts to the sink, as one frame."""
+        size_bytes = sum(map(len, texts)) + len(texts)
+        if self._unyielded_bytes >= SLICE_BYTES or size_bytes >= SLICE_BYTES:
+            return self._refuse_for_a_turn()
+        if self._closed or self._output_error is not None or self._has_to_wait(size_bytes):
+            return False
+        if self._reader.framing == "headers":
+            frame = b"".join(map(frame_headers, texts))
+        elif _LF in b"".join(texts):
+            return False
+        else:
+            frame = b"\n".join((*texts, b""))
+        self._unyielded_bytes += size_bytes
+        self._sink.put(frame)
+        return True
+
+    def _refuse_for_a_turn(self) -> bool:
+        """The loop is due a turn: `send`, which has to take the next text, gives it one."""
+        self._unyielded_bytes = SLICE_BYTES
+        return False
+
+    def _turn_bytes(self) -> int:
+        """How much was sent since the loop had a turn, more or less."""
+        return max(self._unyielded_bytes, len(self._buffer.lines or ()))
 
     def _on_framing(self, reader: Reader) -> None:
         """The peer has shown its framing: its reader takes the place of the one that recognised it."""
         self._reader = reader
         if reader.framing == "headers":
-            # `burst` stays as it is, and closed: whoever holds it finds no lines any more.
-            self._burst = self._new_burst()
-            if isinstance(self._sink, PolledSink):
-                self._sink.replace_burst(self._burst)
+            self._buffer.refuse_lines()
 
     def _frame(self, text: bytes | bytearray) -> bytes | bytearray:
         return frame_headers(text) if self._reader.framing == "headers" else frame_line(text)
 
     def _has_to_wait(self, size_bytes: int) -> bool:
-        return (bool(self._waiting) and not self._may_go_on(size_bytes)) or not self._fits(size_bytes)
+        return (bool(self._waiting) and not self._queue.spend_credit(size_bytes)) or not self._fits(size_bytes)
 
-    def _may_go_on(self, size_bytes: int) -> bool:
-        """Whether the sender may say so much, although others wait."""
-        if self._burst.favour_bytes < size_bytes or not self._burst.goes_on():
-            return False
-        self._burst.favour_bytes -= size_bytes
-        return True
+    # --- receiving
 
-    async def receive(self) -> bytes | None:
+    async def receive(self) -> list[bytes]:
         """See `Transport.receive`.
 
         Raises:
             ConnectionLost: The stream broke.
             FrameError: A text over `max_bytes`, or bytes that are no frame at all.
         """
-        if self._texts:
-            return self._texts.popleft()
-        if self._receiver is not None:
-            raise RuntimeError("somebody else is receiving from this transport")
+        self._check_receiver()
         while not self._texts:
             if self._closed:
-                return None
+                return []
             if self._ended:
                 await self._end()
-                return None
-            self._source.resume()
-            self._receiver = self._loop.create_future()
-            try:
-                await self._receiver
-            finally:
-                self._receiver = None
-        return self._texts.popleft()
+                return []
+            await self._wait()
+        texts, self._texts = self._texts, []
+        return texts
 
-    async def deliver(self, take: Callable[[Piece], bool]) -> bool:
-        """See `DeliveringTransport.deliver`.
-
-        Raises:
-            ConnectionLost: The stream broke.
-            FrameError: A text over `max_bytes`, or bytes that are no frame at all.
-        """
-        if self._receiver is not None:
-            raise RuntimeError("somebody else is receiving from this transport")
+    async def _receive_into(self, take: Take) -> bool:
+        """See `accord.transport.reading.receive_into`."""
+        self._check_receiver()
         while True:
-            while self._texts:
-                if not self._take_held(take):
+            if self._texts:
+                texts, self._texts = self._texts, []
+                if not take(texts):
                     return True
-            if self._closed:
+            elif self._closed:
                 return False
-            if self._ended:
+            elif self._ended:
                 await self._end()
                 return False
-            self._source.resume()
-            self._take = take
-            self._receiver = self._loop.create_future()
-            try:
-                if await self._receiver:
-                    return True
-            finally:
-                self._receiver = self._take = None
+            else:
+                self._take = take
+                try:
+                    if await self._wait():
+                        return True
+                finally:
+                    self._take = None
+
+    def _check_receiver(self) -> None:
+        if self._receiver is not None:
+            raise RuntimeError("another task is receiving from this transport")
+
+    async def _wait(self) -> bool:
+        """Wait for texts, the end or a close; True if `_take` wants no more."""
+        self._source.resume()
+        self._receiver = self._loop.create_future()
+        try:
+            return await self._receiver
+        finally:
+            self._receiver = None
 
     async def close(self) -> None:
         """See `Transport.close`; what was sent is written for one second at most."""
@@ -252,11 +252,9 @@ class StreamTransport:
 
     def _begin_close(self) -> None:
         self._closed = True
-        if isinstance(self._sink, PolledSink):
-            self._sink.end_burst()
-        self._texts.clear()
-        self._turnstile.shut()
-        self._end_drains()
+        self._buffer.close_chunk()
+        self._texts = []
+        self._queue.close()
         self._wake_receiver()
 
     async def _flush(self, seconds: float) -> None:
@@ -280,23 +278,17 @@ class StreamTransport:
     def _put(self, frame: bytes | bytearray) -> None:
         self._sink.put(frame)
 
+    def _is_over(self) -> bool:
+        return self._sink.buffered_bytes > HIGH_WATER_BYTES
+
     def _on_room(self) -> None:
-        if self._turnstile:
-            self._turnstile.advance()
-        if self._drains and self._sink.buffered_bytes <= HIGH_WATER_BYTES:
-            self._end_drains()
+        self._queue.advance()
         if self._flushed is not None and not self._sink.buffered_bytes and not self._flushed.done():
             self._flushed.set_result(None)
 
-    def _end_drains(self) -> None:
-        drains, self._drains = self._drains, []
-        for drained in drains:
-            if not drained.done():
-                drained.set_result(None)
-
     def _on_output_error(self, error: OSError) -> None:
         self._output_error = error
-        self._turnstile.shut()
+        self._queue.close()
         self._on_room()
 
     def _feed(self, data: bytes) -> None:
@@ -307,64 +299,40 @@ class StreamTransport:
         self._source.greedy = self._reader.pending_bytes > READ_BYTES
         if not data or self._reader.fault is not None:
             self._ended = True
-        if self._take is not None and not self._texts:
-            self._hand_over(texts)
-            return
-        self._texts.extend(texts)
+        self._texts += texts
+        if self._take is not None and self._texts:
+            self._give(self._take)
         if self._ended or self._texts:
             self._source.wanted = False
             self._wake_receiver()
 
-    def _take_held(self, take: Callable[[Piece], bool]) -> bool:
-        """Give what was kept for later; what is not wanted yet stays in front of what comes meanwhile."""
-        piece = Piece(list(self._texts))
-        self._texts.clear()
+    def _give(self, take: Take) -> None:
+        """Give the texts of this read to the receiver, which is resumed only if it wants no more."""
+        texts, self._texts = self._texts, []
         try:
-            return take(piece)
-        finally:
-            if not self._closed:
-                self._texts.extendleft(reversed(list(piece.left)))
-
-    def _hand_over(self, texts: list[bytes]) -> None:
-        """Give texts to whoever takes them as they come; what they do not want yet stays."""
-        take, piece = self._take or _refuse, Piece(texts)
-        try:
-            if not take(piece):
-                self._stop_taking(None, list(piece.left))
+            if take(texts):
                 return
-        except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
-            self._stop_taking(error, list(piece.left))
-            return
-        if self._ended:
-            self._source.wanted = False
-            self._wake_receiver()
-
-    def _stop_taking(self, error: Exception | None, rest: list[bytes]) -> None:
+            outcome: Exception | None = None
+        except Exception as error:  # noqa: BLE001 - it is raised at the receiver
+            outcome = error
         self._source.wanted = False
-        if self._closed:
-            return
-        self._texts.extend(rest)
+        self._take = None
         if self._receiver is None or self._receiver.done():
             return
-        if error is not None:
-            self._receiver.set_exception(error)
-        else:
+        if outcome is None:
             self._receiver.set_result(True)
+        else:
+            self._receiver.set_exception(outcome)
+
+    def _wake_receiver(self) -> None:
+        if self._receiver is not None and not self._receiver.done():
+            self._receiver.set_result(False)
 
     def _on_input_error(self, error: OSError) -> None:
         # A terminal that was hung up says so where a pipe would simply end.
         if error.errno != errno.EIO:
             self._input_error = error
         self._feed(b"")
-
-    def _wake_receiver(self) -> None:
-        if self._receiver is not None and not self._receiver.done():
-            self._receiver.set_result(False)
-
-
-def _refuse(_: Piece) -> bool:
-    """Takes nothing."""
-    return False
 
 
 def open_source(
@@ -383,10 +351,15 @@ def open_source(
 
 
 def _open_sink(
-    descriptor: int, on_room: Callable[[], None], fail: Callable[[OSError], None], burst: Burst, *, force_threads: bool
+    descriptor: int,
+    on_room: Callable[[], None],
+    fail: Callable[[OSError], None],
+    buffer: WriteBuffer,
+    *,
+    force_threads: bool,
 ) -> PolledSink | ThreadedSink:
     if can_poll(descriptor) and not force_threads:
-        return PolledSink(descriptor, on_room, fail, burst)
+        return PolledSink(descriptor, on_room, fail, buffer)
     from accord.transport.threaded import ThreadedSink  # noqa: PLC0415
 
     return ThreadedSink(descriptor, on_room, fail)

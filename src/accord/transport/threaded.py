@@ -1,4 +1,4 @@
-"""Knows how to read and write what no loop can watch (files, terminals, Windows pipes): by threads.
+"""Reading and writing what no loop can watch (files, terminals, Windows pipes): by threads.
 
 The threads are daemons: one that the system does not let go never keeps the interpreter from ending.
 """
@@ -15,8 +15,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
-from accord.transport.burst import SLICE_BYTES
 from accord.transport.polled import READ_BYTES
+from accord.transport.write_buffer import SLICE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

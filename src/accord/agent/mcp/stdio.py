@@ -6,6 +6,7 @@ us, descendants included, and the end of stderr is there when somebody asks why.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -51,6 +52,7 @@ class _Stream:
     def __init__(self, child: ProcessTransport, clues: Clues) -> None:
         self._child = child
         self._clues = clues
+        self._received: deque[bytes] = deque()
 
     async def aclose(self) -> None:
         """Nothing of ours to close."""
@@ -80,13 +82,15 @@ class _Reader(_Stream):
             raise StopAsyncIteration from None
 
     async def receive(self) -> SessionMessage | Exception:
-        try:
-            text = await self._child.receive()
-        except TransportError as error:
-            self._clues.loss = error
-            raise anyio.EndOfStream from error
-        if text is None:
+        if not self._received:
+            try:
+                self._received.extend(await self._child.receive())
+            except TransportError as error:
+                self._clues.loss = error
+                raise anyio.EndOfStream from error
+        if not self._received:
             raise anyio.EndOfStream
+        text = self._received.popleft()
         try:
             return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
         except ValueError:

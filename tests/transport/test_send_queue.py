@@ -1,10 +1,10 @@
-"""Senders pass one by one, in the order in which they came."""
+"""Senders are served one by one, in the order in which they came."""
 
 from __future__ import annotations
 
 import asyncio
 
-from accord.transport.turnstile import Turnstile
+from accord.transport.send_queue import CREDIT_BYTES, SendQueue
 
 
 class Buffer:
@@ -13,7 +13,7 @@ class Buffer:
     def __init__(self) -> None:
         self.room_bytes = 0
         self.texts: list[bytes] = []
-        self.turnstile = Turnstile(lambda size: size <= self.room_bytes, self.put)
+        self.queue = SendQueue(lambda size: size <= self.room_bytes, self.put, lambda: self.room_bytes < 0)
 
     def put(self, text: bytes | bytearray) -> None:
         self.room_bytes -= len(text)
@@ -21,11 +21,11 @@ class Buffer:
 
     def make_room(self, size_bytes: int) -> None:
         self.room_bytes += size_bytes
-        self.turnstile.advance()
+        self.queue.advance()
 
 
 async def waiting_for(buffer: Buffer, *texts: bytes) -> list[asyncio.Task[bool]]:
-    tasks = [asyncio.create_task(buffer.turnstile.wait(text)) for text in texts]
+    tasks = [asyncio.create_task(buffer.queue.wait(text)) for text in texts]
     await asyncio.sleep(0)
     return tasks
 
@@ -40,7 +40,7 @@ async def test_the_first_in_line_passes_first_and_alone() -> None:
     buffer.make_room(2)
     assert all(await asyncio.gather(second, third))
     assert buffer.texts == [b"aa", b"b", b"c"]
-    assert not buffer.turnstile
+    assert not buffer.queue.waiting
 
 
 async def test_a_small_text_does_not_overtake_a_large_one() -> None:
@@ -88,6 +88,44 @@ async def test_shutting_sends_everybody_away() -> None:
     buffer = Buffer()
     waiting = await waiting_for(buffer, b"a", b"b")
     waiting[0].cancel()
-    buffer.turnstile.shut()
+    buffer.queue.close()
     assert await waiting[1] is False
     assert buffer.texts == []
+
+
+async def test_who_was_served_last_may_send_a_little_more_although_others_wait() -> None:
+    buffer = Buffer()
+    buffer.queue = SendQueue(lambda size: size <= buffer.room_bytes, buffer.put, lambda: False, grants_credit=True)
+    spent: list[bool] = []
+
+    async def send() -> None:
+        await buffer.queue.wait(b"a")
+        spent.extend(buffer.queue.spend_credit(size) for size in (CREDIT_BYTES - 1, 2, 1))
+
+    sending = asyncio.create_task(send())
+    (other,) = await waiting_for(buffer, b"b")
+    buffer.make_room(CREDIT_BYTES)
+    await sending
+    assert spent == [True, False, True]
+    assert not other.done(), "the credit of the first takes room"
+    assert not buffer.queue.spend_credit(1), "the credit is not this task's"
+    buffer.make_room(CREDIT_BYTES)
+    assert await other
+
+
+async def test_the_sender_of_a_large_frame_waits_until_the_buffer_holds_less() -> None:
+    buffer = Buffer()
+    buffer.put(b"xxx")
+    drains = [asyncio.create_task(buffer.queue.drain()) for _ in range(2)]
+    await asyncio.sleep(0)
+    drains[0].cancel()
+    buffer.make_room(2)
+    await asyncio.sleep(0)
+    assert not drains[1].done()
+    buffer.make_room(1)
+    assert await drains[1]
+    buffer.put(b"x")
+    draining = asyncio.create_task(buffer.queue.drain())
+    await asyncio.sleep(0)
+    buffer.queue.close()
+    assert not await draining

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextvars import Context, ContextVar, copy_context
 from typing import Any, TypeAlias
 
-from accord.connection.backlog import Backlog
+from accord.connection.budget import Budget
 from accord.connection.handlers import Handler
 
 __all__ = ["INSIDE", "Lane", "Lanes", "in_lane", "waiting"]
@@ -66,8 +66,8 @@ class Lanes:
     still waits or is being handled.
     """
 
-    def __init__(self, owner: object, backlog: Backlog, failed: Callable[[Exception], None]) -> None:
-        self._backlog = backlog
+    def __init__(self, owner: object, budget: Budget, failed: Callable[[Exception], None]) -> None:
+        self._budget = budget
         self._failed = failed
         self._context = copy_context()
         self._context.run(INSIDE.set, owner)
@@ -116,7 +116,7 @@ class Lanes:
 
     async def _run_alone(self, lane: Lane) -> None:
         """Empty one lane in a task of its own: dearer than a place in the runner, but each of its things is cheaper."""
-        items, backlog, runner = lane.items, self._backlog, asyncio.current_task()
+        items, budget, runner = lane.items, self._budget, asyncio.current_task()
         try:
             while items:
                 call, argument, weight = items.popleft()
@@ -129,9 +129,9 @@ class Lanes:
                 except Exception as error:  # noqa: BLE001 - whatever a handler does, the next message is handled
                     self._failed(error)
                 finally:
-                    backlog.bytes -= weight
-                    if backlog.waiter is not None:
-                        backlog.look()
+                    budget.bytes -= weight
+                    if budget.waiter is not None:
+                        budget.look()
         finally:
             del self._lanes[lane.key]
             self._runners.discard(runner)
@@ -160,7 +160,7 @@ class Lanes:
             self._start_runner()
 
     async def _empty(self, lane: Lane) -> None:
-        items, backlog, run = lane.items, self._backlog, lane.context.run
+        items, budget, run = lane.items, self._budget, lane.context.run
         while items:
             call, argument, weight = items.popleft()
             try:
@@ -178,9 +178,9 @@ class Lanes:
             except Exception as error:  # noqa: BLE001 - whatever a handler does, the next message is handled
                 self._failed(error)
             finally:
-                backlog.bytes -= weight
-                if backlog.waiter is not None:
-                    backlog.look()
+                budget.bytes -= weight
+                if budget.waiter is not None:
+                    budget.look()
 
     @staticmethod
     def _raise_if_cancelled() -> None:

@@ -298,6 +298,50 @@ async def test_a_handler_that_never_waits_is_not_hit_by_a_cancel_that_came_befor
         assert await hand.is_alive()
 
 
+async def test_what_the_arrival_of_a_request_gave_is_there_for_its_handler() -> None:
+    seen: list[Any] = []
+
+    def handle(params: Any) -> None:
+        request = current_request()
+        assert request is not None
+        seen.append((request.arrival, params.mode_id))
+
+    handlers = serving(handle)
+    handlers.on_arrival(v1.SESSION_SET_MODE, lambda params: ["arrived", params.mode_id])
+    async with initialized("agent", handlers) as (_, hand):
+        for mode in ("a", "b"):
+            await hand.request("session/set_mode", {"sessionId": "s", "modeId": mode})
+    assert seen == [(["arrived", "a"], "a"), (["arrived", "b"], "b")]
+
+
+@pytest.mark.parametrize("space", ["", " "], ids=["one pass", "two passes"])
+async def test_what_the_arrival_of_a_request_raised_is_its_answer_and_the_handler_is_not_called(space: str) -> None:
+    called: list[Any] = []
+    handlers = serving(called.append)
+
+    def refuse(params: Any) -> None:
+        raise InvalidParams("not this one", {"field": params.mode_id})
+
+    handlers.on_arrival(v1.SESSION_SET_MODE, refuse)
+    async with initialized("agent", handlers) as (connection, hand):
+        await hand.say(
+            f'{{"jsonrpc":{space}"2.0","id":5,"method":"session/set_mode","params":{{"sessionId":"s","modeId":"m"}}}}'
+        )
+        error = (await hand.answer_to(5))["error"]
+        assert (error["code"], error["data"]) == (-32602, {"field": "m"})
+        assert connection.counts.failed_handlers == 0
+    assert called == []
+
+
+async def test_a_bug_in_the_arrival_of_a_request_is_an_internal_error() -> None:
+    handlers = serving(lambda _: None)
+    handlers.on_arrival(v1.SESSION_SET_MODE, lambda _: 1 // 0)
+    async with initialized("agent", handlers) as (_, hand):
+        answer = await hand.request("session/set_mode", {"sessionId": "s", "modeId": "m"})
+        assert answer["error"]["code"] == -32603
+        assert await hand.is_alive()
+
+
 async def test_cancelling_an_answered_or_unknown_request_does_nothing() -> None:
     async with initialized("agent", serving(lambda _: None)) as (_, hand):
         id_ = await hand.ask("session/set_mode", {"sessionId": "s", "modeId": "m"})

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from accord.connection import Connection, Handlers
+from accord.connection.update_batches import ReadBatch
 from accord.protocol import v1
 from accord.transport import StreamTransport
 from tests.connection.rig import Hand, initialize
@@ -156,7 +157,7 @@ async def test_a_run_over_the_budget_is_cut_and_nothing_of_it_is_lost(sessions: 
     async def measure(_text: str) -> None:
         nonlocal most
         await asyncio.sleep(0)
-        most = max(most, wire.connection._backlog.bytes)
+        most = max(most, wire.connection._budget.bytes)
 
     async with wired(recorder(heard, measure), max_backlog_bytes=4096) as wire:
         wire.say(*updates("a", "0"))
@@ -242,3 +243,23 @@ async def test_updates_and_other_texts_in_turn_are_all_heard() -> None:
         await until(heard, count + 1)
         assert wire.connection.counts.malformed == count
     assert heard[1:] == [f"a{number}" for number in range(count)]
+
+
+def test_what_was_taken_of_a_read_is_counted_however_it_was_taken() -> None:
+    batch = ReadBatch([b"a", b"bc", b"d"])
+    assert batch.taken == 0
+    assert next(batch.left) == b"a"
+    assert batch.taken == 1
+    assert list(map(len, batch.left)) == [2, 1]
+    assert batch.taken == 3
+    assert next(batch.left, None) is None
+    assert batch.size_bytes == 4
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [([], True), ([b"a", b"b"], True), ([b"a", "ü".encode()], True), ([b"a", b"\xff"], False)],
+    ids=["nothing", "ascii", "umlaut", "no character"],
+)
+def test_a_read_is_utf8_if_each_of_its_texts_is(texts: list[bytes], expected: bool) -> None:  # noqa: FBT001
+    assert ReadBatch(texts).is_utf8 is expected

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given, settings
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from accord.connection import Connection, Handlers
 from accord.protocol import v1
 from accord.protocol.edition import V1
-from accord.wire.piece import Piece
+from tests.transport.one_by_one import MinimalTransport
 
 SESSIONS = st.sampled_from(["a", "b", "c"])
 WORDS = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -66,32 +65,22 @@ OTHERS = st.sampled_from(
 LINES = st.lists(st.one_of(UPDATES, UPDATES, UPDATES, UNKNOWN, REQUESTS, OTHERS), min_size=1, max_size=40)
 
 
-class Script:
-    """A transport that delivers what it was given, cut as it was told."""
+class Script(MinimalTransport):
+    """A transport whose reads bring what it was given, cut as it was told."""
 
     def __init__(self, pieces: list[list[bytes]]) -> None:
-        self._pieces = [Piece(texts) for texts in pieces]
+        self._pieces = pieces
         self.said: list[Any] = []
 
     async def send(self, text: bytes | bytearray) -> None:
         self.said.append(json.loads(text))
 
-    async def receive(self) -> bytes | None:
-        raise NotImplementedError
+    async def receive(self) -> list[bytes]:
+        await asyncio.sleep(0)
+        return self._pieces.pop(0) if self._pieces else []
 
     async def close(self) -> None:
         self._pieces.clear()
-
-    async def deliver(self, take: Callable[[Piece], bool]) -> bool:
-        while self._pieces:
-            await asyncio.sleep(0)
-            piece = self._pieces[0]
-            has_room = take(piece)
-            if piece.taken == len(piece.texts):
-                self._pieces.pop(0)
-            if not has_room:
-                return True
-        return False
 
 
 async def heard_of(pieces: list[list[bytes]], *, suspends: bool, max_bytes: int) -> dict[str, Any]:
@@ -113,7 +102,7 @@ async def heard_of(pieces: list[list[bytes]], *, suspends: bool, max_bytes: int)
     handlers.on(v1.FS_READ_TEXT_FILE, read)
     script = Script(pieces)
     connection = Connection(script, "client", handlers, max_backlog_bytes=max_bytes)
-    connection._reception.edition = V1
+    connection._receiver.edition = V1
     async with asyncio.timeout(10), connection:
         await connection.wait_closed()
     counts = connection.counts

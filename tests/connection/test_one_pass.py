@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import accord.connection.reception
+import accord.connection.receiver
 from accord.errors import AccordError
 from accord.jsonrpc.message import Message, MessageRules
 from accord.jsonrpc.parse import parse
@@ -133,7 +133,7 @@ async def test_plain_requests_and_results_take_one_pass(monkeypatch: pytest.Monk
         assert (await hand.answer_to(7))["result"] == {"sessionId": "s"}
 
     async with initialized("agent") as (connection, hand):
-        monkeypatch.setattr(accord.connection.reception, "parse", watched)
+        monkeypatch.setattr(accord.connection.receiver, "parse", watched)
         await ask(hand)
         calling = asyncio.ensure_future(connection.call(v1.FS_READ_TEXT_FILE, v1.ReadTextFileRequest("s", "/x")))
         id_ = await id_of_call(hand)

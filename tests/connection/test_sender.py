@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -12,17 +12,19 @@ import pytest
 from accord.connection import Connection
 from accord.errors import CallTimeout, ConnectionLost
 from accord.protocol import v1
+from accord.protocol.edition import V1
 from accord.transport import StreamTransport, memory_pair
-from accord.transport.interface import QueueingTransport, Transport
+from accord.transport.interface import Transport
 from accord.wire import Framing
 from tests.connection.rig import Hand, initialize
+from tests.transport.one_by_one import MinimalTransport
 
-LINKS = ["memory", "pipes", "threads", "headers", "no queue"]
+LINKS = ["memory", "pipes", "threads", "headers", "plain"]
 NEW = v1.NewSessionRequest("/", [])
 
 
-class Plain:
-    """A transport of somebody else: it has what a transport must have, and no more."""
+class Plain(MinimalTransport):
+    """A transport of somebody else: it does what a transport must do, and no more."""
 
     def __init__(self, inner: Transport) -> None:
         self.send = inner.send
@@ -34,15 +36,14 @@ class Plain:
 async def linked(kind: str) -> AsyncIterator[tuple[Connection, Hand]]:
     ours: Transport
     theirs: Transport
-    if kind in ("memory", "no queue"):
+    if kind in ("memory", "plain"):
         near, theirs = memory_pair()
-        ours = Plain(near) if kind == "no queue" else near
+        ours = Plain(near) if kind == "plain" else near
     else:
         framing: Framing = "headers" if kind == "headers" else "lines"
         (here, there), (back, forth) = os.pipe(), os.pipe()
         ours = StreamTransport(here, forth, framing=framing, force_threads=kind == "threads")
         theirs = StreamTransport(back, there, framing=framing)
-    assert isinstance(ours, QueueingTransport) is (kind != "no queue")
     async with asyncio.timeout(30), Connection(ours, "client") as connection:
         hand = Hand(theirs)
         await initialize(connection, hand)
@@ -101,12 +102,12 @@ async def test_the_order_holds_where_the_peer_does_not_read_for_a_while(kind: st
 async def test_what_is_posted_on_a_link_that_is_gone_is_gone_too(kind: str) -> None:
     async with linked(kind) as (connection, _):
         await connection.transport.close()
-        connection._outbox.post(b'{"jsonrpc":"2.0","method":"_x"}')
+        connection._sender.post(b'{"jsonrpc":"2.0","method":"_x"}')
         with pytest.raises(ConnectionLost):
             await connection.call(v1.SESSION_NEW, NEW)
 
 
-@pytest.mark.parametrize("kind", ["pipes", "no queue"])
+@pytest.mark.parametrize("kind", ["pipes", "plain"])
 async def test_an_observer_that_fails_does_not_keep_a_withdrawal_back(
     kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -120,3 +121,76 @@ async def test_an_observer_that_fails_does_not_keep_a_withdrawal_back(
             await connection.call(v1.SESSION_NEW, NEW, timeout_seconds=0.001)
         assert [(await hand.hear())["method"] for _ in range(2)] == ["session/new", "$/cancel_request"]
     assert "an observer failed" in caplog.text
+
+
+class Moody(Plain):
+    """A transport that takes texts at once, except when it is told not to."""
+
+    def __init__(self, inner: Transport) -> None:
+        super().__init__(inner)
+        self._inner = inner
+        self.refusals = 0
+
+    def try_send(self, texts: Sequence[bytes | bytearray]) -> bool:
+        if self.refusals:
+            self.refusals -= 1
+            return False
+        return self._inner.try_send(texts)
+
+
+async def test_an_update_does_not_overtake_a_posted_text() -> None:
+    near, far = memory_pair()
+    link, hand = Moody(near), Hand(far)
+    async with asyncio.timeout(30), Connection(link, "client") as connection:
+        await initialize(connection, hand)
+        for _ in range(2):
+            await say(connection, "first")
+        link.refusals = 1
+        connection.post(v1.SESSION_CANCEL, v1.CancelNotification("posted"))
+        assert not connection.try_notify(v1.SESSION_CANCEL, [v1.CancelNotification("not sent")])
+        await say(connection, "after")
+        heard = [(await hand.hear())["params"]["sessionId"] for _ in range(4)]
+        assert heard == ["first", "first", "posted", "after"]
+        await say(connection, "last")
+        assert connection.try_notify(v1.SESSION_CANCEL, [v1.CancelNotification("at once")])
+        assert [(await hand.hear())["params"]["sessionId"] for _ in range(2)] == ["last", "at once"]
+
+
+async def test_who_waits_behind_a_posted_text_keeps_its_place_and_may_leave_it() -> None:
+    near, far = memory_pair(max_bytes=100)
+    link, hand = Moody(near), Hand(far)
+    async with asyncio.timeout(30), Connection(link, "client") as connection:
+        connection._receiver.edition = V1
+        filling = asyncio.ensure_future(say(connection, "f" * 200))
+        await asyncio.sleep(0)
+        posted = connection._sender.post(b'"posted"')
+        assert posted is not None
+        first, left, last = (asyncio.ensure_future(say(connection, name)) for name in ("first", "left", "last"))
+        await asyncio.sleep(0)
+        again = connection._sender.post(b'"again"')
+        left.cancel()
+        heard = [await hand.hear() for _ in range(5)]
+        assert [each if isinstance(each, str) else each["params"]["sessionId"][:5] for each in heard] == [
+            "fffff",
+            "posted",
+            "first",
+            "last",
+            "again",
+        ]
+        await asyncio.gather(filling, first, last, posted, again)  # type: ignore[arg-type]
+        assert left.cancelled()
+
+
+async def test_what_is_queued_when_the_connection_closes_fails() -> None:
+    near, _far = memory_pair(max_bytes=100)
+    async with asyncio.timeout(30):
+        async with Connection(Plain(near), "client") as connection:
+            connection._receiver.edition = V1
+            filling = asyncio.ensure_future(say(connection, "f" * 200))
+            await asyncio.sleep(0)
+            connection._sender.post(b'"posted"')
+            queued = asyncio.ensure_future(say(connection, "queued"))
+            await asyncio.sleep(0)
+        for sending in (filling, queued):
+            with pytest.raises(ConnectionLost):
+                await sending

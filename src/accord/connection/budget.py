@@ -1,4 +1,4 @@
-"""The memory budget of one connection, in bytes, for both directions, and the reader that waits when it is spent.
+"""The memory budget of one connection, in bytes, for both directions, and the receiver that waits when it is spent.
 
 Three things count, each from the moment it exists:
 
@@ -9,7 +9,7 @@ Three things count, each from the moment it exists:
 When nobody here waits for an answer of the peer, reading pauses while the sum is over the budget. While a call of ours
 waits, its answer stands behind what the peer sends. Two peers that each stop reading until the other one reads would
 wait for ever, so unwritten answers alone do not stop the reader then: it pauses for the load, as always, and for held
-requests beyond `STRETCH` budgets. A peer of this library never has that many requests open, because `calls` sends no
+requests beyond `STRETCH` budgets. A peer of this library never has that many requests open, because `outgoing` sends no
 more than `max_calls`.
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-__all__ = ["OPEN_REQUEST_BYTES", "OVERHEAD_BYTES", "STRETCH", "Backlog"]
+__all__ = ["OPEN_REQUEST_BYTES", "OVERHEAD_BYTES", "STRETCH", "Budget"]
 
 OVERHEAD_BYTES = 256
 """What a queued message costs beyond its text, so that a flood of tiny ones is bounded as well."""
@@ -31,7 +31,7 @@ HUNG_UP_SECONDS = 0.5
 """How often a reader that waits for room looks whether the peer is still there."""
 
 
-class Backlog:
+class Budget:
     """Counts bytes in and out. `calls_inside` is how many calls handlers of this connection wait for."""
 
     def __init__(self, max_bytes: int) -> None:

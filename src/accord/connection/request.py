@@ -1,4 +1,4 @@
-"""A request of the peer, from its arrival to its answer."""
+"""A request of the peer: one object from its arrival to its answer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from accord.connection.handlers import Handler
 from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import RequestId
 
-__all__ = ["CURRENT", "Inbound", "IncomingRequest", "current_request"]
+__all__ = ["CURRENT", "IncomingRequest", "OpenRequest", "current_request"]
 
 
-class Inbound(msgspec.Struct, eq=False):
+class OpenRequest(msgspec.Struct, eq=False):
     """A request of the peer, from its arrival to its answer."""
 
     id: RequestId
@@ -29,10 +29,12 @@ class Inbound(msgspec.Struct, eq=False):
     batch: BatchAnswer | None = None
     size_bytes: int = 0
     """How long its text is."""
+    arrival: Any = None
+    """What the arrival hook returned."""
     task: asyncio.Task[None] | None = None
     began: bool = False
     arrived: bool = False
-    """Whether somebody heard of its arrival: then only its handler can say what its end is."""
+    """Whether an arrival hook accepted it: then only its handler can say what its end is."""
     admitted: bool = False
     """Whether its handler may start without a further look at the budget."""
     reserved: tuple[int, int] | None = None
@@ -43,7 +45,7 @@ class Inbound(msgspec.Struct, eq=False):
     """Looks at a result before it is sent, and once at None where there is none."""
 
 
-CURRENT: ContextVar[Inbound | None] = ContextVar("CURRENT", default=None)
+CURRENT: ContextVar[OpenRequest | None] = ContextVar("CURRENT", default=None)
 
 
 class IncomingRequest(Protocol):
@@ -56,6 +58,10 @@ class IncomingRequest(Protocol):
     @property
     def method(self) -> str:
         """The name of the method."""
+
+    @property
+    def arrival(self) -> object:
+        """What the hook returned that was registered with `Handlers.on_arrival`; None where there is none."""
 
 
 def current_request() -> IncomingRequest | None:
