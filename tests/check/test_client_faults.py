@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from accord.check import client as manifest
 from accord.check.client import check_client
-from accord.check.judge import judges_of
+from accord.check.engine.judging import judges_of
+from accord.check.engine.outcome import Report
 from accord.check.options import Options
-from accord.check.outcome import Report
 from accord.check.rule import EditionName, Rule
-from accord.check.rules import client as manifest
 from accord.testing.faults import clients, clients_asking, clients_machine
 from accord.testing.faults.client_fault import FULL, PLAIN
 from accord.testing.faults.fault import FAULTS, Fault
