@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from accord.check.client import check_client
-from accord.check.client.place import with_agent
-from accord.check.client.running import is_running
+from accord.check.client import check_client, with_agent
+from accord.check.engine.outcome import Report
+from accord.check.engine.process import is_running
 from accord.check.options import Options
-from accord.check.outcome import Report
 from accord.check.rule import EditionName
 from accord.errors import ConnectFailed
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from accord.check import client as manifest
 from accord.check.client import check_client
-from accord.check.judge import judges_of
+from accord.check.engine.judging import judges_of
+from accord.check.engine.outcome import Report
 from accord.check.options import Options
-from accord.check.outcome import Report
 from accord.check.rule import EditionName, Rule
-from accord.check.rules import client as manifest
 from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
 
 CLIENT_FAULTS = [fault for fault in FAULTS if fault.side == "client"]

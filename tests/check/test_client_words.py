@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 
-from accord.check.client import judges, parts
-from accord.check.client.part import PARTS
-from accord.check.client.words import elicitation, every_update, greeting, opened, permission
-from accord.check.judge import JUDGES
+from accord.check.client.conversation import STEPS as PARTS
+from accord.check.client.messages import elicitation, every_update, greeting, opened, permission
+from accord.check.engine.judging import JUDGES
 from accord.check.rule import EditionName
 from accord.protocol.codec import Codec
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 
 EDITIONS: dict[EditionName, Edition] = {"v1": V1, "v2_june": V2_JUNE, "v2": V2}
-ROOMS = (parts, judges)
 OFFERED: dict[str, Any] = {"session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}}}
 
 

@@ -8,17 +8,12 @@ from typing import Any
 
 import pytest
 
-from accord.check import CAUSES, RULES, Options, Outcome, Report, Rule, check_agent, judges, steps
-from accord.check.client import judges as client_judges
-from accord.check.client import parts
-from accord.check.client.part import PARTS
-from accord.check.judge import JUDGES, Judge
+from accord.check import CAUSES, RULES, Options, Outcome, Report, Rule, check_agent
+from accord.check.agent.conversation import STEPS
+from accord.check.client.conversation import STEPS as PARTS
+from accord.check.engine.judging import JUDGES, Judge
 from accord.check.rule import EDITIONS, EditionName
-from accord.check.step import STEPS
 from tests.check.faults import FAULTS, FULL, PLAIN, Fault
-
-REGISTERED = (judges, steps, client_judges, parts)
-"""Rooms that register what is in them when they are imported."""
 
 CONFORMING: dict[EditionName, tuple[Callable[[], Any], ...]] = {name: (PLAIN[name], FULL[name]) for name in EDITIONS}
 AGENTS = [fault for fault in FAULTS if fault.side == "agent"]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from accord.check import Judgement, Outcome, Rule, grouping
+from accord.check import CAUSES, Judgement, Outcome, Rule
+from accord.check.engine.outcome import group
 from accord.check.rule import Cause
 
 
@@ -13,8 +12,8 @@ def outcome(id_: str, status: str = "FAIL", because: str = "") -> Outcome:
     return Outcome(rule, (Judgement("a_judge", status, f"{id_} is broken", because),))  # type: ignore[arg-type]
 
 
-def groups(*outcomes: Outcome) -> dict[str, list[str]]:
-    found = grouping.group("v1", list(outcomes))
+def groups(*outcomes: Outcome, causes: tuple[Cause, ...] = CAUSES) -> dict[str, list[str]]:
+    found = group(outcomes, causes)
     return {finding.root.rule.id: [each.rule.id for each in finding.fell] for finding in found}
 
 
@@ -34,9 +33,9 @@ def test_two_that_blame_each_other_are_one_finding() -> None:
     assert groups(outcome("A", because="B"), outcome("B", because="A")) == {"A": ["B"]}
 
 
-def test_what_the_manifest_says_falls_together_does_so_when_all_of_it_fell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_manifest_says_falls_together_does_so_when_all_of_it_fell() -> None:
     cause = Cause("v1", "B", "nothing is said", ("A", "C"))
-    monkeypatch.setattr(grouping, "CAUSES", (cause, Cause("v2", "A", "of another edition", ("B", "C"))))
-    assert groups(outcome("A"), outcome("B"), outcome("C"), outcome("D")) == {"B": ["A", "C"], "D": []}
-    assert grouping.group("v1", [outcome("A"), outcome("B"), outcome("C")])[0].says == "nothing is said"
-    assert groups(outcome("A"), outcome("B"), outcome("C", "PASS")) == {"A": [], "B": []}
+    causes = (cause, Cause("v2", "A", "of another edition", ("B", "C")))
+    assert groups(outcome("A"), outcome("B"), outcome("C"), outcome("D"), causes=causes) == {"B": ["A", "C"], "D": []}
+    assert group([outcome("A"), outcome("B"), outcome("C")], causes)[0].says == "nothing is said"
+    assert groups(outcome("A"), outcome("B"), outcome("C", "PASS"), causes=causes) == {"A": [], "B": []}

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from accord.check import Options, Report, Rule, check_agent
-from accord.check.case import Case
-from accord.check.entry import Entry, Record, read_json
-from accord.check.judge import judges_of
-from accord.check.judges.v1_more_sight import heeds_cancel, is_absolute, offered, turns_in
+from accord.check import RULES, Options, Report, Rule, check_agent
+from accord.check.agent.queries import is_absolute, is_relative, offered
+from accord.check.agent.turns import heeds_cancel, turns_in
+from accord.check.engine.evidence import Evidence
+from accord.check.engine.judging import judges_of
+from accord.check.engine.record import Entry, Record, read_json
 from accord.check.rule import EditionName
-from accord.check.rules import june_more, v1_more
 from tests.check.faults.reference.agent_june import FullJune, PlainJune
 from tests.check.faults.reference.agent_v1 import PlainV1
 from tests.check.faults.reference.agent_v1_full import FullV1
@@ -121,13 +121,11 @@ async def test_no_judge_trips_over_nonsense(agent: Any, edition: EditionName) ->
 
 # --- the manifest
 
-MANIFEST = (*v1_more.RULES, *june_more.RULES)
+MANIFEST = [rule for rule in RULES if rule.edition != "v2" and rule.side == "agent" and rule.id.startswith("ACCORD-")]
 
 
 @pytest.mark.parametrize("rule", MANIFEST, ids=lambda rule: f"{rule.edition}-{rule.id}")
 def test_every_rule_of_ours_has_a_judge_and_a_sentence(rule: Rule) -> None:
-    from accord.check import judges  # noqa: F401, PLC0415 - they register themselves
-
     assert len(judges_of(rule.edition, rule.id)) == 1
     assert not rule.says.endswith(".")
     assert rule.page.startswith(("protocol/", "schema/"))
@@ -136,23 +134,29 @@ def test_every_rule_of_ours_has_a_judge_and_a_sentence(rule: Rule) -> None:
 # --- what they look at
 
 
-@pytest.mark.parametrize("path", ["/notes.txt", "C:\\notes.txt", "C:/notes.txt", "\\\\host\\share\\notes.txt", 5, None])
-def test_a_path_is_absolute_on_any_machine(path: Any) -> None:
+@pytest.mark.parametrize("path", ["/notes.txt", "C:\\notes.txt", "C:/notes.txt", "\\\\host\\share\\notes.txt"])
+def test_a_path_is_absolute_on_any_machine(path: str) -> None:
     assert is_absolute(path)
 
 
 @pytest.mark.parametrize("path", ["notes.txt", "./notes.txt", "", "C:notes.txt"])
-def test_a_path_below_a_folder_is_not_absolute(path: str) -> None:
+def test_a_path_below_a_folder_is_relative(path: str) -> None:
+    assert is_relative(path)
+
+
+@pytest.mark.parametrize("path", [5, None])
+def test_a_path_that_is_no_text_is_neither(path: Any) -> None:
     assert not is_absolute(path)
+    assert not is_relative(path)
 
 
-def recorded(*lines: str) -> Case:
+def recorded(*lines: str) -> Evidence:
     """A case of one process: `>` is what we said, `<` what the agent said."""
     entries = [
         Entry(line[0] == ">", 0.0, line[2:].encode(), read_json(line[2:].encode()), place)
         for place, line in enumerate(lines)
     ]
-    case = Case(Options())
+    case = Evidence(Options())
     case.records.append(Record("01 bare", entries, b"", b"", "closed stdin", 0))
     return case
 

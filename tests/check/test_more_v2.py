@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from accord.check import Options, Report, check_agent
-from accord.check.entry import Entry, Record
-from accord.check.judge import judges_of
-from accord.check.judges import v2_more_tools
-from accord.check.judges.v2_more_seen import Told, entities, is_absolute
-from accord.check.rules import v2_more
-from accord.check.step import STEPS
+from accord.check import RULES, Options, Report, check_agent
+from accord.check.agent import tools
+from accord.check.agent.conversation import STEPS
+from accord.check.agent.queries import Told, entities, is_absolute
+from accord.check.engine.judging import judges_of
+from accord.check.engine.record import Entry, Record
 from tests.check.faults import FAULTS
 from tests.check.faults.reference.agent_v2 import FullV2, PlainV2
 
@@ -115,8 +114,13 @@ async def test_few_processes_are_enough() -> None:
 # --- the manifest
 
 
+RULES_OF_OURS = [
+    rule for rule in RULES if rule.edition == "v2" and rule.side == "agent" and rule.id.startswith("ACCORD-")
+]
+
+
 def test_every_rule_says_one_sentence_and_names_a_page_of_v2() -> None:
-    for rule in v2_more.RULES:
+    for rule in RULES_OF_OURS:
         assert re.fullmatch(r"[A-Z`$][^\n]+[^.\s]", rule.says), rule.id
         assert re.fullmatch(r"(protocol/v2/|schema/v2#/\$defs/)[A-Za-z-]+", rule.page), rule.id
         assert re.fullmatch(r"ACCORD-[A-Z]+-2\d\d", rule.id), rule.id
@@ -124,14 +128,14 @@ def test_every_rule_says_one_sentence_and_names_a_page_of_v2() -> None:
 
 def test_every_rule_has_one_judge_and_a_fault() -> None:
     broken = {fault.breaks for fault in FAULTS if fault.edition == "v2"}
-    for rule in v2_more.RULES:
+    for rule in RULES_OF_OURS:
         assert len(judges_of("v2", rule.id)) == 1, rule.id
         assert rule.id in broken, rule.id
 
 
 def test_every_step_of_ours_is_needed_by_a_judge() -> None:
-    ours = {step.name for step in STEPS.values() if step.play.__module__.split(".")[-1].startswith("v2_more")}
-    needed = {name for rule in v2_more.RULES for judge in judges_of("v2", rule.id) for name in judge.steps}
+    ours = {step.name for step in STEPS.values() if step.name.startswith("v2_")}
+    needed = {name for rule in RULES_OF_OURS for judge in judges_of("v2", rule.id) for name in judge.steps}
     assert ours <= needed
 
 
@@ -139,12 +143,12 @@ def test_every_step_of_ours_is_needed_by_a_judge() -> None:
 
 
 def test_what_stands_in_a_hunk_is_no_head_of_a_patch() -> None:
-    paths = list(v2_more_tools._paths(PATCH))
+    paths = list(tools._paths(PATCH))
     assert paths == ["/w/a.txt", "/w/b.txt", "/w/a.txt", "/w/b.txt", "/w/c.txt"]
 
 
 def test_quoted_paths_and_the_missing_side_are_left_out() -> None:
-    assert list(v2_more_tools._paths('--- /dev/null\n+++ "/w/\\303\\244.txt"\n')) == []
+    assert list(tools._paths('--- /dev/null\n+++ "/w/\\303\\244.txt"\n')) == []
 
 
 @pytest.mark.parametrize(

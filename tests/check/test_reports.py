@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree as ET
 
-from accord.check import Judgement, Options, Outcome, Report, Rule
-from accord.check.entry import Entry, Record
-from accord.check.grouping import group
+from accord.check import CAUSES, Judgement, Options, Outcome, Report, Rule
+from accord.check.engine.outcome import group
+from accord.check.engine.record import Entry, Record
 from accord.check.report import document_of, documents_of, junit_of, markdown_of
 
 ASKED = Entry(sent=True, seconds=0.1, raw=b'{"jsonrpc":"2.0","id":1,"method":"session/prompt"}', message=None, place=0)
@@ -48,7 +48,7 @@ def report(outcomes: list[Outcome] = OUTCOMES) -> Report:
         {"name": "odd | agent", "version": "1"},
         {},
         3,
-        findings=group("v2", outcomes),
+        findings=group(outcomes, CAUSES),
     )
 
 

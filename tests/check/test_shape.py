@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from accord.check.entry import Entry, Record
+from accord.check.engine.record import Entry, Record
+from accord.check.engine.shape import Piece, pieces, shape_of
 from accord.check.rule import EDITIONS, EditionName
-from accord.check.shape import Piece, pieces, shape_of
 
 
 def entry(message: Any, *, sent: bool = False) -> Entry:

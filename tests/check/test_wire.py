@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from accord.check.budget import Budget
-from accord.check.wire import Gone, Refusal, Silence, Wire
+from accord.check.engine.record import Budget
+from accord.check.engine.wire import Gone, Refusal, Silence, Wire
 from accord.errors import ConnectFailed
 
 pytest.importorskip("termios")
@@ -89,7 +89,7 @@ async def test_waiting_ends_in_time_and_at_once_when_the_program_is_gone() -> No
 async def test_a_program_is_ended_by_the_gentlest_way_that_works(
     code: str, ended_by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.check.wire.TERMINATE_SECONDS", 0.3)
+    monkeypatch.setattr("accord.check.engine.wire.TERMINATE_SECONDS", 0.3)
     wire = await Wire.open("x", program(code), {}, 10.0, {})
     if ended_by == "SIGKILL":
         await wire.until(lambda entry: entry.raw == b"ready")

@@ -810,7 +810,7 @@ MUTANTS = (
     Mutant(
         "checks",
         "what an agent that died had changed stays changed",
-        "check/stage.py",
+        "check/agent/runner.py",
         "        if not self.ledger.changes:\n            return []\n",
         "        if self.ledger.changes:\n            return []\n",
         "tests/check/test_settings_restored.py::test_when_the_agent_dies_its_options_are_set_back_by_the_next_process",
@@ -818,7 +818,7 @@ MUTANTS = (
     Mutant(
         "checks",
         "the journal is written after the change is sent",
-        "check/wire.py",
+        "check/engine/wire.py",
         "        if self._observer is not None:\n            self._observer.sending(self, message)\n"
         "        self._keep(line, message, sent=True)\n        if self._link is not None:\n"
         '            self._link.write(line + b"\\n")\n',
@@ -830,7 +830,7 @@ MUTANTS = (
     Mutant(
         "checks",
         "a check loosens permission unasked",
-        "check/settings.py",
+        "check/engine/settings.py",
         '    return "" if _STRICT.search(target) and not _LOOSE.search(target) else "permission"\n',
         '    return ""\n',
         "tests/check/test_settings_restored.py::"
@@ -839,9 +839,9 @@ MUTANTS = (
     Mutant(
         "checks",
         "a command of the judge runs on after it was killed",
-        "check/terminals.py",
-        "            return _unknown(params)\n        self._end(id_)\n        return {}\n",
-        "            return _unknown(params)\n        return {}\n",
+        "check/agent/exchange.py",
+        "            return _unknown_terminal(params)\n        self._end(id_)\n        return {}\n",
+        "            return _unknown_terminal(params)\n        return {}\n",
         "tests/check/test_careful_agents.py::"
         "test_a_careful_agent_in_a_process_of_its_own_is_not_accused[KillsAndWaits]",
     ),

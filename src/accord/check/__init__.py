@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from accord.check.agent import check_agent
+from accord.check.agent import check_agent, editions_of
 from accord.check.client import check_client
-from accord.check.entry import Entry, Record
-from accord.check.link import Peer, Program
-from accord.check.meeting import editions_of
+from accord.check.engine.judging import Progress
+from accord.check.engine.outcome import Finding, Judgement, Outcome, Report, Status
+from accord.check.engine.process import Peer, Program
+from accord.check.engine.record import Entry, Record
 from accord.check.options import Options
-from accord.check.outcome import Finding, Judgement, Outcome, Report, Status
 from accord.check.rule import Cause, EditionName, Rule, Side, Tier
 from accord.check.rules import CAUSES, RULES
-from accord.check.stage import Progress
 from accord.check.suite import conformance
 
 __all__ = [

@@ -1,11 +1,32 @@
-"""What can be demanded of a program: a rule has an id, an edition, a tier, a sentence and the page that says so."""
+"""Rules: one row for each, with a tier for every edition that has it, and their expansion into a rule per edition."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["EDITIONS", "Cause", "EditionName", "Rule", "Side", "Tier"]
+__all__ = [
+    "EDITIONS",
+    "FAR_FUTURE",
+    "JUNE",
+    "JUNE_V2",
+    "NO_BATCHES",
+    "SESSIONS",
+    "V1",
+    "V1_JUNE",
+    "V1_V2",
+    "V2",
+    "VERSIONS",
+    "Cause",
+    "EditionName",
+    "Row",
+    "Rule",
+    "Side",
+    "Tier",
+    "agent_rules",
+    "client_rules",
+    "gate",
+]
 
 EditionName: TypeAlias = Literal["v1", "v2_june", "v2"]
 """The name of an edition."""
@@ -15,11 +36,18 @@ Side: TypeAlias = Literal["agent", "client", "both"]
 """Who a rule is about."""
 
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
+V1, JUNE, V2 = ((edition,) for edition in EDITIONS)
+V1_JUNE, JUNE_V2 = EDITIONS[:2], EDITIONS[1:]
+V1_V2: tuple[EditionName, ...] = ("v1", "v2")
+VERSIONS: dict[EditionName, int] = {"v1": 1, "v2_june": 2, "v2": 2}
+"""The protocol version in the handshake of each edition."""
+FAR_FUTURE = 65535
+"""The largest number that can stand for a version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the manifest; an id means the same in every edition that has it."""
+    """A rule in one edition; an id means the same in every edition that has it."""
 
     edition: EditionName
     id: str
@@ -52,3 +80,90 @@ class Cause:
     def ids(self) -> frozenset[str]:
         """All of them."""
         return frozenset((self.root, *self.also))
+
+
+# --- rows
+
+Texts: TypeAlias = str | tuple[str, str, str]
+"""One text for all editions, or one for each of v1, June and v2."""
+_TIERS: dict[str, Tier] = {"M": "mandatory", "C": "capability", "A": "advisory", "I": "informational"}
+_SCHEMAS: dict[EditionName, str] = {"v1": "schema/v1", "v2_june": "schema/v2-june", "v2": "schema/v2"}
+NO_BATCHES = "November's v2 has no batches: any array gets one error -32600 without an id, and nothing in it is done"
+
+
+class Row(NamedTuple):
+    """One rule in all editions."""
+
+    id: str
+    tiers: str
+    """A letter each for v1, June and v2: mandatory, capability, advisory, informational; `-` has no such rule."""
+    page: Texts
+    """A page of the specification; with `#` a type of the schema."""
+    says: Texts
+    gate: Texts = ""
+    """A capability, or a path that begins with `initialize.` or `new.`; see `Rule.gate`."""
+    superseded: str = ""
+    """See `Rule.superseded`; in v2."""
+
+
+def agent_rules(*rows: Row) -> tuple[Rule, ...]:
+    """The rules of rows that agents have to keep."""
+    return tuple(rule for row in rows for rule in _rules(row, "agent"))
+
+
+def client_rules(*rows: Row) -> tuple[Rule, ...]:
+    """The rules of rows that clients have to keep."""
+    return tuple(rule for row in rows for rule in _rules(row, "client"))
+
+
+def _rules(row: Row, side: Side) -> list[Rule]:
+    rules = []
+    for place, (edition, letter) in enumerate(zip(EDITIONS, row.tiers, strict=True)):
+        if letter != "-":
+            page, says, word = (
+                each if isinstance(each, str) else each[place] for each in (row.page, row.says, row.gate)
+            )
+            path = gate(word)[edition] if side == "agent" else _offer(edition, word)
+            superseded = row.superseded if edition == "v2" else ""
+            rules.append(Rule(edition, row.id, _TIERS[letter], says, _page(edition, page), side, path, superseded))
+    return rules
+
+
+def _page(edition: EditionName, page: str) -> str:
+    if page.startswith("#"):
+        return f"{_SCHEMAS[edition]}#/$defs/{page[1:]}"
+    if edition == "v2" and page == "prompt-turn":
+        page = "prompt-lifecycle"
+    return f"protocol/{'v1' if edition == 'v1' else 'v2'}/{page}"
+
+
+# --- capabilities
+
+_V1 = "initialize.agentCapabilities."
+_V2 = "initialize.capabilities."
+_SESSION = f"{_V2}session"
+SESSIONS: dict[EditionName, str] = {"v1": "", "v2_june": _SESSION, "v2": _SESSION}
+"""What has to be advertised for there to be sessions at all; in v1 there always are."""
+_V1_PATHS = {"load": "loadSession", "stdio": "", "http": "mcpCapabilities.http"}
+_V1_PATHS |= {word: f"promptCapabilities.{word}" for word in ("image", "audio", "embeddedContext")}
+_V2_PATHS = {word: f"prompt.{word}" for word in ("image", "audio", "embeddedContext")}
+_V2_PATHS |= {"stdio": "mcp.stdio", "http": "mcp.http"}
+_BASELINE_OF_V2 = ("list", "resume", "close")
+
+
+def gate(word: str) -> dict[EditionName, str]:
+    """The path of an agent's capability in each edition; "" where every agent has it."""
+    if not word or word.startswith(("initialize.", "new.")):
+        return dict.fromkeys(EDITIONS, word)
+    if word == "session":
+        return SESSIONS
+    if word == "logout":
+        return {"v1": f"{_V1}auth.logout", "v2_june": f"{_V2}auth.logout", "v2": f"{_V2}auth.logout"}
+    v1, v2 = _V1_PATHS.get(word, f"sessionCapabilities.{word}"), f"{_SESSION}.{_V2_PATHS.get(word, word)}"
+    return {"v1": _V1 + v1 if v1 else "", "v2_june": v2, "v2": _SESSION if word in _BASELINE_OF_V2 else v2}
+
+
+def _offer(edition: EditionName, word: str) -> str:
+    """The path of a client's capability."""
+    key = "clientCapabilities" if edition == "v1" else "capabilities"
+    return word and f"initialize.{key}.{word}"

@@ -7,12 +7,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from accord.check.agent import check_agent, wanted_rules
+from accord.check.agent import check_agent
 from accord.check.client import check_client
-from accord.check.link import Program
+from accord.check.engine.judging import wanted
+from accord.check.engine.outcome import Outcome, Report
+from accord.check.engine.process import Program
 from accord.check.options import Options
-from accord.check.outcome import Outcome, Report
-from accord.check.report.document import shown
+from accord.check.report import shown
+from accord.check.rules import rules_for
 
 __all__ = ["conformance"]
 
@@ -34,7 +36,7 @@ def conformance(
     import pytest  # noqa: PLC0415 - only a test suite has it
 
     chosen = options or Options()
-    rules = [rule.id for rule in wanted_rules(chosen, side)]
+    rules = [rule.id for rule in wanted(rules_for(chosen.edition, side), chosen)]
 
     @functools.cache
     def judged() -> Report:

@@ -1,7 +1,294 @@
-"""The check of clients: an agent that we play, what it does with them, and who judges what came of it."""
+"""`check_client`: starts a client with an agent that we play, judges every rule, and reports what is wrong."""
 
 from __future__ import annotations
 
-from accord.check.client.check import check_client
+import asyncio
+import json
+import os
+import secrets
+import shlex
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-__all__ = ["check_client"]
+from accord.check.client import files, handshake, lines, questions, relay, terminals, updates
+from accord.check.client.conversation import STEPS, ClientWire
+from accord.check.client.stub import StubAgent
+from accord.check.engine.evidence import Evidence, StepFailed
+from accord.check.engine.judging import (
+    CheckClock,
+    Progress,
+    judged,
+    judges_of,
+    report_of,
+    silent_progress,
+    steps_for,
+    wanted,
+)
+from accord.check.engine.outcome import Judgement, Outcome, Report
+from accord.check.engine.process import Link, MemoryLink, ProcessLink, Program, outlives
+from accord.check.engine.wire import Silence
+from accord.check.options import Options
+from accord.check.rule import VERSIONS, Rule
+from accord.transport.process import start
+
+__all__ = ["PLACEHOLDER", "RULES", "check_client", "play_once", "with_agent"]
+
+MAX_STARTS = 8
+"""A client that ends in the middle is started again for what is left, but not for ever."""
+STRANGE = "ACCORD-CLIENT-INIT-005"
+PLACEHOLDER = "{agent}"
+_READ_BYTES = 64 * 1024
+# The end of a client's pipes is seen a little after its own.
+LAST_WORDS_SECONDS = 1.0
+TERMINATE_SECONDS = 2.0
+
+# Importing a topic registers its steps and judges.
+_TOPICS = (files, handshake, lines, questions, terminals, updates)
+RULES: tuple[Rule, ...] = tuple(rule for topic in _TOPICS for rule in topic.RULES)
+"""Every rule that clients have to keep."""
+
+
+async def check_client(program: Program, options: Options | None = None, progress: Progress | None = None) -> Report:
+    """Judge a client by the rules of one edition.
+
+    Where an argument of the command is or contains `{agent}`, the command of the agent is put in; the environment has
+    it too, as `ACCORD_CHECK_AGENT` (one line for a shell) and `ACCORD_CHECK_AGENT_JSON` (a list).
+
+    Raises:
+        ConnectFailed: There is no such command.
+    """
+    options = options or Options()
+    rules = wanted(RULES, options)
+    clock = CheckClock()
+    evidence = await _play(program, options, rules, progress or silent_progress)
+    outcomes = [Outcome(rule, _judged(rule, evidence)) for rule in rules]
+    processes = len({record.name.partition(".")[0] for record in evidence.records})
+    return report_of(program, "client", evidence, outcomes, (), clock, processes=processes)
+
+
+async def _play(program: Program, options: Options, rules: list[Rule], progress: Progress) -> Evidence:
+    names = steps_for(rules)
+    steps = [step for name, step in STEPS.items() if name in names and options.edition in step.editions]
+    agent = StubAgent(options, steps, progress)
+    for _ in range(MAX_STARTS):
+        before = agent.runner.played
+        await play_once(program, options, agent)
+        if not agent.runner.remaining or agent.runner.played == before or agent.budget.is_spent:
+            break
+    agent.evidence.blocked_by_version = _is_blocked(agent.evidence)
+    is_wanted = any(rule.id == STRANGE for rule in rules)
+    if is_wanted and not agent.evidence.blocked_by_version and not agent.budget.is_spent:
+        agent.is_strange = True
+        await play_once(program, options, agent)
+    return agent.evidence
+
+
+def _is_blocked(evidence: Evidence) -> bool:
+    """Whether the client speaks other versions only: it asked for one and never opened a session."""
+    asked = [message for _, _, message in evidence.messages() if message.get("method") == "initialize"]
+    if any(message.get("method") == "session/new" for _, _, message in evidence.messages()):
+        return False
+    versions = [
+        message["params"].get("protocolVersion") for message in asked if isinstance(message.get("params"), dict)
+    ]
+    return any(isinstance(version, int) and version != VERSIONS[evidence.edition] for version in versions)
+
+
+def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
+    skipped = "it speaks another version" if evidence.blocked_by_version else ""
+    if rule.gate and not evidence.advertises(rule.gate):
+        skipped = f"not offered: {rule.gate}"
+
+    def excuse(failure: StepFailed) -> str:
+        # That one fails. Whether this one holds will be seen when it does.
+        return f"not seen, because {failure.blame} is broken" if failure.blame != rule.id else ""
+
+    tests = judged(rule, evidence, "client", excuse, skipped)
+    if skipped or any(test.status == "FAIL" for test in tests):
+        return tuple(tests)
+    judges = judges_of(rule.edition, rule.id)
+    excused = {
+        name for judge, test in zip(judges, tests, strict=True) if test.status == "SKIPPED" for name in judge.steps
+    }
+    return (*tests, *_blamed(rule, evidence, excused))
+
+
+def _blamed(rule: Rule, evidence: Evidence, excused: set[str]) -> list[Judgement]:
+    """A failure for each part that ended because this rule is broken, but for those that a judge looked at."""
+    others = [played.failure for name, played in evidence.steps.items() if name not in excused]
+    return [
+        Judgement("was_kept_in_every_part", "FAIL", failure.reason, "", failure.evidence)
+        for failure in others
+        if failure is not None and failure.blame == rule.id
+    ]
+
+
+# --- the process of the client
+
+
+def with_agent(argv: Sequence[str], agent: Sequence[str]) -> list[str]:
+    """A command with the agent's command in the places that are kept for it."""
+    given: list[str] = []
+    for argument in argv:
+        if argument == PLACEHOLDER:
+            given += agent
+        else:
+            given.append(argument.replace(PLACEHOLDER, shlex.join(agent)))
+    return given
+
+
+async def play_once(program: Program, options: Options, agent: StubAgent) -> None:
+    """Start the client and serve it until it ends, or nothing more comes of it.
+
+    Raises:
+        ConnectFailed: There is no such command.
+    """
+    agent.begin()
+    if callable(program):
+        wire = agent.welcome()
+        link: Link = MemoryLink(program(), wire.feed)
+        wire.join(link)
+        await _serve(link, options, agent)
+        return
+    relays = _RelayServer(agent)
+    server = await asyncio.start_server(relays.welcome, "127.0.0.1", 0)
+    try:
+        command = [sys.executable, "-I", "-S", relay.__file__, str(server.sockets[0].getsockname()[1]), relays.token]
+        env = {**options.env, "ACCORD_CHECK_AGENT": shlex.join(command), "ACCORD_CHECK_AGENT_JSON": json.dumps(command)}
+        link = await _start(with_agent(program, command), options.cwd, env)
+        await _serve(link, options, agent)
+    finally:
+        server.close()
+        relays.close()
+
+
+async def _start(argv: Sequence[str], cwd: str, env: Mapping[str, str | None]) -> Link:
+    """Where we are, unless it shall be somewhere else: a command that was given to us has its paths from here."""
+    child, pipes = start(argv, cwd or None, env)
+    link = ProcessLink(child, pipes, lambda _: None)
+    await link.open()
+    # Who reads prompts from stdin has to be given them by a command around it.
+    link.close_stdin()
+    return link
+
+
+async def _serve(link: Link, options: Options, agent: StubAgent) -> None:
+    ended_by, left = "itself", True
+    try:
+        if not await _watch(link, options, agent):
+            ended_by = await _end(link, options, agent)
+        for wire in agent.wires:
+            with suppress(Silence):
+                await wire.until(lambda _: False, len(wire.entries), LAST_WORDS_SECONDS)
+        await agent.settle()
+        left = await _is_left(agent, wait=ended_by == "itself")
+    finally:
+        status = await link.destroy()
+        agent.runner.sweep()
+    # Who never reached its agent may say on stderr why.
+    wires = agent.wires or [agent.welcome()]
+    agent.evidence.records += [wire.record(bytes(link.stderr), ended_by, status) for wire in wires]
+    played = agent.evidence.steps.get("left_running")
+    if played is not None and "alive" not in played.notes:
+        played.notes["alive"] = left
+        played.notes["ended_by"] = ended_by
+
+
+async def _watch(link: Link, options: Options, agent: StubAgent) -> bool:
+    """Whether the client ended by itself, before we lost patience with it."""
+    ending = asyncio.ensure_future(link.wait(24 * 3600.0))
+    try:
+        while not ending.done():
+            agent.changed.clear()
+            changing = asyncio.ensure_future(agent.changed.wait())
+            done, _ = await asyncio.wait(
+                [ending, changing], timeout=_patience_seconds(options, agent), return_when=asyncio.FIRST_COMPLETED
+            )
+            changing.cancel()
+            if not done or agent.is_flooded:
+                return False
+        return True
+    finally:
+        ending.cancel()
+
+
+def _patience_seconds(options: Options, agent: StubAgent) -> float:
+    if agent.is_busy:
+        # What is being played has bounds of its own.
+        return options.turn_seconds + options.timeout_seconds
+    if not agent.is_met:
+        return options.start_seconds
+    return options.grace_seconds if agent.is_strange or not agent.runner.remaining else options.turn_seconds
+
+
+async def _end(link: Link, options: Options, agent: StubAgent) -> str:
+    await agent.leave()
+    if await link.wait(options.grace_seconds):
+        return "closed stdin"
+    link.terminate()
+    return "SIGTERM" if await link.wait(TERMINATE_SECONDS) else "SIGKILL"
+
+
+async def _is_left(agent: StubAgent, *, wait: bool) -> bool:
+    """Whether the command that was left running outlives its client; it is ended here."""
+    played = agent.evidence.steps.get("left_running")
+    if played is None or "alive" in played.notes or "pid" not in played.notes:
+        return False
+    pid = played.notes["pid"]
+    if not await outlives(pid, LAST_WORDS_SECONDS if wait else 0.0):
+        return False
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+    return True
+
+
+class _RelayServer:
+    """Lets in who was started by the client, and nobody else."""
+
+    def __init__(self, agent: StubAgent) -> None:
+        self.token = secrets.token_hex(16)
+        self._host = agent
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a connection."""
+        self._writers.append(writer)
+        try:
+            if await reader.readline() != self.token.encode() + b"\n":
+                return
+            wire = self._host.welcome()
+            wire.join(_SocketPipe(writer))
+            await self._read(reader, wire)
+        finally:
+            writer.close()
+
+    async def _read(self, reader: asyncio.StreamReader, wire: ClientWire) -> None:
+        try:
+            while data := await reader.read(_READ_BYTES):
+                wire.feed(data)
+                if wire.overflowed:
+                    break
+        except ConnectionError:
+            pass  # It was killed: that is an end too.
+        finally:
+            wire.feed(b"")
+            self._host.changed.set()
+
+    def close(self) -> None:
+        """Leave no connection open."""
+        for writer in self._writers:
+            writer.close()
+
+
+class _SocketPipe:
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    def write(self, data: bytes) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(data)
+
+    def close_stdin(self) -> None:
+        self._writer.close()

@@ -1,0 +1,242 @@
+"""`check_agent`: plays with an agent the steps that the rules need, judges every rule, and reports what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from accord.check.agent import (
+    batches,
+    cancel,
+    cancelled_work,
+    client_requests,
+    closing,
+    handshake,
+    lines,
+    listing,
+    load,
+    login,
+    mcp,
+    modes,
+    options,
+    permission,
+    process_end,
+    prompt_blocks,
+    prompts,
+    refusals,
+    request_ids,
+    requests,
+    resume,
+    schema,
+    sessions,
+    terminals,
+    tools,
+    updates,
+)
+from accord.check.agent.causes import CAUSES
+from accord.check.agent.conversation import BARE, IDLE_RULE, PROMPT_RULE, STEPS
+from accord.check.agent.runner import AgentRunner, Restored, leftovers
+from accord.check.engine.evidence import Evidence, StepFailed
+from accord.check.engine.journal import Journal, JournalError, Ledger
+from accord.check.engine.judging import (
+    CheckClock,
+    Progress,
+    Step,
+    judged,
+    report_of,
+    silent_progress,
+    steps_for,
+    wanted,
+)
+from accord.check.engine.outcome import Judgement, Outcome, Report
+from accord.check.engine.process import Program
+from accord.check.engine.wire import Silence, Wire
+from accord.check.options import Options
+from accord.check.rule import EDITIONS, EditionName, Rule
+from accord.errors import NegotiationFailed
+from accord.protocol.edition import V1, V2, V2_JUNE
+from accord.protocol.negotiation import select_as_client
+
+__all__ = ["RULES", "check_agent", "editions_of", "left_changed"]
+
+_TURN_RULES = frozenset((*PROMPT_RULE.values(), IDLE_RULE))
+_NEEDS_LOGIN = "AUTH-GATED: give --auth-method"
+
+# Importing a topic registers its steps and judges.
+_TOPICS = (
+    batches,
+    cancel,
+    cancelled_work,
+    client_requests,
+    closing,
+    handshake,
+    lines,
+    listing,
+    load,
+    login,
+    mcp,
+    modes,
+    options,
+    permission,
+    process_end,
+    prompt_blocks,
+    prompts,
+    refusals,
+    request_ids,
+    requests,
+    resume,
+    schema,
+    sessions,
+    terminals,
+    tools,
+    updates,
+)
+RULES: tuple[Rule, ...] = tuple(rule for topic in _TOPICS for rule in topic.RULES)
+"""Every rule that agents have to keep."""
+
+
+async def check_agent(program: Program, options: Options | None = None, progress: Progress | None = None) -> Report:
+    """Judge an agent by the rules of one edition.
+
+    Raises:
+        ConnectFailed: There is no such command.
+    """
+    options = options or Options()
+    rules = wanted(RULES, options)
+    clock = CheckClock()
+    with tempfile.TemporaryDirectory(prefix="accord-check-") as folder:
+        place = _absolute(options.cwd or folder)
+        ledger, left = await _open_ledger(program, options, place)
+        runner = AgentRunner(program, options, place, progress or silent_progress, ledger)
+        unrestored: list[Restored] = []
+        try:
+            evidence = await runner.play(_steps(rules, options))
+        finally:
+            try:
+                unrestored = [each for each in await _to_its_end(runner.restore()) if each.state != "set back"]
+            finally:
+                ledger.close()
+        outcomes = [Outcome(rule, _judged(rule, evidence)) for rule in rules]
+    return report_of(
+        program,
+        "agent",
+        evidence,
+        outcomes,
+        CAUSES,
+        clock,
+        processes=len(evidence.records),
+        left=tuple(left),
+        untouched=tuple(dict.fromkeys(evidence.untouched)),
+        unrestored=tuple(each.line for each in unrestored),
+    )
+
+
+def _absolute(folder: str) -> Path:
+    return Path(folder).resolve()
+
+
+def _steps(rules: list[Rule], options: Options) -> list[Step]:
+    names = sorted(steps_for(rules) - {"meet"})
+    return [STEPS[name] for name in names if options.edition in STEPS[name].editions]
+
+
+def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
+    if rule.superseded:
+        return ()
+    skipped = ""
+    if rule.gate and not evidence.advertises(rule.gate):
+        skipped = _NEEDS_LOGIN if evidence.blocked_by_auth else f"not advertised: {rule.gate}"
+
+    def excuse(failure: StepFailed) -> str:
+        return _NEEDS_LOGIN if failure.blame == "ACP-SESSION-001" and evidence.blocked_by_auth else ""
+
+    tests = judged(rule, evidence, "agent", excuse, skipped)
+    if skipped or rule.id not in _TURN_RULES or any(test.status == "FAIL" for test in tests):
+        return tuple(tests)
+    return (*tests, *_stuck(rule, evidence))
+
+
+def _stuck(rule: Rule, evidence: Evidence) -> list[Judgement]:
+    """A failure for each step, whatever it was about, in which a turn did not end: what fell there falls with this."""
+    failures = [played.failure for played in evidence.steps.values()]
+    return [
+        Judgement("a_turn_ends_in_every_step", "FAIL", failure.reason, evidence=failure.evidence)
+        for failure in failures
+        if failure is not None and failure.is_silence and failure.blame == rule.id
+    ]
+
+
+# --- settings that were changed
+
+
+async def _open_ledger(program: Program, options: Options, folder: Path) -> tuple[Ledger, list[str]]:
+    """The ledger of a check, and a line for everything that an earlier check of this agent left changed."""
+    if callable(program):
+        return Ledger(options, None), []
+    try:
+        journal = Journal(program, options.env)
+        found = await _to_its_end(leftovers(program, options, folder, journal))
+    except JournalError as error:
+        return Ledger(options, str(error)), [str(error)]
+    lines = [each.line for each in found]
+    if any(each.state in ("left changed", "not visible") for each in found):
+        reason = f"what an earlier check changed is not set back yet ({journal.path})"
+        return Ledger(options, reason), lines
+    return Ledger(options, journal), lines
+
+
+def left_changed(program: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
+    """A line for every setting of an agent that checks of it left changed, as their journal says."""
+    try:
+        page = Journal(program, env).read()
+    except JournalError as error:
+        return [str(error)]
+    changes = [] if page is None else page.changes
+    return [Restored(each.key, each.old, each.new[-1] if each.new else None, "left changed").line for each in changes]
+
+
+async def _to_its_end(work: Coroutine[Any, Any, list[Restored]]) -> list[Restored]:
+    """Do work that has bounds of its own, also when the check is cancelled meanwhile; then it is cancelled after it."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return task.result()
+
+
+# --- editions
+
+
+async def editions_of(program: Program, options: Options) -> list[EditionName]:
+    """The editions in which an agent answers a handshake of that edition, judged by the shape of its answer.
+
+    Raises:
+        ConnectFailed: There is no such command.
+    """
+    slots = asyncio.Semaphore(options.jobs)
+
+    async def speaks(edition: EditionName) -> bool:
+        async with slots:
+            return await _speaks(program, options, edition)
+
+    spoken = await asyncio.gather(*map(speaks, EDITIONS))
+    return [edition for edition, is_spoken in zip(EDITIONS, spoken, strict=True) if is_spoken]
+
+
+async def _speaks(program: Program, options: Options, edition: EditionName) -> bool:
+    wire = await Wire.open("meeting", program, options.env, options.start_seconds, {})
+    try:
+        answer = await wire.request("initialize", BARE[edition])
+        return select_as_client(answer.get("result"), (V1, V2, V2_JUNE)).name == edition
+    except (Silence, NegotiationFailed):
+        return False
+    finally:
+        await wire.shut(options.grace_seconds)

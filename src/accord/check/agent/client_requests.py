@@ -1,0 +1,357 @@
+"""Requests to the client: only what it offers; files, forms and addresses."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from accord.check.agent.cancel import must_be_taken_back
+from accord.check.agent.conversation import BARE, AgentConversation, step
+from accord.check.agent.exchange import Terminals, answered_turn, hear_all, settle, wait_for_question
+from accord.check.agent.permission import choosing, tool_prompt
+from accord.check.agent.queries import (
+    ELICITATION,
+    PERMISSION,
+    as_dict,
+    completed,
+    is_relative,
+    key_of,
+    needed,
+    offered,
+    only_if_offered,
+    questions,
+)
+from accord.check.agent.turns import prompts_of
+from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
+from accord.check.engine.judging import Notes, judge
+from accord.check.engine.record import Entry, Record, is_answer, is_request, messages_in
+from accord.check.engine.wire import Silence
+from accord.check.rule import SESSIONS, V1, V2, Row, agent_rules
+
+__all__ = ["RULES"]
+
+# fmt: off
+RULES = agent_rules(
+    Row("ACP-CLIENTCAP-001", "M--", "file-system", "A client that offers no files is not asked for any"),
+    Row("ACP-CLIENTCAP-002", "M--", "terminals", "A client that offers no terminals is not asked for any"),
+    Row("ACP-CLIENTCAP-003", "M--", "elicitation", "A client that offers no forms is not asked to fill one in"),
+    Row("ACP-CLIENTCAP-201", "--C", "elicitation", gate="session",
+        says="A client that offers no forms is not asked to fill one in"),
+    Row("ACP-CLIENTCAP-202", "-CC", "overview", gate="session", says=(
+        "",
+        "A client is asked and told nothing but what June names, or what starts with an underscore",
+        "A client is asked and told nothing but what v2 names, or what starts with an underscore",
+    )),
+    Row("ACCORD-ELICIT-001", "M--", "elicitation", "A client that shows no forms is not asked to show one"),
+    Row("ACCORD-ELICIT-002", "M--", "elicitation", "A client that opens no pages is not asked to open one"),
+    Row("ACCORD-ELICIT-003", "M--", "elicitation",
+        says="An elicitation belongs to a session, or to a request that is being worked on"),
+    Row("ACCORD-ELICIT-004", "M--", "elicitation", "The fields of a form are plain values"),
+    Row("ACCORD-ELICIT-201", "--C", "elicitation", gate="session",
+        says="An agent asks only in a mode that the client offers"),
+    Row("ACCORD-ELICIT-202", "--C", "#CreateElicitationRequest", gate="session",
+        says="A question belongs to a session or to a pending request, to exactly one of them"),
+    Row("ACCORD-ELICIT-203", "--A", "elicitation", "A form asks for no secret", gate="session"),
+    Row("ACCORD-ELICIT-204", "--C", "#CreateElicitationResponse", gate="session",
+        says="An unknown answer to a question is taken like `cancel`, and the turn comes to its end"),
+    Row("ACCORD-ELICIT-205", "--A", "#CreateElicitationRequest", gate="session",
+        says="A question of cancelled work is taken back"),
+    Row("ACCORD-FILES-001", "M--", "file-system", "A client that only writes files is not asked to read one"),
+    Row("ACCORD-FILES-002", "M--", "file-system", "A client that only reads files is not asked to write one"),
+    Row("ACCORD-FILES-003", "M--", "overview", "Files of the client are named by absolute paths"),
+    Row("ACCORD-OFFER-001", "A--", "initialization", "A client that offers only a part of what there is gets its turn"),
+)
+# fmt: on
+
+
+CLIENT_METHODS = {
+    "v2": {"session/update", PERMISSION, "elicitation/create", "elicitation/complete"},
+    "v2_june": {"session/update", PERMISSION},
+}
+
+_SECRET = re.compile(
+    r"credential|pass ?word|pass ?phrase|secret|api[ _-]?key|private[ _-]?key|access[ _-]?token", re.IGNORECASE
+)
+
+
+async def _offering(talk: AgentConversation, offered: dict[str, Any]) -> Notes:
+    initialize = talk.ask("initialize", {**BARE["v1"], "clientCapabilities": offered})
+    try:
+        talk.initialized = (await talk.wire.answer(initialize, talk.options.start_seconds)).get("result") or {}
+    except Silence as silence:
+        raise StepFailed(str(silence), "ACP-INIT-001") from None
+    if talk.options.auth_method:
+        await talk.log_in()
+    session = await talk.new()
+    yes = choosing("allow_once", "allow_always")
+    with talk.replying(session__request_permission=yes, **Terminals(exitCode=0).replies()):
+        prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-OFFER-001")
+    await talk.is_alive()
+    return {"session": session, "prompt": prompt}
+
+
+@step("own", editions=V1)
+async def text_file_reads_only(talk: AgentConversation) -> Notes:
+    """A turn of a client that offers to read files and to show forms, and nothing else."""
+    return await _offering(talk, {"fs": {"readTextFile": True, "writeTextFile": False}, "elicitation": {"form": {}}})
+
+
+@step("own", editions=V1)
+async def text_file_writes_only(talk: AgentConversation) -> Notes:
+    """A turn of a client that offers to write files, terminals and to open pages, and nothing else."""
+    return await _offering(
+        talk, {"fs": {"readTextFile": False, "writeTextFile": True}, "terminal": True, "elicitation": {"url": {}}}
+    )
+
+
+@step("own", editions=V2, gate=SESSIONS)
+async def v2_only_links(talk: AgentConversation) -> Notes:
+    """A client that opens links and has no forms; it leaves in the middle of a turn."""
+    params = {**BARE["v2"], "capabilities": {"elicitation": {"url": {}}}}
+    await talk.result("initialize", params, "ACP-INIT-001")
+    if talk.options.auth_method:
+        await talk.log_in()
+    session = await talk.new()
+    await talk.turn(session, talk.options.tool_prompt or talk.options.prompt)
+    working = await talk.begin(session)
+    await hear_all(talk, working)
+    return {"session": session, "working": working}
+
+
+@step("able", editions=V2, gate=SESSIONS)
+async def v2_strange_answer(talk: AgentConversation) -> Notes:
+    """A question is answered with an action that nobody knows."""
+    session = await talk.new()
+    since = talk.now
+    with talk.replying(elicitation__create=lambda _: {"action": "_accord.check/later"}):
+        prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
+        answer = await talk.answer(prompt, "ACP-PROMPT-201")
+        idle = await settle(talk, session, since) if "result" in answer else None
+    return {"session": session, "since": since, "prompt": prompt, "idle": idle}
+
+
+@step("able", editions=V2, gate=SESSIONS)
+async def v2_cancelled_form(talk: AgentConversation) -> Notes:
+    """Work is cancelled while it waits for the answer to a question."""
+    session = await talk.new()
+    since = talk.now
+    with talk.replying(elicitation__create=lambda _: None):
+        prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
+        asked = await wait_for_question(talk, "elicitation/create", session, since, prompt)
+        if asked is None:
+            await hear_all(talk, prompt)
+            return {"session": session}
+        cancelled = talk.notify("session/cancel", {"sessionId": session})
+        idle = await settle(talk, session, cancelled)
+    return {"session": session, "asked": asked, "cancelled": cancelled, "idle": idle}
+
+
+def _any(_params: dict[str, Any]) -> bool:
+    return True
+
+
+@judge("ACCORD-FILES-001", steps=("text_file_reads_only", "text_file_writes_only"))
+def who_may_write_may_not_read(evidence: Evidence) -> None:
+    only_if_offered(evidence, "fs/read_text_file", "fs", "readTextFile", holds=_any)
+
+
+@judge("ACCORD-FILES-002", steps=("text_file_reads_only", "text_file_writes_only"))
+def who_may_read_may_not_write(evidence: Evidence) -> None:
+    only_if_offered(evidence, "fs/write_text_file", "fs", "writeTextFile", holds=_any)
+
+
+@judge("ACCORD-ELICIT-001", steps=("text_file_reads_only", "text_file_writes_only"))
+def forms_are_shown_by_clients_that_have_forms(evidence: Evidence) -> None:
+    holds = lambda params: params.get("mode") == "form"  # noqa: E731
+    only_if_offered(evidence, "elicitation/create", "elicitation", "form", holds=holds)
+
+
+@judge("ACCORD-ELICIT-002", steps=("text_file_reads_only", "text_file_writes_only"))
+def pages_are_opened_by_clients_that_open_pages(evidence: Evidence) -> None:
+    holds = lambda params: params.get("mode") == "url"  # noqa: E731
+    only_if_offered(evidence, "elicitation/create", "elicitation", "url", holds=holds)
+
+
+@judge("ACCORD-OFFER-001", steps=("text_file_reads_only", "text_file_writes_only"))
+def a_client_that_offers_a_part_gets_its_turn(evidence: Evidence) -> None:
+    for name in ("text_file_reads_only", "text_file_writes_only"):
+        played = completed(evidence, name, "ACCORD-OFFER-001")
+        if "error" in played.answer(played["prompt"]):
+            if any(
+                "error" in evidence.steps[name].answer(evidence.steps[name]["prompt"]) for name in _worked(evidence)
+            ):
+                raise Unseen("turns fail for clients that offer everything as well")
+            raise Violation("the prompt failed", played.entries[0], played.answer_entry(played["prompt"]))
+
+
+def _worked(evidence: Evidence) -> list[str]:
+    return [name for name in ("allowed_work",) if name in evidence.steps and evidence.steps[name].failure is None]
+
+
+@judge("ACCORD-FILES-003", steps=("allowed_work",))
+def files_are_named_by_absolute_paths(evidence: Evidence) -> None:
+    found = list(questions(evidence, "fs/"))
+    for _, entry, params in found:
+        if is_relative(params.get("path")):
+            raise Violation(f"the path {params['path']!r} is relative", entry)
+    if not found:
+        raise Unseen("it used no files of the client")
+
+
+@judge("ACCORD-ELICIT-003", steps=("allowed_work",))
+def an_elicitation_has_one_scope(evidence: Evidence) -> None:
+    for record, entry, params in _elicitations(evidence):
+        scopes = [key for key in ("sessionId", "requestId") if params.get(key) is not None]
+        if len(scopes) != 1:
+            raise Violation(f"it is scoped by {' and '.join(scopes) or 'nothing'}", entry)
+        if scopes == ["requestId"] and not _is_pending(record, entry, params["requestId"]):
+            raise Violation("it is scoped by a request that is not being worked on", entry)
+
+
+def _elicitations(evidence: Evidence) -> list[Any]:
+    found = list(questions(evidence, "elicitation/create"))
+    if not found:
+        raise Unseen("it elicited nothing")
+    return found
+
+
+def _is_pending(record: Record, question: Entry, id_: Any) -> bool:
+    before = record.entries[: question.place]
+    is_asked = any(each.get("id") == id_ and "method" in each for _, each in messages_in(before, sent=True))
+    return is_asked and not any(is_answer(each, id_) for _, each in messages_in(before))
+
+
+@judge("ACCORD-ELICIT-004", steps=("allowed_work",))
+def forms_are_flat(evidence: Evidence) -> None:
+    for _, entry, params in _elicitations(evidence):
+        for name, field in as_dict(as_dict(params.get("requestedSchema")).get("properties")).items():
+            if as_dict(field).get("type") == "object" or "properties" in as_dict(field):
+                raise Violation(f"the field {name!r} is an object of its own", entry)
+
+
+def _offers_files(offered: dict[str, Any]) -> bool:
+    files = offered.get("fs")
+    return isinstance(files, dict) and any(files.values())
+
+
+def _offers_forms(offered: dict[str, Any]) -> bool:
+    modes = offered.get("elicitation")
+    return isinstance(modes, dict) and any(isinstance(mode, dict) for mode in modes.values())
+
+
+def _check(evidence: Evidence, prefix: str, what: str, is_offered: Any) -> None:
+    for record in evidence.records:
+        if is_offered(offered(record)):
+            continue
+        for entry, message in messages_in(record.entries):
+            if str(message.get("method", "")).startswith(prefix):
+                hello = next((each for each in record.entries if each.sent), None)
+                raise Violation(f"{message['method']} is asked of a client that offers no {what}", hello, entry)
+
+
+@judge("ACP-CLIENTCAP-001", steps=("meet", "turns", "cancel", "meet_able"))
+def files_are_asked_for_only_where_they_are_offered(evidence: Evidence) -> None:
+    _check(evidence, "fs/", "files", _offers_files)
+
+
+@judge("ACP-CLIENTCAP-002", steps=("meet", "turns", "cancel", "meet_able"))
+def terminals_are_asked_for_only_where_they_are_offered(evidence: Evidence) -> None:
+    _check(evidence, "terminal/", "terminals", lambda offered: bool(offered.get("terminal")))
+
+
+@judge("ACP-CLIENTCAP-003", steps=("meet", "turns", "cancel", "meet_able"))
+def forms_are_shown_only_where_they_are_offered(evidence: Evidence) -> None:
+    _check(evidence, "elicitation/create", "forms", _offers_forms)
+
+
+def _offers_forms_in_v2(record: Record) -> bool:
+    for entry in record.entries:
+        if entry.sent and isinstance(entry.message, dict) and entry.message.get("method") == "initialize":
+            elicitation = entry.message["params"].get("capabilities", {}).get("elicitation")
+            return isinstance(elicitation, dict) and any(value is not None for value in elicitation.values())
+    return False
+
+
+@judge("ACP-CLIENTCAP-201", steps=("turns",), name="forms_are_shown_only_where_they_are_offered")
+def forms_are_shown_only_where_they_are_offered_in_v2(evidence: Evidence) -> None:
+    prompts_of(evidence, "turns")
+    for record, entry, message in evidence.messages():
+        if message.get("method") == "elicitation/create" and not _offers_forms_in_v2(record):
+            raise Violation("a client that offers no forms was asked to fill one in", record.entries[0], entry)
+
+
+@judge("ACP-CLIENTCAP-202", steps=("turns", "meet_able"))
+def the_client_is_asked_nothing_that_is_not_named(evidence: Evidence) -> None:
+    prompts_of(evidence, "turns")
+    for _, entry, message in evidence.messages():
+        method = message.get("method")
+        if not isinstance(method, str) or method.startswith(("_", "$/")):
+            continue
+        if method not in CLIENT_METHODS[evidence.edition]:
+            raise Violation(f"the agent said {method}, which is no method of clients", entry)
+
+
+@judge("ACCORD-ELICIT-205", steps=("v2_cancelled_form",))
+def an_open_form_is_taken_back(evidence: Evidence) -> None:
+    played = evidence.step("v2_cancelled_form")
+    needed(played.get("asked"), "the agent asked no question")
+    needed(played["idle"], "the work was not cancelled")
+    must_be_taken_back(played, played.end)
+
+
+def _elicited(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
+    found = questions(evidence, ELICITATION)
+    needed(found, "the agent asked no question")
+    return found
+
+
+@judge("ACCORD-ELICIT-201", steps=("v2_only_links", "v2_strange_answer"))
+def only_offered_modes_are_used(evidence: Evidence) -> None:
+    found = _elicited(evidence)
+    evidence.step("v2_only_links")
+    for record, entry, params in found:
+        if record.name.endswith(" v2_only_links") and params.get("mode") != "url":
+            raise Violation(f"the client offers links only, and the mode is {params.get('mode')!r}", entry)
+
+
+@judge("ACCORD-ELICIT-202", steps=("v2_strange_answer",))
+def a_question_has_one_scope(evidence: Evidence) -> None:
+    for record, entry, params in _elicited(evidence):
+        scopes = [name for name in ("sessionId", "requestId") if params.get(name) is not None]
+        if len(scopes) != 1:
+            raise Violation(f"it belongs to {' and '.join(scopes) or 'nothing'}", entry)
+        if scopes == ["requestId"] and not _is_pending_in_v2(record, entry, params["requestId"]):
+            raise Violation("the request that it belongs to does not wait for an answer", entry)
+
+
+def _is_pending_in_v2(record: Record, question: Entry, id_: Any) -> bool:
+    """Whether a request of ours waited for its answer when a question came."""
+    before = record.entries[: question.place]
+    asked = [
+        each for _, each in messages_in(before, sent=True) if is_request(each) and key_of(each["id"]) == key_of(id_)
+    ]
+    answered = [each for _, each in messages_in(before) if is_answer(each, id_)]
+    return len(asked) > len(answered)
+
+
+@judge("ACCORD-ELICIT-203", steps=("v2_strange_answer",))
+def forms_ask_for_no_secrets(evidence: Evidence) -> None:
+    for _, entry, params in _elicited(evidence):
+        schema = params.get("requestedSchema")
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        for name, each in properties.items() if isinstance(properties, dict) else ():
+            title = each.get("title") if isinstance(each, dict) else None
+            if _SECRET.search(f"{name} {title or ''}"):
+                raise Violation(f"{name!r} is asked for in a form", entry)
+
+
+@judge("ACCORD-ELICIT-204", steps=("v2_strange_answer", "v2_finished_things"))
+def an_unknown_action_is_survived(evidence: Evidence) -> None:
+    played = evidence.step("v2_strange_answer")
+    asked = [entry for entry, _ in played.calls(ELICITATION) if entry.place >= played["since"]]
+    needed(asked, "the agent asked no question")
+    if "error" in played.answer(played["prompt"]):
+        raise Unseen("the prompt was refused")
+    if played["idle"] is None:
+        evidence.step("v2_finished_things")
+        raise Violation("the turn did not come to its end", asked[0])

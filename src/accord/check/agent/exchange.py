@@ -1,0 +1,316 @@
+"""Exchanges with an agent that several steps share; they go on where a request stays unanswered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from accord.check.agent.conversation import IDLE_RULE, PROMPT_RULE, AgentConversation, can
+from accord.check.engine.evidence import StepFailed, reached
+from accord.check.engine.judging import Notes
+from accord.check.engine.record import NOT_FOUND, Entry, is_answer, is_request, is_state, is_update
+from accord.check.engine.wire import Deferred, Refusal, Reply, Silence
+from accord.check.rule import EditionName
+
+__all__ = [
+    "LATE",
+    "NOBODY",
+    "NO_SESSION",
+    "TRACE",
+    "Terminals",
+    "advertises",
+    "answer_or_none",
+    "answered_turn",
+    "answers_heard",
+    "ask_all",
+    "ask_and_blame",
+    "ask_and_wait",
+    "closed",
+    "comes",
+    "end_of_cancelled",
+    "first_option",
+    "folders",
+    "hear_all",
+    "hold_on",
+    "lives",
+    "say_each",
+    "settle",
+    "settle_cancelled",
+    "shows_life",
+    "wait_for_question",
+]
+
+NO_SESSION = "accord-check-no-such-session"
+"""The id of a session that never was."""
+
+CANCEL_RULE: dict[EditionName, str] = {"v1": "ACP-CANCEL-001", "v2_june": "ACP-CANCEL-001", "v2": "ACP-CANCEL-201"}
+
+NOBODY = "accord-check-nobody"
+
+TRACE = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
+
+LATE = 70
+"""After the steps that must not be disturbed."""
+
+
+async def answer_or_none(talk: AgentConversation, id_: Any, seconds: float | None = None) -> dict[str, Any] | None:
+    """Wait for an answer; silence is not the step's concern, but of whoever judges."""
+    try:
+        return await talk.answer(id_, seconds=seconds)
+    except StepFailed:
+        return None
+
+
+async def ask_and_wait(talk: AgentConversation, method: str, params: Any, id_: Any = None) -> Any:
+    """Ask, and wait until it was answered or the time is over; gives the request's id."""
+    id_ = talk.ask(method, params, id_)
+    await answer_or_none(talk, id_)
+    return id_
+
+
+async def lives(talk: AgentConversation) -> bool:
+    """Whether the agent still answers; that it does not is not the step's concern either."""
+    try:
+        return await talk.is_alive()
+    except StepFailed:
+        return False
+
+
+@contextmanager
+def folders(talk: AgentConversation, *names: str) -> Iterator[list[Path]]:
+    """Folders beside each other where the sessions work; in somebody's own folder they do not stay."""
+    made = [talk.folder / f"accord-check-{name}" for name in names]
+    for folder in made:
+        folder.mkdir(exist_ok=True)
+    try:
+        yield made
+    finally:
+        for folder in made if talk.options.cwd else ():
+            with suppress(OSError):
+                folder.rmdir()
+
+
+async def hear_all(talk: AgentConversation, *ids: Any) -> list[Any]:
+    """Wait for the answers to some requests, those that come; gives the ids."""
+    for id_ in ids:
+        # Who judges this request says that it was not answered.
+        with suppress(Silence):
+            await talk.wire.answer(id_, talk.options.timeout_seconds)
+    return list(ids)
+
+
+async def ask_all(talk: AgentConversation, **requests: tuple[str, Any]) -> dict[str, Any]:
+    """Ask for some things, one after the other; gives the ids of the requests by their names."""
+    ids = {}
+    for name, (method, params) in requests.items():
+        ids[name] = talk.ask(method, params)
+        await hear_all(talk, ids[name])
+    return ids
+
+
+async def shows_life(talk: AgentConversation, rule: str = "ACCORD-CLOSE-204") -> None:
+    """A sign of life: any answer to a request that does nothing.
+
+    Closing a session that never was does not depend on whether the agent knows how to refuse unknown methods.
+    """
+    await talk.request("session/close", {"sessionId": NO_SESSION}, rule)
+
+
+async def hold_on(
+    talk: AgentConversation, holds: Callable[[Entry], bool], since: int, seconds: float | None = None
+) -> Entry | None:
+    """Wait for a line, as long as for a turn; None if it does not come."""
+    try:
+        # With an agent that never rests nobody waits for the end of every turn: the manifest has what falls with that.
+        bound = talk.patience.seconds(talk.options.turn_seconds, IDLE_RULE) if seconds is None else seconds
+        return await talk.wire.until(holds, since, bound)
+    except Silence:
+        return None
+
+
+async def settle(talk: AgentConversation, session: str, since: int) -> Entry | None:
+    """Wait until a session is idle; None if it never is."""
+    return await hold_on(talk, lambda entry: is_state(entry.message, session, "idle"), since)
+
+
+async def settle_cancelled(talk: AgentConversation, session: str, since: int) -> Entry | None:
+    """Cancel what a session does and wait until it is idle; where it was idle before, nothing more comes."""
+    states = [entry for entry in talk.wire.entries[since:] if is_update(entry.message, session, "state_update")]
+    cancelled = talk.notify("session/cancel", {"sessionId": session})
+    if states and is_state(states[-1].message, session, "idle"):
+        await shows_life(talk)
+        return states[-1]
+    return await settle(talk, session, cancelled)
+
+
+async def wait_for_question(
+    talk: AgentConversation, method: str, session: str, since: int, prompt: Any
+) -> Entry | None:
+    """Wait until the agent asks for something in a turn; None if the turn ended, or never began, without that."""
+
+    def is_over(message: Any) -> bool:
+        return is_state(message, session, "idle") or (is_answer(message, prompt) and "error" in message)
+
+    found = await hold_on(talk, lambda entry: is_request(entry.message, method) or is_over(entry.message), since)
+    return None if found is None or is_over(found.message) else found
+
+
+def first_option(question: Any) -> Any:
+    """The id of the first option of a permission, or None where there is no such thing."""
+    params = question.get("params")
+    options = params.get("options") if isinstance(params, dict) else None
+    first = options[0] if isinstance(options, list) and options else None
+    return first.get("optionId") if isinstance(first, dict) else None
+
+
+def advertises(talk: AgentConversation, path: str) -> bool:
+    """Whether the agent said at the handshake of this process that its sessions have something."""
+    asked = [
+        entry.message["id"] for entry in talk.wire.entries if entry.sent and is_request(entry.message, "initialize")
+    ]
+    for entry in talk.wire.entries:
+        if not entry.sent and asked and is_answer(entry.message, asked[-1]):
+            return reached(entry.message.get("result"), f"capabilities.session.{path}")
+    return False
+
+
+async def end_of_cancelled(talk: AgentConversation, session: str, prompt: Any, since: int) -> None:
+    """Wait for the end of a turn that was cancelled."""
+    rule, seconds = CANCEL_RULE[talk.edition], talk.options.turn_seconds
+    if talk.edition != "v2":
+        await talk.answer(prompt, rule, seconds)
+        return
+    answer = await talk.answer(prompt, PROMPT_RULE[talk.edition], seconds)
+    if "result" in answer:
+        await talk.until(
+            lambda entry: is_state(entry.message, session, "idle"), since, "a cancelled turn went on", rule, seconds
+        )
+
+
+async def answered_turn(talk: AgentConversation, session: str, words: str, rule: str) -> Any:
+    """A turn up to its answer, whatever that is; gives the id of the prompt."""
+    prompt = talk.prompt(session, words)
+    await talk.end_of_answered_turn(prompt, rule)
+    return prompt
+
+
+async def comes(talk: AgentConversation, id_: Any, seconds: float) -> bool:
+    """Whether a request is answered in time."""
+    try:
+        await talk.wire.answer(id_, seconds)
+    except Silence:
+        return False
+    return True
+
+
+async def ask_and_blame(talk: AgentConversation, method: str, params: Any, rule: str) -> Any:
+    """Ask and wait; `rule` is blamed where there is no answer. Gives the id of the request."""
+    id_ = talk.ask(method, params)
+    await talk.answer(id_, rule)
+    return id_
+
+
+async def closed(talk: AgentConversation, session: str) -> bool:
+    """Close a session, so that it can be opened again in this process; whether the agent can do that and did."""
+    if not can(talk, "close"):
+        return False
+    answer = await answer_or_none(talk, talk.ask("session/close", {"sessionId": session}))
+    return answer is not None and "result" in answer
+
+
+async def answers_heard(talk: AgentConversation, id_: Any) -> list[Any]:
+    """Wait for the answer to a request; gives every answer that came."""
+    await hear_all(talk, id_)
+    return [entry.message for entry in talk.wire.entries if not entry.sent and is_answer(entry.message, id_)]
+
+
+async def say_each(talk: AgentConversation, rule: str, lines: dict[str, bytes]) -> Notes:
+    """Send lines, each followed by a sign of life; notes for each from where to where it was heard."""
+    parts = {}
+    for name, line in lines.items():
+        since = talk.wire.send(line)
+        await shows_life(talk, rule)
+        parts[name] = (since, talk.now)
+    return {"parts": parts}
+
+
+# --- terminals of the client
+
+_KILLED = {"exitCode": None, "signal": "SIGTERM"}
+
+
+class Terminals:
+    """Terminals with an id each. With a status their commands have ended; without one each runs until it is killed.
+
+    `terminal/kill` and `terminal/release` end a command that runs (v1, terminals): every `terminal/wait_for_exit` that
+    waits for it is answered then, and `terminal/output` has its exit status from then on.
+    """
+
+    def __init__(self, **status: Any) -> None:
+        self._status = status
+        self._exits: dict[str, dict[str, Any] | None] = {}
+        self._waiting: dict[str, list[Deferred]] = {}
+
+    def replies(self) -> dict[str, Reply]:
+        """For `AgentConversation.replying`."""
+        return {
+            "terminal__create": self._create,
+            "terminal__output": self._output,
+            "terminal__wait_for_exit": self._wait,
+            "terminal__kill": self._kill,
+            "terminal__release": self._release,
+        }
+
+    def _create(self, _params: Any) -> Any:
+        id_ = f"accord-terminal-{len(self._exits) + 1}"
+        self._exits[id_] = dict(self._status) or None
+        return {"terminalId": id_}
+
+    def _output(self, params: Any) -> Any:
+        id_ = self._id(params)
+        if id_ is None:
+            return _unknown_terminal(params)
+        output = {"output": "hello\n", "truncated": False}
+        ended = self._exits[id_]
+        return output if ended is None else {**output, "exitStatus": ended}
+
+    def _wait(self, params: Any) -> Any:
+        id_ = self._id(params)
+        if id_ is None:
+            return _unknown_terminal(params)
+        ended = self._exits[id_]
+        if ended is not None:
+            return ended
+        deferred = Deferred()
+        self._waiting.setdefault(id_, []).append(deferred)
+        return deferred
+
+    def _kill(self, params: Any) -> Any:
+        id_ = self._id(params)
+        if id_ is None:
+            return _unknown_terminal(params)
+        self._end(id_)
+        return {}
+
+    def _release(self, params: Any) -> Any:
+        id_ = self._id(params)
+        if id_ is not None:
+            self._end(id_)
+        return {}
+
+    def _end(self, id_: str) -> None:
+        if self._exits[id_] is None:
+            self._exits[id_] = dict(_KILLED)
+        for deferred in self._waiting.pop(id_, []):
+            deferred.give(self._exits[id_])
+
+    def _id(self, params: Any) -> str | None:
+        id_ = params.get("terminalId") if isinstance(params, dict) else None
+        return id_ if isinstance(id_, str) and id_ in self._exits else None
+
+
+def _unknown_terminal(params: Any) -> Refusal:
+    id_ = params.get("terminalId") if isinstance(params, dict) else None
+    return Refusal(NOT_FOUND, "Resource not found", {"terminalId": str(id_)})

@@ -1,0 +1,420 @@
+"""Lines on stdin and stdout: their bytes and ends, broken lines, large messages, stderr and the end of the process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from accord.check.agent.conversation import AgentConversation, step
+from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, lives, say_each
+from accord.check.agent.queries import as_dict, code_of, completed, listed, reaction_in_words
+from accord.check.agent.turns import Turn, turns_in
+from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
+from accord.check.engine.judging import Notes, judge
+from accord.check.engine.record import INVALID_REQUEST, PARSE_ERROR, Entry, Record, messages_in, read_json
+from accord.check.rule import V1_JUNE, V2, Row, agent_rules
+
+__all__ = ["BIG_ID", "RULES", "each_line_gets", "line_is_answered", "line_reaction", "said_after"]
+
+# fmt: off
+RULES = agent_rules(
+    Row("ACP-INFO-INVALIDREQ-001", "III", "transports", "What happens after JSON that is no JSON-RPC"),
+    Row("ACP-INFO-PARSE-001", "III", "transports", "What happens after a line that is no JSON"),
+    Row("ACCORD-SIZE-001", "AA-", "transports", "A request of five megabytes is answered"),
+    Row("ACCORD-SIZE-002", "AA-", "transports", gate="session",
+        says="A prompt of five megabytes is a prompt like any other"),
+    Row("ACP-TRANSPORT-001", "M--", "transports", "Every line on stdout is one JSON-RPC 2.0 message, to the very end"),
+    Row("ACP-TRANSPORT-002", "MMM", "transports", "Everything on stdout is UTF-8"),
+    Row("ACP-TRANSPORT-201", "-MM", "transports",
+        says="Every line on stdout is one JSON-RPC 2.0 message, or an array of some, to the very end"),
+    Row("ACP-TRANSPORT-203", "-MM", "transports", "No message is spread over several lines"),
+    Row("ACCORD-WIRE-001", "AA-", "transports", "A line may end with a carriage return and a newline"),
+    Row("ACCORD-WIRE-002", "AA-", "transports", "White space around a message means nothing"),
+    Row("ACCORD-WIRE-008", "II-", "transports", "What happens after a blank line"),
+    Row("ACCORD-WIRE-009", "II-", "transports", "What happens after a line that is no UTF-8"),
+    Row("ACCORD-WIRE-207", "--A", "error", "A line that is no JSON gets -32700 with the id null"),
+    Row("ACCORD-WIRE-208", "--A", "error", "JSON that is no object gets -32600 with the id null"),
+    Row("ACCORD-WIRE-209", "--A", "transports", "Blank lines and lines that end with CR LF do no harm"),
+    Row("ACCORD-WIRE-211", "--A", "transports", "A message of one mebibyte is read and answered"),
+)
+# fmt: on
+
+
+LINES = {
+    # What more agents survive comes first: after the end of the program nothing can be seen any more.
+    "no JSON-RPC": b'{"hello":"world"}',
+    "no version": b'{"id":77001,"method":"_example.com/unknown"}',
+    "no JSON": b"this is not JSON",
+    "half an object": b'{"jsonrpc": "2.0", "id": 77002',
+    "a broken array": b'[{"jsonrpc":"2.0","id":77003,"method":"_example.com/unknown"},',
+    "a number": b"42",
+    "no UTF-8": b'{"jsonrpc":"2.0","id":77004,"method":"\xff\xfe"}',
+}
+
+BIG_ID = 2**53 + 1
+"""The first whole number that a floating point number cannot be."""
+
+
+def _request(**fields: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "method": "_accord.check/unknown", **fields}).encode()
+
+
+UNUSUAL_LINES: dict[str, bytes] = {
+    "CRLF": _request(id=900_101, params={}) + b"\r",
+    "spaces": b" \t" + _request(id=900_102, params={}) + b"  ",
+    "blank": b"",
+    "no params": _request(id=900_103),
+    "null params": _request(id=900_104, params=None),
+    "a large id": _request(id=BIG_ID, params={}),
+    "an unknown notification": _request(params={"a": 1}),
+    "an answer to nothing": b'{"jsonrpc":"2.0","id":"accord-check-nobody","result":{}}',
+    "an error to nothing": b'{"jsonrpc":"2.0","id":424242,"error":{"code":-32603,"message":"Internal error"}}',
+    "a null id": _request(id=None, params={}),
+    "a fraction as id": _request(id=1.5, params={}),
+    "a list as params": _request(id=900_105, params=[1, 2]),
+    "no UTF-8": b'{"jsonrpc":"2.0","id":900106,"method":"_\xff\xfe","params":{}}',
+    "an array": b"[" + _request(id=900_107, params={}) + b"]",
+}
+"""The last ones are those that an agent may die of."""
+
+LARGE_BYTES = 5 * 1024 * 1024
+
+_MEBIBYTE = 1 << 20
+
+
+@step("own")
+async def bad_lines(talk: AgentConversation) -> Notes:
+    """What the agent says to each line; `places` has (from, to) in the record.
+
+    `ended` is the line behind which the agent did not answer any more, or "".
+    """
+    await talk.shake_hands()
+    reactions: dict[str, list[str]] = {}
+    places: dict[str, tuple[int, int]] = {}
+    for name, line in LINES.items():
+        since = talk.wire.send(line)
+        alive = await lives(talk)
+        said = [entry.raw.decode(errors="replace") for entry in talk.wire.entries[since:] if not entry.sent]
+        reactions[name] = said[:-1] if alive else said
+        places[name] = (since, talk.now)
+        if not alive:
+            return {"reactions": reactions, "places": places, "ended": name, "alive": False}
+    return {"reactions": reactions, "places": places, "ended": "", "alive": True}
+
+
+@step("own", editions=V1_JUNE)
+async def odd_lines(talk: AgentConversation) -> Notes:
+    """What the agent says to each line, as places in the record (from, to); and of which it died, if it did."""
+    await talk.shake_hands()
+    reactions: dict[str, tuple[int, int]] = {}
+    for name, line in UNUSUAL_LINES.items():
+        since = talk.wire.send(line)
+        alive = await lives(talk)
+        reactions[name] = (since, talk.now)
+        if not alive:
+            return {"reactions": reactions, "died_of": name}
+    return {"reactions": reactions, "died_of": ""}
+
+
+@step("bare", editions=V1_JUNE, order=95)
+async def large_request(talk: AgentConversation) -> Notes:
+    """A request of five megabytes."""
+    id_ = talk.ask("_accord.check/large", {"padding": "x" * LARGE_BYTES})
+    await talk.answer(id_, "ACCORD-SIZE-001")
+    return {"request": id_}
+
+
+@step("bare", editions=V1_JUNE, order=96)
+async def large_prompt(talk: AgentConversation) -> Notes:
+    """A prompt of five megabytes, of which a model has to read little."""
+    session = await talk.new()
+    since = talk.now
+    padding = {"accord.check/padding": "x" * LARGE_BYTES}
+    prompt = talk.prompt(session, talk.options.prompt, _meta=padding)
+    await talk.end_of_answered_turn(prompt, "ACCORD-SIZE-002")
+    return {"session": session, "prompt": prompt, "since": since}
+
+
+@step("bare", editions=V2, order=LATE)
+async def v2_no_json(talk: AgentConversation) -> Notes:
+    """A line that is no JSON."""
+    return await say_each(talk, "ACCORD-WIRE-207", {"no JSON": b"this is no JSON"})
+
+
+@step("bare", editions=V2, order=LATE)
+async def v2_scalars(talk: AgentConversation) -> Notes:
+    """JSON that is no object."""
+    return await say_each(talk, "ACCORD-WIRE-208", {"a number": b"42", "a word": b'"hello"', "null": b"null"})
+
+
+@step("bare", editions=V2, order=LATE)
+async def v2_blank_lines(talk: AgentConversation) -> Notes:
+    """Lines with nothing in them, and one that ends like on Windows."""
+    line = b'{"jsonrpc":"2.0","id":"crlf","method":"session/close","params":{"sessionId":"%b"}}\r' % NO_SESSION.encode()
+    return await say_each(talk, "ACCORD-WIRE-209", {"empty": b"", "only CR": b"\r", "CR LF": line})
+
+
+@step("bare", editions=V2, order=LATE)
+async def v2_large_message(talk: AgentConversation) -> Notes:
+    """A request of one mebibyte."""
+    params = {"sessionId": NO_SESSION, "_meta": {"accord.check/filling": "x" * _MEBIBYTE}}
+    return await ask_all(talk, large=("session/close", params))
+
+
+@judge("ACP-TRANSPORT-001", steps=("meet", "turns"))
+def every_line_is_one_message(evidence: Evidence) -> None:
+    for record, entry in evidence.heard():
+        problem = _problem(entry)
+        if problem:
+            raise Violation(f"a line on stdout {problem} (process {record.name!r})", entry)
+    for record in evidence.records:
+        # Whoever was killed could not finish a line.
+        if record.unended.strip() and record.ended_by in {"itself", "closed stdin"}:
+            said = record.unended[:60].decode(errors="replace")
+            raise Violation(f"the last line on stdout has no end: {said!r} (process {record.name!r})")
+
+
+def _problem(entry: Entry) -> str:
+    message = entry.message
+    if message is None:
+        # Bytes that are no UTF-8 break another rule.
+        try:
+            message = json.loads(entry.raw.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return "is no JSON"
+    if not isinstance(message, dict):
+        return "is JSON but no object"
+    if message.get("jsonrpc") != "2.0":
+        return 'does not say jsonrpc "2.0"'
+    return "" if "method" in message or "id" in message else "has neither a method nor an id"
+
+
+@judge("ACP-TRANSPORT-002", steps=("meet", "turns", "keep"))
+def everything_on_stdout_is_utf_8(evidence: Evidence) -> None:
+    for _, entry in evidence.heard():
+        try:
+            entry.raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise Violation(f"byte {error.start} of a line is no UTF-8", entry) from None
+
+
+def reaction(evidence: Evidence, name: str) -> str:
+    """What an agent says to a bad line, in a few words."""
+    played = evidence.step("bad_lines")
+    if name not in played["reactions"]:
+        raise Unseen(f"{played['ended']} had ended the connection before")
+    said = [reaction_in_words(read_json(line.encode())) for line in played["reactions"][name]]
+    after = "nothing is answered after it" if played["ended"] == name else "the connection goes on"
+    return f"{name}: {', '.join(said) or 'silence'}; {after}"
+
+
+def _reactions(evidence: Evidence, *names: str) -> str:
+    # Where an earlier line had ended the connection, that is said by the first of them.
+    seen = [name for name in names if name in evidence.step("bad_lines")["reactions"]]
+    return "; ".join(reaction(evidence, name) for name in seen or names[:1])
+
+
+@judge("ACP-INFO-PARSE-001", steps=("bad_lines",))
+def what_happens_after_a_line_that_is_no_json(evidence: Evidence) -> str:
+    return _reactions(evidence, "no JSON", "half an object", "no UTF-8")
+
+
+@judge("ACP-INFO-INVALIDREQ-001", steps=("bad_lines",))
+def what_happens_after_json_that_is_no_json_rpc(evidence: Evidence) -> str:
+    return _reactions(evidence, "no JSON-RPC", "a number", "no version")
+
+
+def said_after(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[tuple[Entry, dict[str, Any]]]]:
+    """A line that was sent, and the messages that came before the next one, without the sign of life."""
+    played = completed(evidence, "odd_lines")
+    if name not in played["reactions"]:
+        message = f"the agent was gone before: it did not survive a line with {played['died_of']}"
+        raise Unseen(message)
+    since, until = played["reactions"][name]
+    part = played.entries[since:until]
+    signs = [each.get("id") for entry in part[1:] if entry.sent and isinstance(each := entry.message, dict)]
+    said = [(entry, each) for entry, each in messages_in(part) if each.get("id") not in signs or "method" in each]
+    return played, played.entries[since], said
+
+
+def line_is_answered(evidence: Evidence, name: str, id_: Any) -> None:
+    """A request in an unusual line has to be answered."""
+    played, line, said = said_after(evidence, name)
+    if not any("method" not in each and each.get("id") == id_ for _, each in said):
+        died = " and the agent said nothing more" if played["died_of"] == name else ""
+        raise Violation(f"it was not answered{died}", line, *[entry for entry, _ in said[:1]])
+
+
+@judge("ACCORD-WIRE-001", steps=("odd_lines",))
+def a_line_may_end_with_a_carriage_return(evidence: Evidence) -> None:
+    line_is_answered(evidence, "CRLF", 900_101)
+
+
+@judge("ACCORD-WIRE-002", steps=("odd_lines",))
+def white_space_around_a_message_means_nothing(evidence: Evidence) -> None:
+    line_is_answered(evidence, "spaces", 900_102)
+
+
+def line_reaction(evidence: Evidence, name: str) -> str:
+    """What came of a line about which nothing is written, in words."""
+    played, _, said = said_after(evidence, name)
+    if played["died_of"] == name:
+        return "the agent said nothing more after it"
+    if not said:
+        return "nothing was said to it"
+    error = as_dict(said[0][1].get("error"))
+    return f"it was answered with the error {error.get('code')}" if error else "it was answered with a result"
+
+
+@judge("ACCORD-WIRE-008", steps=("odd_lines",))
+def what_comes_of_a_blank_line(evidence: Evidence) -> str:
+    return line_reaction(evidence, "blank")
+
+
+@judge("ACCORD-WIRE-009", steps=("odd_lines",))
+def what_comes_of_a_line_that_is_no_utf_8(evidence: Evidence) -> str:
+    return line_reaction(evidence, "no UTF-8")
+
+
+@judge("ACCORD-SIZE-001", steps=("large_request",))
+def a_large_request_is_answered(evidence: Evidence) -> None:
+    completed(evidence, "large_request", "ACCORD-SIZE-001")
+
+
+@judge("ACCORD-SIZE-002", steps=("large_prompt",))
+def a_large_prompt_is_a_prompt(evidence: Evidence) -> None:
+    played = completed(evidence, "large_prompt", "ACCORD-SIZE-002")
+    if "error" in played.answer(played["prompt"]):
+        small = [turn for turn in turns_in(evidence) if len(turn.asked.raw) < LARGE_BYTES and _is_usual(turn)]
+        if any("error" in turn.answer for turn in small):
+            raise Unseen("small prompts like it are refused as well")
+        raise Violation("it was answered with an error", played.answer_entry(played["prompt"]))
+
+
+def _is_usual(turn: Turn) -> bool:
+    """Whether a prompt is made of text, for a session that is there; it may have metadata."""
+    message = as_dict(turn.asked.message)
+    blocks = listed(as_dict(message.get("params")).get("prompt"))
+    is_text = bool(blocks) and all(as_dict(block).get("type") == "text" for block in blocks)
+    given = [as_dict(each.get("result")).get("sessionId") for _, each in messages_in(turn.record.entries)]
+    return is_text and turn.session in given
+
+
+def answers_without_id(played: StepResult, part: tuple[int, int]) -> list[tuple[Entry, dict[str, Any]]]:
+    """The answers with the id null in a part of a record."""
+    found = messages_in(played.entries[part[0] : part[1]])
+    return [(entry, each) for entry, each in found if "method" not in each and each.get("id") is None]
+
+
+def each_line_gets(played: StepResult, code: int) -> None:
+    """Every strange line gets one error with the id null."""
+    for name, part in played["parts"].items():
+        answers = answers_without_id(played, part)
+        line = played.entries[part[0]]
+        if not answers:
+            raise Violation(f"{name}: there was no error with the id null", line, *_answer_in(played, part))
+        if len(answers) > 1:
+            raise Violation(f"{name}: there were {len(answers)} errors with the id null", line, answers[1][0])
+        if code_of(answers[0][1]) != code:
+            raise Violation(f"{name}: the error is {code_of(answers[0][1])!r}, not {code}", line, answers[0][0])
+
+
+def _answer_in(played: StepResult, part: tuple[int, int]) -> list[Entry]:
+    return [entry for entry in played.entries[part[0] + 1 : part[1]] if not entry.sent][:1]
+
+
+@judge("ACCORD-WIRE-207", steps=("v2_no_json",))
+def what_is_no_json_is_a_parse_error(evidence: Evidence) -> None:
+    each_line_gets(evidence.step("v2_no_json"), PARSE_ERROR)
+
+
+@judge("ACCORD-WIRE-208", steps=("v2_scalars",))
+def what_is_no_object_is_an_invalid_request(evidence: Evidence) -> None:
+    each_line_gets(evidence.step("v2_scalars"), INVALID_REQUEST)
+
+
+@judge("ACCORD-WIRE-209", steps=("v2_blank_lines",))
+def blank_lines_do_no_harm(evidence: Evidence) -> None:
+    played = evidence.step("v2_blank_lines")
+    for name, part in played["parts"].items():
+        for entry, _ in answers_without_id(played, part):
+            raise Violation(f"{name}: there was an error", played.entries[part[0]], entry)
+    if not played.answers("crlf"):
+        raise Violation("a request that ended with CR LF was not answered", played.entries[part[0]])
+
+
+@judge("ACCORD-WIRE-211", steps=("v2_large_message",))
+def a_large_message_is_answered(evidence: Evidence) -> None:
+    played = evidence.step("v2_large_message")
+    # The request itself is no evidence that anybody wants to read.
+    if not played.answers(played["large"]):
+        raise Violation("a request of one mebibyte was not answered")
+
+
+def _read(entry: Entry) -> Any:
+    """A line as JSON; that it is UTF-8 is another rule's matter."""
+    if entry.message is not None:
+        return entry.message
+    try:
+        return json.loads(entry.raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_message(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("jsonrpc") == "2.0" and ("method" in message or "id" in message)
+
+
+def _is_line(message: Any) -> bool:
+    if isinstance(message, list):
+        return bool(message) and all(map(_is_message, message))
+    return _is_message(message)
+
+
+def _stretches(record: Record) -> Iterator[list[Entry]]:
+    """Lines that are no messages, those that follow each other together."""
+    stretch: list[Entry] = []
+    for entry in record.heard():
+        if not entry.raw.strip() or _is_line(_read(entry)):
+            if stretch:
+                yield stretch
+            stretch = []
+        else:
+            stretch.append(entry)
+    if stretch:
+        yield stretch
+
+
+def _is_spread(stretch: list[Entry]) -> bool:
+    """Whether lines are messages together that none of them is alone."""
+    text = b"\n".join(entry.raw for entry in stretch).decode("utf-8", "replace").strip()
+    decoder = json.JSONDecoder()
+    while text:
+        try:
+            message, end = decoder.raw_decode(text)
+        except (ValueError, RecursionError):
+            return False
+        if not _is_line(message):
+            return False
+        text = text[end:].lstrip()
+    return len(stretch) > 1
+
+
+@judge("ACP-TRANSPORT-201", steps=("turns",))
+def every_line_is_a_message_or_an_array_of_some(evidence: Evidence) -> None:
+    for record in evidence.records:
+        for stretch in _stretches(record):
+            if not _is_spread(stretch):
+                raise Violation("a line on stdout is no message", *stretch[:2])
+        if record.unended.strip():
+            last = record.heard()[-1:]
+            raise Violation(f"stdout ends with something that is no line: {record.unended[:80]!r}", *last)
+
+
+@judge("ACP-TRANSPORT-203", steps=("turns",))
+def no_message_is_spread_over_lines(evidence: Evidence) -> None:
+    for record in evidence.records:
+        for stretch in _stretches(record):
+            if _is_spread(stretch):
+                raise Violation("a message is spread over several lines", stretch[0], stretch[-1])

@@ -1,0 +1,193 @@
+"""MCP servers of a session."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+from accord.check.agent.conversation import AgentConversation, can, step
+from accord.check.agent.exchange import ask_and_wait, lives
+from accord.check.agent.queries import completed, must_be_refused, needed
+from accord.check.agent.turns import recorded
+from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
+from accord.check.engine.judging import Notes, judge
+from accord.check.engine.record import INVALID_PARAMS
+from accord.check.rule import SESSIONS, V1_JUNE, EditionName, Row, agent_rules
+
+__all__ = ["RULES"]
+
+# fmt: off
+RULES = agent_rules(
+    Row("ACCORD-MCP-001", "MC-", "session-setup", gate="stdio",
+        says="A session may be given an MCP server that runs on stdio"),
+    Row("ACCORD-MCP-002", "AA-", "session-setup", "An MCP server that is given is started and greeted", gate="stdio"),
+    Row("ACCORD-MCP-003", "AA-", "session-setup", "An MCP server that is missing is survived", gate="stdio"),
+    Row("ACCORD-MCP-201", "--C", "session-setup", gate="session",
+        says="An MCP transport that the agent does not know is refused with -32602"),
+    Row("ACCORD-MCP-202", "--C", "session-setup", gate="session",
+        says="An MCP transport that the agent does not advertise is refused with -32602"),
+    Row("ACP-MCP-201", "-II", "session-setup", "Whether a well-formed MCP server on stdio is accepted", gate="stdio"),
+    Row("ACP-MCP-202", "-II", "session-setup", "Whether a well-formed MCP server over HTTP is accepted", gate="http"),
+)
+# fmt: on
+
+
+STDIO: dict[EditionName, str] = {"v2_june": "initialize.capabilities.session.mcp.stdio"}
+
+_GREETED_SECONDS = 3.0
+
+SERVER = """
+import json, socket, sys
+with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5) as door:
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked.get("method") == "initialize":
+            door.sendall(b"greeted\\n")
+            version = asked.get("params", {}).get("protocolVersion", "2025-06-18")
+            result = {"protocolVersion": version, "capabilities": {"tools": {}},
+                      "serverInfo": {"name": "accord-check", "version": "1"}}
+        else:
+            result = {"tools": []} if asked.get("method") == "tools/list" else {}
+        if "id" in asked:
+            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+"""A server without tools; its port says where we listen."""
+
+
+class _GreetingListener:
+    """Where the server says that it was greeted."""
+
+    def __init__(self) -> None:
+        self.greeted = asyncio.Event()
+
+    async def on_server(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if await reader.readline() == b"greeted\n":
+            self.greeted.set()
+        writer.close()
+
+    async def is_greeted(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.greeted.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+def _entry(talk: AgentConversation, command: str, *args: str) -> dict[str, Any]:
+    server: dict[str, Any] = {"name": "accord-check", "command": command, "args": list(args), "env": []}
+    return server if talk.edition == "v1" else {"type": "stdio", **server}
+
+
+@step("bare", editions=V1_JUNE, gate=STDIO, order=80)
+async def mcp_server_started(talk: AgentConversation) -> Notes:
+    """A session with a server, and a turn if it takes that for the server to be greeted."""
+    script = Path(talk.folder) / "accord_check_server.py"
+    script.write_text(SERVER)
+    listener = _GreetingListener()
+    server_socket = await asyncio.start_server(listener.on_server, "127.0.0.1", 0)
+    async with server_socket:
+        port = server_socket.sockets[0].getsockname()[1]
+        server = _entry(talk, sys.executable, "-I", "-S", str(script), str(port))
+        new = talk.ask("session/new", {"cwd": talk.cwd, "mcpServers": [server]})
+        answer = await talk.answer(new, "ACCORD-MCP-001")
+        result = answer.get("result")
+        greeted = ""
+        if isinstance(result, dict) and isinstance(result.get("sessionId"), str):
+            greeted = await _greeting(talk, listener, result["sessionId"])
+    return {"new": new, "greeted": greeted}
+
+
+async def _greeting(talk: AgentConversation, listener: _GreetingListener, session: str) -> str:
+    """When the server was greeted; "" for never."""
+    bound = min(talk.options.timeout_seconds, _GREETED_SECONDS)
+    if await listener.is_greeted(bound / 5):
+        return "when the session was opened"
+    await talk.turn(session)
+    return "by the end of the first turn" if await listener.is_greeted(bound) else ""
+
+
+@step("bare", editions=V1_JUNE, gate=STDIO, order=82)
+async def mcp_server_missing(talk: AgentConversation) -> Notes:
+    """A session with a server whose command does not exist."""
+    missing = str(talk.folder / "accord-check-missing")
+    new = talk.ask("session/new", {"cwd": talk.cwd, "mcpServers": [_entry(talk, missing)]})
+    await talk.answer(new, "ACCORD-MCP-003")
+    if not await lives(talk):
+        raise StepFailed("the agent did not survive a server that is missing", "ACCORD-MCP-003")
+    return {"new": new}
+
+
+@step(gate=SESSIONS, order=65)
+async def mcp_servers(talk: AgentConversation) -> Notes:
+    """Well-formed MCP servers, of which none is there, each in a session of its own; only kinds that are advertised."""
+    stdio: Notes = {"name": "gone", "command": sys.executable, "args": ["-c", ""], "env": []}
+    if talk.edition != "v1":
+        stdio = {"type": "stdio", **stdio}
+    http = {"type": "http", "name": "nowhere", "url": "http://127.0.0.1:9/mcp", "headers": []}
+    notes: Notes = {}
+    for name, server in (("stdio", stdio), ("http", http)):
+        if can(talk, name):
+            notes[name] = await ask_and_wait(talk, "session/new", {"cwd": talk.cwd, "mcpServers": [server]})
+    return {**notes, "alive": await talk.is_alive()}
+
+
+@judge("ACCORD-MCP-001", steps=("mcp_server_started",))
+def a_session_can_have_a_server(evidence: Evidence) -> None:
+    played = completed(evidence, "mcp_server_started", "ACCORD-MCP-001")
+    played.result(played["new"])
+
+
+@judge("ACCORD-MCP-002", steps=("mcp_server_started",))
+def a_server_is_started_and_greeted(evidence: Evidence) -> str:
+    played = completed(evidence, "mcp_server_started")
+    if "error" in played.answer(played["new"]):
+        raise Unseen("the session with the server could not be opened")
+    if not played["greeted"]:
+        raise Violation("the server was never greeted", played.request_entry(played["new"]))
+    return f"it was greeted {played['greeted']}"
+
+
+@judge("ACCORD-MCP-003", steps=("mcp_server_missing",))
+def a_server_that_is_missing_is_survived(evidence: Evidence) -> str:
+    played = completed(evidence, "mcp_server_missing", "ACCORD-MCP-003")
+    answer = played.answer(played["new"])
+    return "the session was opened without it" if "result" in answer else "the session was refused"
+
+
+@judge("ACCORD-MCP-201", steps=("v2_refused_sessions",))
+def an_unknown_transport_is_refused(evidence: Evidence) -> None:
+    played = evidence.step("v2_refused_sessions")
+    must_be_refused(played, played["pigeons"], INVALID_PARAMS)
+
+
+@judge("ACCORD-MCP-202", steps=("v2_refused_sessions",))
+def a_transport_that_is_not_advertised_is_refused(evidence: Evidence) -> None:
+    played = evidence.step("v2_refused_sessions")
+    asked = [played[name] for name in ("stdio", "http") if played.get(name)]
+    needed(asked, "every transport is advertised")
+    for id_ in asked:
+        must_be_refused(played, id_, INVALID_PARAMS)
+
+
+def _how(played: StepResult, note: str) -> str:
+    id_ = played.get(note)
+    if id_ is None:
+        raise Unseen("it was not tried")
+    answers = played.answers(id_)
+    if not answers:
+        return "not answered"
+    error = answers[0][1].get("error")
+    return f"refused with {error.get('code')}" if isinstance(error, dict) else "accepted"
+
+
+@judge("ACP-MCP-201", steps=("mcp_servers",))
+def how_a_server_on_stdio_is_taken(evidence: Evidence) -> str:
+    return _how(recorded(evidence, "mcp_servers"), "stdio")
+
+
+@judge("ACP-MCP-202", steps=("mcp_servers",))
+def how_a_server_over_http_is_taken(evidence: Evidence) -> str:
+    return _how(recorded(evidence, "mcp_servers"), "http")

@@ -1,0 +1,391 @@
+"""Questions to the evidence of a check of an agent: handshakes, prompts, turns, updates, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
+from accord.check.engine.record import Entry, Record, is_answer, is_update, messages_in
+
+__all__ = [
+    "CHUNKS",
+    "ELICITATION",
+    "FINAL",
+    "HISTORY",
+    "MESSAGES",
+    "PERMISSION",
+    "TOOLS",
+    "VERSION",
+    "Asked",
+    "Told",
+    "answers_to",
+    "as_dict",
+    "check_texts",
+    "check_unique",
+    "code_of",
+    "code_of_answer",
+    "completed",
+    "dicts",
+    "entities",
+    "handshake",
+    "handshake_line",
+    "handshakes",
+    "is_absolute",
+    "is_extension",
+    "is_relative",
+    "is_whole",
+    "key_of",
+    "listed",
+    "lists_told",
+    "meeting",
+    "must_be_refused",
+    "needed",
+    "offered",
+    "only_if_offered",
+    "our_requests",
+    "our_requests_in",
+    "questions",
+    "reached_by",
+    "reaction_in_words",
+    "refusal",
+    "succeeds",
+    "told",
+    "told_by_session",
+    "tools_told",
+]
+
+FINAL = {"completed", "failed", "cancelled"}
+"""The statuses of tool calls that have ended."""
+
+_DRIVE_LENGTH = 3
+
+
+class Told(NamedTuple):
+    """One update, where it stands, and whose it is."""
+
+    record: Record
+    entry: Entry
+    session: Any
+    update: dict[str, Any]
+
+
+VERSION = 2
+
+MESSAGES = ("user_message", "agent_message", "agent_thought")
+
+CHUNKS = tuple(f"{kind}_chunk" for kind in MESSAGES)
+
+TOOLS = ("tool_call_update", "tool_call_content_chunk")
+
+HISTORY = (*MESSAGES, *CHUNKS, *TOOLS, "plan_update", "compaction_update", "compaction_summary_chunk")
+"""What happened, in contrast to how things stand: a session that is resumed tells the latter only."""
+
+
+class Asked(NamedTuple):
+    """A request of ours, and its first answer where there is one."""
+
+    record: Record | StepResult
+    entry: Entry
+    params: dict[str, Any]
+    answer_entry: Entry | None
+    answer: dict[str, Any]
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """What came of it, if that is an object."""
+        result = self.answer.get("result")
+        return result if isinstance(result, dict) else None
+
+
+PERMISSION, ELICITATION = "session/request_permission", "elicitation/create"
+
+
+def must_be_refused(played: StepResult, id_: Any, code: int) -> None:
+    """A request has to fail with a code."""
+    found = played.error(id_).get("code")
+    if found != code:
+        raise Violation(f"the error is {found!r}, not {code}", played.request_entry(id_), played.answer_entry(id_))
+
+
+def needed(found: Any, why_not: str) -> None:
+    """Nothing can be judged where nothing was found."""
+    if not found:
+        raise Unseen(why_not)
+
+
+def told(evidence: Evidence, *kinds: str) -> Iterator[Told]:
+    """Every update, of some kinds or all, in the order of each process."""
+    for record, entry, message in evidence.messages():
+        if is_update(message, None, *kinds):
+            yield Told(record, entry, message["params"].get("sessionId"), message["params"]["update"])
+
+
+def told_by_session(evidence: Evidence, *kinds: str) -> list[list[Told]]:
+    """The same, in a list for each session of each process."""
+    found: dict[tuple[str, str], list[Told]] = {}
+    for each in told(evidence, *kinds):
+        found.setdefault((each.record.name, key_of(each.session)), []).append(each)
+    return list(found.values())
+
+
+def answers_to(evidence: Evidence, *methods: str) -> Iterator[tuple[Entry, Entry, dict[str, Any]]]:
+    """Our requests by some methods that succeeded: the line, the line of the answer, the result."""
+    for record in evidence.records:
+        for asked, request in messages_in(record.entries, sent=True):
+            if request.get("method") not in methods or "id" not in request:
+                continue
+            for entry, answer in messages_in(record.entries[asked.place :]):
+                if is_answer(answer, request["id"]):
+                    if isinstance(answer.get("result"), dict):
+                        yield asked, entry, answer["result"]
+                    break
+
+
+def entities(
+    updates: list[Told], id_name: str, at: Callable[[Told, dict[Any, dict[str, Any]]], None] | None = None
+) -> dict[Any, dict[str, Any]]:
+    """Things as they stand after some updates: what is absent stays, what is there replaces.
+
+    `at` is called at each update with what stood by then.
+    """
+    found: dict[Any, dict[str, Any]] = {}
+    for each in updates:
+        id_ = each.update.get(id_name)
+        if isinstance(id_, str) and each.update["sessionUpdate"] in {"tool_call_update", "terminal_update"}:
+            found[id_] = {**found.get(id_, {}), **each.update, "entry": each.entry}
+        if at is not None:
+            at(each, found)
+    return found
+
+
+def is_absolute(path: Any) -> bool:
+    """Whether a path begins at a root: one of Unix, a drive, or a server of Windows."""
+    if not isinstance(path, str):
+        return False
+    drive = path[:_DRIVE_LENGTH]
+    return path.startswith(("/", "\\\\")) or (
+        len(drive) == _DRIVE_LENGTH and drive[0].isalpha() and drive[1] == ":" and drive[2] in "\\/"
+    )
+
+
+def completed(evidence: Evidence, name: str, *ids: str) -> StepResult:
+    """A step to its end."""
+    try:
+        return evidence.step(name)
+    except StepFailed as failure:
+        if failure.blame in ids:
+            raise
+        message = f"{name} did not come so far: {failure.reason}"
+        raise Unseen(message) from None
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """An object; an empty one for what is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: Any) -> list[Any]:
+    """A list; an empty one for what is none."""
+    return value if isinstance(value, list) else []
+
+
+def key_of(*parts: Any) -> str:
+    """A dictionary key for ids of any JSON type: 1 is not "1", and not True."""
+    return repr(parts)
+
+
+def is_relative(path: Any) -> bool:
+    """Whether a path is relative on every system; other rules judge values that are no text."""
+    return isinstance(path, str) and not is_absolute(path)
+
+
+def tools_told(evidence: Evidence) -> Iterator[tuple[Record, Entry, Any, dict[str, Any]]]:
+    """Whatever was told of tool calls, also in questions for permission."""
+    yield from told(evidence, "tool_call", "tool_call_update")
+    for record, entry, params in questions(evidence, "session/request_permission"):
+        yield record, entry, params.get("sessionId"), as_dict(params.get("toolCall"))
+
+
+def questions(evidence: Evidence, *methods: str) -> list[tuple[Record, Entry, dict[str, Any]]]:
+    """Every request of the agent by some methods, with its params; `fs/` stands for all methods below it."""
+    found = []
+    for record, entry, message in evidence.messages():
+        method = message.get("method")
+        if isinstance(method, str) and "id" in message and _is_one_of(method, methods):
+            found.append((record, entry, as_dict(message.get("params"))))
+    return found
+
+
+def _is_one_of(method: str, methods: tuple[str, ...]) -> bool:
+    return any(method == each or (each.endswith("/") and method.startswith(each)) for each in methods)
+
+
+def offered(record: Record) -> dict[str, Any]:
+    """The capabilities of our client in a process, as its last handshake said."""
+    said: dict[str, Any] = {}
+    for _, message in messages_in(record.entries, sent=True):
+        if message.get("method") == "initialize":
+            params = as_dict(message.get("params"))
+            said = as_dict(params.get("clientCapabilities", params.get("capabilities")))
+    return said
+
+
+def reached_by(offer: dict[str, Any], *path: str) -> bool:
+    """Whether something is offered; an empty object is a yes."""
+    value: Any = offer
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value is not None and value is not False
+
+
+def refusal(played: StepResult, id_: Any, *codes: int) -> int:
+    """The code of the error with which a request was answered, which has to be one of `codes` if there are any."""
+    error = played.error(id_)
+    code = error.get("code")
+    if codes and code not in codes:
+        wanted = " or ".join(str(each) for each in codes)
+        raise Violation(
+            f"the error has the code {code!r} instead of {wanted}", played.request_entry(id_), played.answer_entry(id_)
+        )
+    return code if isinstance(code, int) else 0
+
+
+def _ours(entry: Entry, method: str) -> bool:
+    message = entry.message
+    return entry.sent and isinstance(message, dict) and message.get("method") == method and "id" in message
+
+
+def _answered(record: Record | StepResult, entry: Entry) -> Asked:
+    params = entry.message.get("params")
+    params = params if isinstance(params, dict) else {}
+    for line, message in messages_in(record.entries[entry.place :]):
+        if is_answer(message, entry.message["id"]):
+            return Asked(record, entry, params, line, message)
+    return Asked(record, entry, params, None, {})
+
+
+def our_requests(evidence: Evidence, method: str) -> list[Asked]:
+    """Every request of ours by a method, in all processes."""
+    return [_answered(record, entry) for record in evidence.records for entry in record.entries if _ours(entry, method)]
+
+
+def our_requests_in(played: StepResult, method: str) -> list[Asked]:
+    """Every request of ours by a method in one step, also in one that was not played to its end."""
+    return [_answered(played, entry) for entry in played.entries[played.start : played.end] if _ours(entry, method)]
+
+
+def handshakes(evidence: Evidence) -> list[Asked]:
+    """Every handshake, in all processes, that asked for the version of the edition and got it."""
+    _, result = handshake(evidence)
+    if result.get("protocolVersion") != VERSION:
+        raise Unseen("the agent speaks another version")
+    found = [each for each in our_requests(evidence, "initialize") if each.params.get("protocolVersion") == VERSION]
+    return [each for each in found if (each.result or {}).get("protocolVersion") == VERSION]
+
+
+def handshake(evidence: Evidence) -> tuple[Asked, dict[str, Any]]:
+    """The first handshake, of a client that offers nothing, and its result."""
+    (first, *_) = our_requests_in(evidence.begun("meet"), "initialize")
+    if first.result is None:
+        proof = (first.entry,) if first.answer_entry is None else (first.entry, first.answer_entry)
+        raise StepFailed("the handshake did not succeed", "ACP-INIT-001", *proof)
+    return first, first.result
+
+
+def is_whole(value: Any) -> bool:
+    """Whether something is a text that is not empty."""
+    return isinstance(value, str) and bool(value)
+
+
+def is_extension(word: Any) -> bool:
+    """Whether a word is private."""
+    return isinstance(word, str) and word.startswith("_")
+
+
+def reaction_in_words(message: Any) -> str:
+    """An answer in a few words."""
+    if not isinstance(message, dict):
+        return "a line that is no message"
+    error = message.get("error")
+    if isinstance(error, dict):
+        return f"error {error.get('code')}" + (" with an id" if message.get("id") is not None else "")
+    return f"a message {message['method']}" if "method" in message else "a result"
+
+
+def meeting(evidence: Evidence) -> tuple[StepResult, dict[str, Any]]:
+    """The first meeting, and what the agent said of itself in it."""
+    meet = evidence.begun("meet")
+    for _, answer in meet.answers(meet["initialize"]):
+        if isinstance(answer.get("result"), dict):
+            return meet, answer["result"]
+    if meet.failure is not None:
+        raise meet.failure
+    raise Unseen("there was no handshake")
+
+
+def only_if_offered(evidence: Evidence, method: str, *path: str, holds: Callable[[dict[str, Any]], bool]) -> None:
+    """A request that an agent makes only of a client that offers it; `path` is what it needs."""
+    for name in ("text_file_reads_only", "text_file_writes_only"):
+        completed(evidence, name)
+    found = [(record, entry) for record, entry, params in questions(evidence, method) if holds(params)]
+    unoffered = [(record, entry) for record, entry in found if not reached_by(offered(record), *path)]
+    if any(not offered(record) for record, _ in unoffered):
+        raise Unseen("it is asked of clients that offer nothing as well")
+    for record, entry in unoffered:
+        raise Violation(f"the client does not offer {'.'.join(path)}", handshake_line(record), entry)
+
+
+def handshake_line(record: Record) -> Entry | None:
+    """The line with our handshake in a process."""
+    for entry, message in messages_in(record.entries, sent=True):
+        if message.get("method") == "initialize":
+            return entry
+    return None
+
+
+def check_unique(ids: list[Any], what: str, entry: Entry) -> None:
+    """Ids have to be different."""
+    named = [str(id_) for id_ in ids if id_ is not None]
+    if len(set(named)) != len(named):
+        raise Violation(f"two of the {what} have the same id: {named}", entry)
+
+
+def succeeds(played: StepResult, id_: Any) -> Any:
+    """The result of a request; an empty answer may be null, as the text shows it in places."""
+    result = played.result(id_)
+    if result is not None and not isinstance(result, dict):
+        raise Violation("the result is no object", played.request_entry(id_), played.answer_entry(id_))
+    return result
+
+
+def code_of(answer: Any) -> Any:
+    """The code of an answer that is an error."""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    return error.get("code") if isinstance(error, dict) else None
+
+
+def check_texts(value: dict[str, Any], keys: tuple[str, ...], what: str, entry: Entry) -> None:
+    """Some keys of an object have to be texts."""
+    for key in keys:
+        if not isinstance(value.get(key), str):
+            raise Violation(f"{what} has no `{key}`", entry)
+
+
+def code_of_answer(played: StepResult, id_: Any) -> Any:
+    """The code of the error that answered a request."""
+    return code_of(played.answer(id_))
+
+
+def dicts(owner: Any, name: str) -> list[dict[str, Any]]:
+    """The objects in a list of an object."""
+    found = owner.get(name) if isinstance(owner, dict) else None
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def lists_told(evidence: Evidence, name: str) -> Iterator[tuple[Entry, list[dict[str, Any]]]]:
+    """Every list of options or of commands that the agent told."""
+    for _, entry, result in answers_to(evidence, "session/new", "session/resume", "session/set_config_option"):
+        yield entry, dicts(result, name)
+    for each in told(evidence, "config_option_update", "available_commands_update"):
+        yield each.entry, dicts(each.update, name)

@@ -1,0 +1,396 @@
+"""JSON-RPC requests, notifications, responses and errors, and requests that are taken back."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from accord.check.agent.conversation import AgentConversation, step
+from accord.check.agent.exchange import (
+    LATE,
+    NO_SESSION,
+    answer_or_none,
+    ask_and_wait,
+    comes,
+    lives,
+    say_each,
+    shows_life,
+)
+from accord.check.agent.lines import line_is_answered, said_after
+from accord.check.agent.queries import as_dict, completed, key_of
+from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
+from accord.check.engine.judging import Notes, judge
+from accord.check.engine.record import CANCELLED, NO_METHOD, Entry, messages_in
+from accord.check.rule import JUNE_V2, V1, V2, Row, agent_rules
+
+__all__ = ["RESPONSES", "RULES"]
+
+# fmt: off
+RULES = agent_rules(
+    Row("ACCORD-ERROR-001", "AA-", "#Error", "Errors show nothing of the program's insides"),
+    Row("ACCORD-ERROR-201", "--A", "#Error", "An error carries no stack trace to whoever reads it"),
+    Row("ACP-ERROR-001", "AAA", "#Error", "The message of an error is one line, and not empty"),
+    Row("ACP-JSONRPC-001", "MMM", "#RequestId", "An answer carries the id of its request, with its type"),
+    Row("ACP-JSONRPC-002", "MMM", "#Error",
+        says="An answer has a result or an error and never both, and an error has a code and a message"),
+    Row("ACP-JSONRPC-003", "MMM", "overview", "Nothing answers a notification"),
+    Row("ACP-JSONRPC-004", "AAA", "#ErrorCode", "A method that nobody has is answered with -32601"),
+    Row("ACP-JSONRPC-005", "AAA", ("overview", "transports", "transports"), says=(
+        "A bad request leaves the connection working",
+        "A bad request, or a bad array, leaves the connection working",
+        "A bad request, or a bad array, leaves the connection working",
+    )),
+    Row("ACCORD-REQCANCEL-001", "M--", "cancellation", "A request that is taken back gets exactly one answer"),
+    Row("ACCORD-REQCANCEL-002", "M--", "cancellation", "A request that was taken back and fails does so with -32800"),
+    Row("ACCORD-REQCANCEL-003", "A--", "cancellation",
+        says="Taking back a request that was never made, or has its answer, is ignored"),
+    Row("ACCORD-WIRE-003", "MM-", "#ExtRequest", "A request without params is answered"),
+    Row("ACCORD-WIRE-004", "MM-", "#ExtRequest", "A request whose params are null is answered"),
+    Row("ACCORD-WIRE-006", "A--", "extensibility", "A notification that nobody knows is survived"),
+    Row("ACCORD-WIRE-007", "AA-", "overview", "An answer that nobody waits for is dropped"),
+    Row("ACCORD-WIRE-204", "--M", "#ClientResponse", "A response to nothing is dropped without an answer"),
+    Row("ACCORD-WIRE-205", "--A", "transports", "A malformed response is dropped without an answer"),
+    Row("ACCORD-WIRE-210", "--M", "error",
+        says="A notification with params that do not fit is dropped, and the connection goes on"),
+    Row("ACCORD-WIRE-214", "--M", "cancellation",
+        says="Taking back a request that does not exist or was answered does nothing"),
+    Row("ACCORD-WIRE-215", "--A", "error", gate="session",
+        says="Absent and null params of a method without required fields count as {}"),
+)
+# fmt: on
+
+
+IDS = (700_007, "seven", 0, "", -3, 2**53)
+"""None of them is ever the id of another request."""
+
+NOTIFICATIONS = ("_example.com/unknown", "_example.com/note", "nonsense/note", "$/nonsense")
+
+RESPONSES = {
+    "unknown number": b'{"jsonrpc":"2.0","id":987654,"result":{}}',
+    "unknown word": b'{"jsonrpc":"2.0","id":"accord-check-nothing","error":{"code":-32603,"message":"Internal error"}}',
+}
+
+MALFORMED_RESPONSES = {
+    "result and error": b'{"jsonrpc":"2.0","id":987655,"result":{},"error":{"code":1,"message":"x"}}',
+    "error that is none": b'{"jsonrpc":"2.0","id":987656,"error":"no"}',
+}
+
+BAD_PARAMS = {"no session": b"{}", "a number": b'{"sessionId":7}', "a list": b"[1,2]", "a word": b'"x"'}
+
+_INSIDES = re.compile(
+    r"Traceback \(most recent|File \"[^\"]+\", line \d|\.(?:py|js|ts|rs|go):\d+|\n\s+at \S|node_modules/|site-packages/"
+    r"|panicked at|goroutine \d+ \["
+)
+
+_TRACE = re.compile(
+    r'Traceback \(most recent call last\)|File "[^"]+", line \d+|\n\s+at .+:\d+:\d+\)?|panicked at |goroutine \d+ \['
+)
+
+
+@step("bare", editions=V1, order=64)
+async def request_cancels(talk: AgentConversation) -> Notes:
+    """A prompt that is taken back as a request, and requests taken back that nobody made or that have their answer."""
+    session = await talk.new()
+    prompt = await talk.begin(session)
+    since = talk.now
+    talk.notify("$/cancel_request", {"requestId": prompt})
+    honoured = await comes(talk, prompt, min(talk.options.timeout_seconds, 1.0))
+    if not honoured:
+        talk.notify("session/cancel", {"sessionId": session})
+        await talk.answer(prompt, "ACCORD-REQCANCEL-001", talk.options.turn_seconds)
+    nothing = talk.now
+    for id_ in (prompt, 424242, "accord-check-nobody"):
+        talk.notify("$/cancel_request", {"requestId": id_})
+    if not await lives(talk):
+        raise StepFailed("the agent did not survive it", "ACCORD-REQCANCEL-003", talk.wire.entries[nothing])
+    return {"session": session, "prompt": prompt, "since": since, "honoured": honoured, "nothing": nothing}
+
+
+@step("own")
+async def strange_requests(talk: AgentConversation) -> Notes:
+    """Ids of every kind (`ids`), methods that nobody has, notifications that nobody takes, and requests that are wrong.
+
+    `extension` is a request that starts with an underscore, `unknown` one that does not; `notifications` is the place
+    of the first notification, and at `quiet` an answer to one would have come; `after` is a session that is asked for
+    when all of it is over.
+    """
+    await talk.shake_hands()
+    for id_ in IDS:
+        talk.ask("nonsense/method", {"a": 1}, id_)
+    for id_ in IDS:
+        await answer_or_none(talk, id_)
+    extension = await ask_and_wait(talk, "_example.com/unknown", {"a": 1})
+    unknown = await ask_and_wait(talk, "nonsense/method", {})
+    notifications = talk.now
+    for method in NOTIFICATIONS:
+        # A sign of life behind each shows which of them was answered.
+        talk.notify(method, {"a": 1})
+        await lives(talk)
+    talk.notify("session/cancel", {"sessionId": "nobody"})
+    await lives(talk)
+    quiet = talk.now
+    wrong = await ask_and_wait(talk, "session/new", {"cwd": 5, "mcpServers": "none"})
+    relative = await ask_and_wait(talk, "session/new", {"cwd": "here", "mcpServers": []})
+    after = await ask_and_wait(talk, "session/new", {"cwd": talk.cwd, "mcpServers": []})
+    return {
+        "ids": IDS,
+        "extension": extension,
+        "unknown": unknown,
+        "notifications": notifications,
+        "quiet": quiet,
+        "wrong": [wrong, relative],
+        "after": after,
+        "alive": await lives(talk),
+    }
+
+
+@step("bare", editions=V2, order=LATE)
+async def v2_stray_responses(talk: AgentConversation) -> Notes:
+    """Responses to nothing."""
+    return await say_each(talk, "ACCORD-WIRE-204", RESPONSES)
+
+
+@step("bare", editions=V2, order=LATE)
+async def v2_malformed_responses(talk: AgentConversation) -> Notes:
+    """Responses to nothing that are none."""
+    return await say_each(talk, "ACCORD-WIRE-205", MALFORMED_RESPONSES)
+
+
+@step("bare", editions=V2, order=LATE)
+async def v2_bad_notifications(talk: AgentConversation) -> Notes:
+    """Notifications with params that do not fit, and a prompt behind them."""
+    line = b'{"jsonrpc":"2.0","method":"session/cancel","params":%b}'
+    return await say_each(talk, "ACCORD-WIRE-210", {name: line % params for name, params in BAD_PARAMS.items()})
+
+
+@step("bare", editions=V2, order=LATE)
+async def v2_takes_back_nothing(talk: AgentConversation) -> Notes:
+    """`$/cancel_request` for requests that never were, and for one that was answered."""
+    answered = talk.ask("session/close", {"sessionId": NO_SESSION})
+    await talk.answer(answered)
+    since = talk.now
+    for id_ in (987657, "accord-check-nothing", answered):
+        talk.notify("$/cancel_request", {"requestId": id_})
+    await shows_life(talk, "ACCORD-WIRE-214")
+    return {"since": since, "end": talk.now, "answered": answered}
+
+
+@judge("ACP-ERROR-001", steps=("strange_requests", "unknown_session"))
+def the_message_of_an_error_is_one_line(evidence: Evidence) -> None:
+    seen = False
+    for _, entry, message in evidence.messages():
+        error = message.get("error")
+        said = error.get("message") if isinstance(error, dict) else None
+        if isinstance(said, str):
+            seen = True
+            if not said.strip() or len(said.splitlines()) != 1:
+                raise Violation("the message of an error is empty or has several lines", entry)
+    if not seen:
+        raise Unseen("there was no error")
+
+
+@judge("ACP-JSONRPC-001", steps=("strange_requests",))
+def an_answer_has_the_id_of_its_request(evidence: Evidence) -> None:
+    played = evidence.step("strange_requests")
+    for id_ in played["ids"]:
+        if not played.answers(id_):
+            request = played.request_entry(id_)
+            raise Violation(f"no answer has the id {id_!r}", request, _strange_answer(played, played.start))
+
+
+def _strange_answer(played: StepResult, since: int, before: int | None = None) -> Entry | None:
+    """The first answer in a part of the record to nothing that we asked for."""
+    asked = [message["id"] for _, message in messages_in(played.entries, sent=True) if _is_request(message)]
+    for entry, message in messages_in(played.entries[since:before]):
+        id_ = message.get("id")
+        if "method" not in message and not any(type(id_) is type(each) and id_ == each for each in asked):
+            return entry
+    return None
+
+
+def _is_request(message: dict[str, Any]) -> bool:
+    return message.get("id") is not None and "method" in message
+
+
+@judge("ACP-JSONRPC-002", steps=("meet", "turns", "strange_requests"))
+def an_answer_is_a_result_or_an_error(evidence: Evidence) -> None:
+    for _, entry, message in evidence.messages():
+        if "method" in message or "id" not in message:
+            continue
+        if ("result" in message) == ("error" in message):
+            both = "both a result and an error" if "result" in message else "neither a result nor an error"
+            raise Violation(f"an answer has {both}", entry)
+        if "error" in message and not _is_error(message["error"]):
+            raise Violation("an error has no whole number for a code, or no text for a message", entry)
+
+
+def _is_error(error: Any) -> bool:
+    if not isinstance(error, dict):
+        return False
+    return type(error.get("code")) is int and isinstance(error.get("message"), str)
+
+
+@judge("ACP-JSONRPC-003", steps=("strange_requests", "cancel"))
+def a_notification_is_not_answered(evidence: Evidence) -> None:
+    played = evidence.step("strange_requests")
+    entry = _strange_answer(played, played["notifications"], played["quiet"])
+    if entry is not None:
+        told = [each for each, message in messages_in(played.entries[: entry.place], sent=True) if "id" not in message]
+        raise Violation("a notification was answered", told[-1], entry)
+    cancel = evidence.steps.get("cancel")
+    if cancel is not None and cancel.failure is None:
+        entry = _strange_answer(cancel, cancel["cancel"], cancel.end)
+        if entry is not None:
+            raise Violation("a cancellation was answered", cancel.entries[cancel["cancel"]], entry)
+
+
+@judge("ACP-JSONRPC-004", steps=("strange_requests",))
+def an_unknown_method_is_not_found(evidence: Evidence) -> None:
+    played = evidence.step("strange_requests")
+    code = played.error(played["unknown"]).get("code")
+    if code != NO_METHOD:
+        request, answer = played.request_entry(played["unknown"]), played.answer_entry(played["unknown"])
+        raise Violation(f"a method that nobody has is answered with {code}, not with {NO_METHOD}", request, answer)
+
+
+@judge("ACP-JSONRPC-005", steps=("strange_requests",))
+def a_bad_request_leaves_the_connection_working(evidence: Evidence) -> None:
+    played = evidence.step("strange_requests")
+    answers = played.answers(played["after"])
+    unanswered = [id_ for id_ in played["wrong"] if not played.answers(id_)]
+    wrong = played.request_entry(unanswered[0] if unanswered else played["wrong"][0])
+    if not answers or not played["alive"]:
+        raise Violation(
+            "after a bad request nothing is answered any more", wrong, played.request_entry(played["after"])
+        )
+    entry, answer = answers[0]
+    if "result" not in answer and "new" in evidence.advertised:
+        raise Violation("after a bad request no session can be made any more", wrong, entry)
+
+
+@judge("ACCORD-REQCANCEL-001", steps=("request_cancels",))
+def a_request_that_is_taken_back_gets_one_answer(evidence: Evidence) -> str:
+    played = completed(evidence, "request_cancels", "ACCORD-REQCANCEL-001")
+    answers = played.answers(played["prompt"])
+    if len(answers) != 1:
+        raise Violation(f"it got {len(answers)} answers", *[entry for entry, _ in answers[:2]])
+    if answers[0][0].place < played["since"]:
+        return "it had its answer before it was taken back"
+    return "it was heeded" if played["honoured"] else "it was ignored, as it may be"
+
+
+@judge("ACCORD-REQCANCEL-002", steps=("request_cancels",))
+def a_request_that_is_given_up_has_the_code_for_that(evidence: Evidence) -> None:
+    played = completed(evidence, "request_cancels")
+    if played.answer_entry(played["prompt"]).place < played["since"]:
+        raise Unseen("the turn ended before it was taken back: give --cancel-prompt")
+    if not played["honoured"]:
+        raise Unseen("it is not heeded, as is allowed")
+    answer = played.answer(played["prompt"])
+    if "error" in answer and as_dict(answer["error"]).get("code") != CANCELLED:
+        entry = played.answer_entry(played["prompt"])
+        raise Violation("it failed with another code than -32800", played.entries[played["since"]], entry)
+
+
+@judge("ACCORD-REQCANCEL-003", steps=("request_cancels",))
+def taking_back_what_was_never_asked_is_ignored(evidence: Evidence) -> None:
+    completed(evidence, "request_cancels", "ACCORD-REQCANCEL-003")
+
+
+@judge("ACCORD-WIRE-003", steps=("odd_lines",))
+def params_may_be_left_out(evidence: Evidence) -> None:
+    line_is_answered(evidence, "no params", 900_103)
+
+
+@judge("ACCORD-WIRE-004", steps=("odd_lines",))
+def params_may_be_null(evidence: Evidence) -> None:
+    line_is_answered(evidence, "null params", 900_104)
+
+
+def _silent(evidence: Evidence, name: str) -> None:
+    played, line, _ = said_after(evidence, name)
+    if played["died_of"] == name:
+        raise Violation("the agent said nothing more after it", line)
+
+
+@judge("ACCORD-WIRE-006", steps=("odd_lines",))
+def an_unknown_notification_is_survived(evidence: Evidence) -> None:
+    _silent(evidence, "an unknown notification")
+
+
+@judge("ACCORD-WIRE-007", steps=("odd_lines",))
+def an_answer_to_nothing_is_dropped(evidence: Evidence) -> None:
+    for name in ("an answer to nothing", "an error to nothing"):
+        _silent(evidence, name)
+        _, line, said = said_after(evidence, name)
+        if said:
+            raise Violation("an answer was answered", line, said[0][0])
+
+
+@judge("ACCORD-ERROR-001", steps=("meet", "invalid_params", "invalid_sessions"))
+def errors_do_not_show_the_insides(evidence: Evidence) -> None:
+    for _, entry, message in evidence.messages():
+        error = message.get("error")
+        if isinstance(error, dict):
+            found = _INSIDES.search(json.dumps(error, ensure_ascii=False).replace("\\n", "\n").replace('\\"', '"'))
+            if found:
+                raise Violation(f"an error shows the program's insides: {found.group().strip()!r}", entry)
+
+
+def _none_is_answered(played: StepResult) -> None:
+    """No strange line gets any answer."""
+    for name, part in played["parts"].items():
+        line = played.entries[part[0]]
+        strays = {key_of(None), key_of(line.message.get("id") if isinstance(line.message, dict) else None)}
+        for entry, each in messages_in(played.entries[part[0] : part[1]]):
+            if "method" not in each and key_of(each.get("id")) in strays:
+                raise Violation(f"{name}: it was answered", line, entry)
+
+
+@judge("ACCORD-WIRE-204", steps=("v2_stray_responses",))
+def stray_responses_are_not_answered(evidence: Evidence) -> None:
+    _none_is_answered(evidence.step("v2_stray_responses"))
+
+
+@judge("ACCORD-WIRE-205", steps=("v2_malformed_responses",))
+def malformed_responses_are_not_answered(evidence: Evidence) -> None:
+    _none_is_answered(evidence.step("v2_malformed_responses"))
+
+
+@judge("ACCORD-WIRE-210", steps=("v2_bad_notifications",))
+def bad_notifications_are_survived(evidence: Evidence) -> None:
+    evidence.step("v2_bad_notifications")
+
+
+@judge("ACCORD-WIRE-214", steps=("v2_takes_back_nothing",))
+def taking_back_nothing_does_nothing(evidence: Evidence) -> None:
+    played = evidence.step("v2_takes_back_nothing")
+    strays = {key_of(id_) for id_ in (None, 987657, "accord-check-nothing", played["answered"])}
+    for entry, each in messages_in(played.entries[played["since"] : played["end"]]):
+        if "method" not in each and key_of(each.get("id")) in strays:
+            raise Violation("it was answered", played.entries[played["since"]], entry)
+
+
+@judge("ACCORD-WIRE-215", steps=("v2_lists",))
+def absent_params_are_empty(evidence: Evidence) -> None:
+    played = evidence.step("v2_lists")
+    if "result" not in played.answer(played["pages"][0]):
+        raise Unseen("session/list does not work")
+    for name in ("absent", "null"):
+        played.result(played[name])
+
+
+@judge("ACCORD-ERROR-201", steps=("v2_refused_sessions", "v2_refused_prompts"))
+def errors_have_no_traces(evidence: Evidence) -> None:
+    for _, entry, message in evidence.messages():
+        if "error" in message and _TRACE.search(json.dumps(message["error"], ensure_ascii=False).replace("\\n", "\n")):
+            raise Violation("there is a stack trace in it", entry)
+
+
+@judge("ACP-JSONRPC-005", steps=("arrays",), editions=JUNE_V2)
+def arrays_leave_the_connection_working(evidence: Evidence) -> None:
+    played = evidence.step("arrays")
+    if played["ended"]:
+        since, _ = played["reactions"].get(played["ended"], played.get("work"))
+        raise Violation("behind an array the agent did not answer any more", played.entries[since])

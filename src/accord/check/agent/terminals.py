@@ -1,0 +1,237 @@
+"""Terminals: those of the client (v1) and those of the agent (v2)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Any
+
+from accord.check.agent.conversation import AgentConversation, step
+from accord.check.agent.exchange import Terminals
+from accord.check.agent.permission import cancelled_when, choosing
+from accord.check.agent.queries import (
+    Told,
+    as_dict,
+    completed,
+    is_absolute,
+    is_relative,
+    listed,
+    needed,
+    questions,
+    told,
+)
+from accord.check.agent.tools import check_cancellation_offers, contents_told, updates_of_three_turns
+from accord.check.agent.turns import heeds_cancel, told_in_turns
+from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.engine.judging import Notes, judge
+from accord.check.engine.record import Entry, is_request
+from accord.check.rule import V1, Row, agent_rules
+
+__all__ = ["RULES"]
+
+# fmt: off
+RULES = agent_rules(
+    Row("ACP-PATCH-206", "--C", "#TerminalUpdate", gate="session",
+        says="The folder of a terminal is absolute and never another"),
+    Row("ACP-PATCH-207", "--C", "#TerminalOutputChunk", gate="session",
+        says="Each piece of a terminal's output is base64 by itself"),
+    Row("ACCORD-TERM-201", "--A", "tool-calls", "A terminal that a tool call shows is described", gate="session"),
+    Row("ACCORD-TERM-202", "--A", "#TerminalCapabilities", gate="session",
+        says="A terminal that has exited offers no cancellation"),
+    Row("ACCORD-TERM-203", "--C", "#TerminalId", "The id of a terminal is not used for another one", gate="session"),
+    Row("ACCORD-TERMINAL-001", "M--", "overview", "Commands run in folders that are named by absolute paths"),
+    Row("ACCORD-TERMINAL-002", "M--", "terminals", "Every terminal is released when its command has ended"),
+    Row("ACCORD-TERMINAL-003", "M--", "terminals", "Only terminals that were given and not yet released are used"),
+    Row("ACCORD-TERMINAL-004", "M--", "terminals",
+        says="A tool call shows terminals of the client, and each before it is released"),
+    Row("ACCORD-TERMINAL-005", "M--", "prompt-turn#cancellation",
+        says="A turn that is cancelled while it waits for a command ends as cancelled"),
+    Row("ACCORD-TERMINAL-006", "M--", "terminals", "A terminal is released also when its turn is cancelled"),
+)
+# fmt: on
+
+
+@step("able", editions=V1, order=38)
+async def cancel_in_terminal(talk: AgentConversation) -> Notes:
+    """A turn that is cancelled while a command runs that ends only when it is killed."""
+    with talk.replying(session__request_permission=choosing("allow_once", "allow_always"), **Terminals().replies()):
+        return await cancelled_when(
+            talk,
+            lambda entry: is_request(entry.message, "terminal/wait_for_exit", "terminal/output"),
+            "ACCORD-TERMINAL-005",
+        )
+
+
+@judge("ACCORD-TERMINAL-001", steps=("allowed_work",))
+def commands_run_in_absolute_folders(evidence: Evidence) -> None:
+    found = list(questions(evidence, "terminal/create"))
+    for _, entry, params in found:
+        if is_relative(params.get("cwd")):
+            raise Violation(f"the cwd {params['cwd']!r} is relative", entry)
+    if not found:
+        raise Unseen("it used no terminal of the client")
+
+
+def _terminals_of(entries: list[Entry], session: Any) -> dict[str, tuple[Entry, Entry | None]]:
+    """The terminals that were made for a session: where each was given, and where it was released."""
+    made: dict[str, Entry] = {}
+    found: dict[str, tuple[Entry, Entry | None]] = {}
+    for entry in entries:
+        message = as_dict(entry.message)
+        params = as_dict(message.get("params"))
+        if not entry.sent and params.get("sessionId") == session:
+            if message.get("method") == "terminal/create":
+                made[str(message.get("id"))] = entry
+            id_ = str(params.get("terminalId"))
+            if message.get("method") == "terminal/release" and id_ in found:
+                found[id_] = (found[id_][0], entry)
+        given = as_dict(message.get("result")).get("terminalId")
+        if entry.sent and str(message.get("id")) in made and isinstance(given, str):
+            found[given] = (entry, None)
+    return found
+
+
+def _released(evidence: Evidence, step: str, rule: str) -> None:
+    played = completed(evidence, step, rule)
+    terminals = _terminals_of(played.entries, played["session"])
+    if not terminals:
+        raise Unseen("it used no terminal of the client")
+    for id_, (given, released) in terminals.items():
+        if released is None:
+            raise Violation(f"the terminal {id_!r} was never released", given, played.answer_entry(played["prompt"]))
+
+
+@judge("ACCORD-TERMINAL-002", steps=("allowed_work",))
+def every_terminal_is_released(evidence: Evidence) -> None:
+    _released(evidence, "allowed_work", "ACCORD-TERMINAL-002")
+
+
+@judge("ACCORD-TERMINAL-006", steps=("cancel_in_terminal",))
+def a_terminal_is_released_also_when_its_turn_is_cancelled(evidence: Evidence) -> None:
+    if completed(evidence, "cancel_in_terminal")["asked"] is None:
+        raise Unseen("it used no terminal of the client")
+    _released(evidence, "cancel_in_terminal", "ACCORD-TERMINAL-006")
+
+
+@judge("ACCORD-TERMINAL-005", steps=("cancel_in_terminal",))
+def a_turn_that_waits_for_a_command_can_be_cancelled(evidence: Evidence) -> None:
+    played = completed(evidence, "cancel_in_terminal", "ACCORD-TERMINAL-005")
+    if played["asked"] is None:
+        raise Unseen("it used no terminal of the client")
+    if not heeds_cancel(evidence, played["session"]):
+        raise Unseen("no cancellation is heeded")
+    if as_dict(played.answer(played["prompt"]).get("result")).get("stopReason") != "cancelled":
+        entry = played.answer_entry(played["prompt"])
+        raise Violation("the prompt was not answered with `cancelled`", played.entries[played["asked"]], entry)
+
+
+@judge("ACCORD-TERMINAL-003", steps=("allowed_work",))
+def a_released_terminal_is_left_alone(evidence: Evidence) -> None:
+    played = completed(evidence, "allowed_work")
+    terminals = _terminals_of(played.entries, played["session"])
+    if not terminals:
+        raise Unseen("it used no terminal of the client")
+    for entry, message in played.calls():
+        params = as_dict(message.get("params"))
+        if str(message["method"]).startswith("terminal/") and params.get("sessionId") == played["session"]:
+            _check_use(entry, message, terminals)
+
+
+def _check_use(entry: Entry, message: dict[str, Any], terminals: dict[str, tuple[Entry, Entry | None]]) -> None:
+    id_ = str(message["params"].get("terminalId"))
+    if message["method"] == "terminal/create":
+        return
+    if id_ not in terminals:
+        raise Violation(f"nobody gave it the terminal {id_!r}", entry)
+    released = terminals[id_][1]
+    if released is not None and entry.place > released.place:
+        raise Violation(f"it uses the terminal {id_!r} after it was released", released, entry)
+
+
+@judge("ACCORD-TERMINAL-004", steps=("allowed_work",))
+def a_terminal_is_shown_before_it_is_released(evidence: Evidence) -> None:
+    played = completed(evidence, "allowed_work")
+    terminals = _terminals_of(played.entries, played["session"])
+    shown = [
+        (entry, str(content.get("terminalId")))
+        for entry, update in played.updates(played["session"], "tool_call", "tool_call_update")
+        for content in listed(update.get("content"))
+        if as_dict(content).get("type") == "terminal"
+    ]
+    if not shown:
+        raise Unseen("it showed no terminal")
+    for place, (entry, id_) in enumerate(shown):
+        if id_ not in terminals:
+            raise Violation(f"it shows the terminal {id_!r}, which it was never given", entry)
+        released = terminals[id_][1]
+        is_first = all(before != id_ for _, before in shown[:place])
+        if is_first and released is not None and released.place < entry.place:
+            raise Violation(f"it shows the terminal {id_!r} for the first time when it is gone", released, entry)
+
+
+@judge("ACCORD-TERM-202", steps=("v2_stopped_alone",))
+def exited_terminals_offer_nothing(evidence: Evidence) -> None:
+    check_cancellation_offers(evidence, "terminal_update", "terminalId", "no terminal offered to be cancelled")
+
+
+@judge("ACCORD-TERM-203", steps=("v2_prompts_in_order",))
+def terminals_are_not_used_again(evidence: Evidence) -> None:
+    exited: dict[Any, Entry] = {}
+    for entry, update in updates_of_three_turns(evidence, "terminal_update"):
+        id_ = update.get("terminalId")
+        if update.get("command") is not None and id_ in exited:
+            raise Violation(f"terminal {id_!r} had exited, and has a command again", exited[id_], entry)
+        if update.get("exitStatus") is not None:
+            exited[id_] = entry
+    needed(exited, "no terminal has exited")
+
+
+@judge("ACCORD-TERM-201", steps=("v2_finished_things",))
+def shown_terminals_are_described(evidence: Evidence) -> None:
+    shown = [
+        (entry, each.get("terminalId")) for entry, each in contents_told(evidence) if each.get("type") == "terminal"
+    ]
+    needed(shown, "no terminal was shown")
+    described = {each.update.get("terminalId") for each in told(evidence, "terminal_update", "terminal_output_chunk")}
+    for entry, terminal in shown:
+        if terminal not in described:
+            raise Violation(f"nothing was told of terminal {terminal!r}", entry)
+
+
+@judge("ACP-PATCH-206", steps=("turns", "meet_able"))
+def a_terminal_stays_in_its_absolute_folder(evidence: Evidence) -> None:
+    folders: dict[tuple[str, str], Told] = {}
+    for each in told_in_turns(evidence, "terminal_update"):
+        cwd = each.update.get("cwd")
+        if cwd is None:
+            continue
+        if not is_absolute(cwd):
+            raise Violation(f"the folder of a terminal is {cwd!r}", each.entry)
+        key = str(each.session), str(each.update.get("terminalId"))
+        # Another process may give the same names to other things: only one record at a time.
+        first = folders.setdefault((f"{each.record.name} {key[0]}", key[1]), each)
+        if first.update["cwd"] != cwd:
+            raise Violation(f"the folder of a terminal changed to {cwd!r}", first.entry, each.entry)
+    if not folders:
+        raise Unseen("no terminal told its folder")
+
+
+@judge("ACP-PATCH-207", steps=("turns", "meet_able"))
+def each_piece_of_output_is_base64_by_itself(evidence: Evidence) -> None:
+    pieces = list(_pieces(told_in_turns(evidence, "terminal_output_chunk", "terminal_update")))
+    if not pieces:
+        raise Unseen("no terminal had output")
+    for entry, data in pieces:
+        try:
+            base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError, TypeError):
+            raise Violation("a piece of a terminal's output is not base64", entry) from None
+
+
+def _pieces(seen: list[Told]) -> Iterator[tuple[Entry, Any]]:
+    for each in seen:
+        if each.update["sessionUpdate"] == "terminal_output_chunk":
+            yield each.entry, each.update.get("data")
+        elif isinstance(each.update.get("output"), dict):
+            yield each.entry, each.update["output"].get("data")

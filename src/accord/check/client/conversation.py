@@ -1,0 +1,235 @@
+"""A conversation with a client, in one turn of one session: the agent's end, by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+from accord.check.client.messages import Update
+from accord.check.engine.evidence import StepFailed, Unseen
+from accord.check.engine.judging import Notes, StepRegistry
+from accord.check.engine.record import Budget, Entry, Record, cost_of, read_json
+from accord.check.engine.wire import Gone, Silence, Wire
+from accord.check.options import Options
+from accord.check.rule import EDITIONS, EditionName
+
+__all__ = ["KNOWS", "STEPS", "ClientConversation", "ClientGone", "ClientWire", "Pipe", "When", "step"]
+
+When: TypeAlias = Literal["turn", "after", "hold"]
+"""Inside a turn; when it has been answered; or in a turn of its own that the client should cancel."""
+P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
+
+# A client that once left something unanswered is not given the whole time again.
+IMPATIENT_SECONDS = 0.5
+KNOWS = "ACCORD-CLIENT-EXT-001"
+
+STEPS = StepRegistry()
+"""What is done with clients."""
+
+
+def step(
+    *offer: str, editions: tuple[EditionName, ...] = EDITIONS, order: int = 50, when: When = "turn"
+) -> Callable[[P], P]:
+    """Make a function a step, named like it; `offer` is the capability that a client needs for it, as a path.
+
+    It gives its notes; a `StepFailed` says why it could not, and an `Unseen` why it makes no sense with this client.
+    """
+    gate = dict.fromkeys(EDITIONS, ".".join(offer)) if offer else None
+    return STEPS.step(when, editions=editions, gate=gate, order=order)
+
+
+class Pipe(Protocol):
+    """The way to the client."""
+
+    def write(self, data: bytes) -> None:
+        """Say something, as it is."""
+        ...
+
+    def close_stdin(self) -> None:
+        """End the agent's output."""
+        ...
+
+
+class ClientWire(Wire):
+    """Where the agent sits that we play. `on_message` gets what the client asks and tells, and never its answers."""
+
+    def __init__(
+        self,
+        name: str,
+        timeout_seconds: float,
+        on_message: Callable[[ClientWire, dict[str, Any]], None],
+        budget: Budget,
+    ) -> None:
+        super().__init__(name, timeout_seconds, {}, budget)
+        self._on_message = on_message
+        self._pipe: Pipe | None = None
+
+    def join(self, pipe: Pipe) -> None:
+        """Speak through this."""
+        self._pipe = pipe
+
+    def feed(self, data: bytes) -> None:
+        """What the client wrote; b"" at its end."""
+        self._on_data(data)
+
+    def _take(self, line: bytes) -> None:
+        message = read_json(line)
+        self._keep(line, message, sent=False)
+        for each in message if isinstance(message, list) else [message]:
+            if isinstance(each, dict) and isinstance(each.get("method"), str):
+                self._on_message(self, each)
+
+    def send(self, line: bytes) -> int:
+        """Send a line, whatever it is; gives its place in the record."""
+        place = super().send(line)
+        if self._pipe is not None:
+            self._pipe.write(line + b"\n")
+        return place
+
+    def answer_to(self, id_: Any, result: Any) -> None:
+        """Answer a request of the client."""
+        self.respond({"jsonrpc": "2.0", "id": id_, "result": result})
+
+    def respond(self, answer: dict[str, Any]) -> None:
+        """Send an answer; counted, since a client may ask without end."""
+        place = self.say(answer)
+        self._allowance.spend(cost_of(self.entries[place].raw))
+
+    def leave(self) -> None:
+        """End the agent."""
+        if self._pipe is not None:
+            self._pipe.close_stdin()
+
+    def record(self, stderr: bytes, ended_by: str, status: int | None) -> Record:
+        """All that was said; `ended_by` and `status` are those of the client."""
+        return Record(self.name, self.entries, b"".join(self._parts), stderr, ended_by, status)
+
+
+class ClientConversation:
+    """The agent that we play, in one turn of one session."""
+
+    def __init__(
+        self, wire: ClientWire, options: Options, session: str, cwd: str, offered: dict[str, Any], blamed: set[str]
+    ) -> None:
+        self.wire = wire
+        self.options = options
+        self.edition = options.edition
+        self.session = session
+        self.cwd = cwd
+        """Where the client says that the session works."""
+        self.offered = offered
+        """Its capabilities."""
+        self.cancelled = asyncio.Event()
+        self._blamed = blamed
+        self._folder: Path | None = None
+
+    @property
+    def now(self) -> int:
+        """The place of the next line in the record."""
+        return len(self.wire.entries)
+
+    @property
+    def folder(self) -> Path:
+        """A new folder for files, where the session works; gone after the part.
+
+        Raises:
+            Unseen: The session works somewhere else.
+        """
+        if self._folder is None:
+            if not os.path.isabs(self.cwd):  # noqa: PTH117 - it is a text of somebody else
+                raise Unseen("it is not known where the session works")
+            try:
+                self._folder = Path(tempfile.mkdtemp(prefix=".accord-check-", dir=self.cwd))
+            except OSError as error:
+                raise Unseen(f"the session works where no file can be made: {error.strerror}") from None
+        return self._folder
+
+    def sweep(self) -> Path | None:
+        """The folder that was made, if one was: whoever asks removes it."""
+        folder, self._folder = self._folder, None
+        return folder
+
+    def offers(self, *path: str) -> bool:
+        """Whether the client offers something; an empty object is a yes."""
+        said: Any = self.offered
+        for key in path:
+            said = said.get(key) if isinstance(said, dict) else None
+        return said is not None and said is not False
+
+    # --- telling
+
+    def update(self, update: Update) -> int:
+        """Tell something; gives its place in the record."""
+        return self.wire.notify("session/update", {"sessionId": self.session, "update": update})
+
+    # --- asking
+
+    def ask(self, method: str, **params: Any) -> Any:
+        """Ask about this session without waiting; gives the id."""
+        return self.wire.ask(method, {"sessionId": self.session, **params})
+
+    async def answer(self, id_: Any, rule: str, seconds: float | None = None) -> dict[str, Any]:
+        """The answer.
+
+        Raises:
+            StepFailed: There is none; `rule` is blamed.
+        """
+        bound = self.options.timeout_seconds if seconds is None else seconds
+        bound = min(bound, IMPATIENT_SECONDS) if rule in self._blamed else bound
+        try:
+            return await self.wire.answer(id_, bound)
+        except Silence as silence:
+            self._blamed.add(rule)
+            asked = [entry for entry in self.wire.entries if entry.sent and _id_of(entry) == id_]
+            if isinstance(silence, Gone):
+                raise ClientGone("the client left instead of answering", rule, *asked) from None
+            raise StepFailed(f"it was not answered: {silence}", rule, *asked) from None
+
+    async def request(self, method: str, rule: str, /, **params: Any) -> dict[str, Any]:
+        """Ask about this session and wait for the answer, result or error."""
+        return await self.answer(self.ask(method, **params), rule)
+
+    async def result(self, method: str, rule: str, /, **params: Any) -> dict[str, Any]:
+        """Ask for something that has to succeed; gives the result, `null` as an empty one.
+
+        Raises:
+            StepFailed: It did not; `rule` is blamed.
+        """
+        id_ = self.ask(method, **params)
+        answer = await self.answer(id_, rule)
+        result = answer.get("result")
+        if "result" not in answer or not isinstance(result, dict | None):
+            told = [entry for entry in self.wire.entries if _id_of(entry) == id_]
+            raise StepFailed(f"{method} did not succeed", rule, *told)
+        return result or {}
+
+    async def is_alive(self, rule: str, *because: Entry) -> None:
+        """Whether the client still answers.
+
+        Raises:
+            StepFailed: It does not; `rule` is blamed, `because` are the lines after which it was so.
+        """
+        id_ = self.wire.ask("_accord.check/are_you_there", {})
+        if KNOWS in self._blamed:
+            # It leaves what it does not know unanswered, which is judged elsewhere: that it stays must do.
+            with suppress(Silence):
+                await self.wire.answer(id_, IMPATIENT_SECONDS / 10)
+            if not self.wire.ended:
+                return
+        try:
+            await self.answer(id_, rule)
+        except StepFailed as failure:
+            raise type(failure)(f"after this {failure.reason}", rule, *(because or failure.evidence)) from None
+
+
+class ClientGone(StepFailed):
+    """The client left in the middle of a part."""
+
+
+def _id_of(entry: Entry) -> Any:
+    return entry.message.get("id") if isinstance(entry.message, dict) else None

@@ -1,0 +1,222 @@
+"""What was seen of one agent in one edition: the records of its processes, step by step, and questions to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from accord.check.engine.record import Entry, Record, is_update, messages_in
+from accord.check.options import Options
+
+__all__ = ["Evidence", "StepFailed", "StepResult", "Unseen", "Violation", "reached"]
+
+
+class StepFailed(Exception):
+    """A step could not be played to its end; `blame` is the id of the rule that the program broke, if it is known."""
+
+    def __init__(self, reason: str, blame: str = "", *evidence: Entry) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.blame = blame
+        self.evidence = evidence
+        self.is_silence = False
+        """Whether something was waited for in vain, while the program ran."""
+        self.is_turn = False
+        """Whether it was a turn that did not end: where plain turns do not either, that is to blame."""
+
+
+class Violation(Exception):
+    """A rule is broken; the lines that prove it, at best two."""
+
+    def __init__(self, message: str, *evidence: Entry | None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.evidence = tuple(entry for entry in evidence if entry is not None)
+
+
+class Unseen(Exception):
+    """There was nothing to judge by, and that is the agent's right; says why."""
+
+
+@dataclass
+class StepResult:
+    """One step: its part of a record, from `start` to before `end`, and what it noted."""
+
+    name: str
+    entries: list[Entry]
+    """Of the whole process, so that also what was said too late is seen."""
+    start: int
+    end: int
+    notes: dict[str, Any] = field(default_factory=dict)
+    failure: StepFailed | None = None
+    _answers: dict[str, list[tuple[Entry, dict[str, Any]]]] = field(default_factory=dict, repr=False)
+    _sorted: int = field(default=0, repr=False)
+
+    def __getitem__(self, note: str) -> Any:
+        return self.notes[note]
+
+    def get(self, note: str) -> Any:
+        """A note, if there is one."""
+        return self.notes.get(note)
+
+    # --- answers
+
+    def answers(self, id_: Any) -> list[tuple[Entry, dict[str, Any]]]:
+        """Every answer to a request, with its line."""
+        # Records grow while they are played, and are asked for answers hundreds of times.
+        for entry, each in messages_in(self.entries[self._sorted :]):
+            if "method" not in each and "id" in each:
+                self._answers.setdefault(_key(each["id"]), []).append((entry, each))
+        self._sorted = len(self.entries)
+        return list(self._answers.get(_key(id_), ()))
+
+    def answer(self, id_: Any) -> dict[str, Any]:
+        """The answer to a request."""
+        return self._answer(id_)[1]
+
+    def answer_entry(self, id_: Any) -> Entry:
+        """The line with the answer to a request."""
+        return self._answer(id_)[0]
+
+    def _answer(self, id_: Any) -> tuple[Entry, dict[str, Any]]:
+        found = self.answers(id_)
+        if not found:
+            raise Violation(f"request {id_!r} was not answered", self.request_entry(id_))
+        return found[0]
+
+    def result(self, id_: Any) -> Any:
+        """The result of a request that has to have succeeded."""
+        entry, answer = self._answer(id_)
+        if "result" not in answer:
+            raise Violation("it was answered with an error", self.request_entry(id_), entry)
+        return answer["result"]
+
+    def error(self, id_: Any) -> dict[str, Any]:
+        """The error of a request that has to have failed."""
+        entry, answer = self._answer(id_)
+        error = answer.get("error")
+        if not isinstance(error, dict):
+            raise Violation("it was not answered with an error", self.request_entry(id_), entry)
+        return error
+
+    def request_entry(self, id_: Any) -> Entry | None:
+        """The line in which we asked for something."""
+        for entry in self.entries:
+            message = entry.message
+            if entry.sent and isinstance(message, dict) and "method" in message and message.get("id") == id_:
+                return entry
+        return None
+
+    # --- what the agent said of itself
+
+    def calls(self, *methods: str) -> list[tuple[Entry, dict[str, Any]]]:
+        """What the agent asked or told of itself in this process, by method or all."""
+        found = [(entry, each) for entry, each in messages_in(self.entries) if isinstance(each.get("method"), str)]
+        return [(entry, each) for entry, each in found if not methods or each["method"] in methods]
+
+    def updates(
+        self, session: Any, *kinds: str, since: int = 0, before: int | None = None
+    ) -> list[tuple[Entry, dict[str, Any]]]:
+        """The updates of a session, of some kinds or all, between two places of the record."""
+        part = self.entries[since:before]
+        return [
+            (entry, each["params"]["update"]) for entry, each in messages_in(part) if is_update(each, session, *kinds)
+        ]
+
+    def first(self, holds: Callable[[Any], bool], since: int = 0, before: int | None = None) -> Entry | None:
+        """The first line of the agent, between two places, with a message for which something holds."""
+        for entry, each in messages_in(self.entries[since:before]):
+            if holds(each):
+                return entry
+        return None
+
+
+class Evidence:
+    """All that was seen."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.edition = options.edition
+        self.records: list[Record] = []
+        self.steps: dict[str, StepResult] = {}
+        self.skipped: dict[str, str] = {}
+        """Steps that made no sense with this agent, and why."""
+        self.stuck = ""
+        """The rule about plain turns, if one of them did not end."""
+        self.untouched: list[str] = []
+        """Why settings of the agent were left alone."""
+        self.advertised: dict[str, Any] = {}
+        """What a client that offers nothing was told: the results of `initialize` and of `new`."""
+        self.blocked_by_auth = False
+        self.blocked_by_version = False
+        self.agent_info: Any = None
+
+    def step(self, name: str) -> StepResult:
+        """A step that was played to its end.
+
+        Raises:
+            StepFailed: It was not.
+            Unseen: It made no sense with this agent.
+        """
+        if name in self.skipped:
+            raise Unseen(self.skipped[name])
+        played = self.steps.get(name)
+        if played is None:
+            raise Unseen(f"{name} was not played")
+        if played.failure is not None:
+            raise played.failure
+        return played
+
+    def begun(self, name: str) -> StepResult:
+        """A step, also one that was not played to its end.
+
+        Raises:
+            Unseen: It made no sense with this agent.
+        """
+        if name in self.steps:
+            return self.steps[name]
+        raise Unseen(self.skipped.get(name, f"{name} was not played"))
+
+    def blame_turns(self, rule: str) -> None:
+        """Where a plain turn did not end, blame its rule for every other turn that did not, whichever came first."""
+        failures = [played.failure for played in self.steps.values() if played.failure is not None]
+        if any(failure.is_silence and failure.blame == rule for failure in failures):
+            self.stuck = rule
+            for failure in failures:
+                failure.blame = rule if failure.is_turn else failure.blame
+
+    def heard(self) -> Iterator[tuple[Record, Entry]]:
+        """Every line that the agent said, in all processes."""
+        for record in self.records:
+            for entry in record.heard():
+                yield record, entry
+
+    def messages(self, *, sent: bool = False) -> Iterator[tuple[Record, Entry, dict[str, Any]]]:
+        """Every message that one side said, in all processes."""
+        for record in self.records:
+            for entry, message in messages_in(record.entries, sent=sent):
+                yield record, entry, message
+
+    def record_with(self, entries: tuple[Entry, ...]) -> Record | None:
+        """The record in which these lines stand."""
+        for record in self.records:
+            if entries and any(entry is entries[0] for entry in record.entries):
+                return record
+        return None
+
+    def advertises(self, gate: str) -> bool:
+        """Whether an agent says that it has something; an empty object is a yes, an empty list is none."""
+        return reached(self.advertised, gate)
+
+
+def _key(id_: Any) -> str:
+    """An id with its type: 1 is not "1", and not True."""
+    return f"{type(id_).__name__} {id_!r}"
+
+
+def reached(said: Any, gate: str) -> bool:
+    """Whether a path leads to something that is there."""
+    for key in gate.split("."):
+        said = said.get(key) if isinstance(said, dict) else None
+    return said is not None and said is not False and said != []

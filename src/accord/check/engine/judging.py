@@ -1,0 +1,234 @@
+"""Steps and judges register here; rules are judged by the evidence of a check, for agents and clients alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
+from accord.check.engine.outcome import Judgement, Outcome, Report, group
+from accord.check.engine.process import Program
+from accord.check.options import Options
+from accord.check.rule import EDITIONS, Cause, EditionName, Rule
+
+__all__ = [
+    "JUDGES",
+    "PROBLEMS",
+    "CheckClock",
+    "Judge",
+    "Notes",
+    "Play",
+    "Progress",
+    "Step",
+    "StepRegistry",
+    "judge",
+    "judged",
+    "judges_of",
+    "report_of",
+    "silent_progress",
+    "steps_for",
+    "unexpected",
+    "wanted",
+]
+
+
+Notes: TypeAlias = dict[str, Any]
+"""What a step tells those who judge it: ids of sessions and requests, places in the record."""
+Play: TypeAlias = Callable[[Any], Awaitable[Notes]]
+"""Plays a step in a conversation; raises `StepFailed` where it could not be played to its end."""
+Verdict: TypeAlias = Callable[[Evidence], str | None]
+"""Gives a note for the report, or None; raises `Violation`, `Unseen`, or lets the `StepFailed` of a step through."""
+P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
+V = TypeVar("V", bound=Callable[..., str | None])
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that is done with a program."""
+
+    name: str
+    play: Play
+    group: str
+    """Where it is played; the sides have different groups."""
+    editions: tuple[EditionName, ...]
+    gate: Mapping[EditionName, str]
+    """By edition what the program has to advertise for the step to make sense; see `Rule.gate`."""
+    order: int
+    """Within a process, what disturbs others comes late."""
+
+
+class StepRegistry(dict[str, Step]):
+    """The steps of one side by name."""
+
+    def add(self, step: Step) -> None:
+        """Let it be played.
+
+        Raises:
+            ValueError: There is one of that name.
+        """
+        if step.name in self:
+            message = f"there are two steps {step.name!r}"
+            raise ValueError(message)
+        self[step.name] = step
+
+    def step(
+        self,
+        group: str,
+        *,
+        editions: tuple[EditionName, ...] = EDITIONS,
+        gate: Mapping[EditionName, str] | None = None,
+        order: int = 50,
+    ) -> Callable[[P], P]:
+        """Make a function a step, named like it."""
+
+        def add(play: P) -> P:
+            self.add(Step(play.__name__, play, group, editions, gate or {}, order))
+            return play
+
+        return add
+
+
+class Judge(NamedTuple):
+    """A function that judges some rules by some steps."""
+
+    ids: tuple[str, ...]
+    editions: tuple[EditionName, ...]
+    steps: tuple[str, ...]
+    verdict: Verdict
+    name: str
+    """As reports say it."""
+
+
+JUDGES: list[Judge] = []
+
+
+def judge(
+    *ids: str, steps: tuple[str, ...] = (), editions: tuple[EditionName, ...] = EDITIONS, name: str = ""
+) -> Callable[[V], V]:
+    """Let a function judge the rules with these ids, in those of `editions` that have them.
+
+    `steps` are what has to be played for it; everything that was played is there to be looked at. `name` is for a
+    judge of a rule that another edition judges by another function of that name.
+    """
+
+    def add(verdict: V) -> V:
+        JUDGES.append(Judge(ids, editions, steps, verdict, name or verdict.__name__))
+        return verdict
+
+    return add
+
+
+def judges_of(edition: EditionName, id_: str) -> list[Judge]:
+    """The judges of a rule."""
+    return [each for each in JUDGES if edition in each.editions and id_ in each.ids]
+
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with the name of what is done, how many steps are done, and how many there are."""
+Excuse: TypeAlias = Callable[[StepFailed], str]
+"""Why the failure of a step excuses a rule from being judged; "" where it does not."""
+PROBLEMS = (KeyError, TypeError, AttributeError, IndexError, ValueError)
+"""What code raises on a shape that it did not expect: what it looks at came from the program that is judged."""
+
+
+def silent_progress(_what: str, _done: int, _total: int) -> None:
+    """The progress of a check that is not shown."""
+
+
+def wanted(rules: Sequence[Rule], options: Options) -> list[Rule]:
+    """The rules of an edition that were asked for, sorted by id."""
+    found = [rule for rule in rules if rule.edition == options.edition]
+    return sorted(
+        (rule for rule in found if not options.only or rule.id.startswith(options.only)), key=lambda rule: rule.id
+    )
+
+
+def steps_for(rules: Sequence[Rule]) -> set[str]:
+    """The names of the steps that judges of some rules look at."""
+    return {
+        name
+        for rule in rules
+        if not rule.superseded
+        for judge in judges_of(rule.edition, rule.id)
+        for name in judge.steps
+    }
+
+
+def judged(rule: Rule, evidence: Evidence, side: str, excuse: Excuse, skipped: str = "") -> list[Judgement]:
+    """What every judge of a rule says; with `skipped`, the reason why none of them looks."""
+    judges = judges_of(rule.edition, rule.id)
+    if skipped:
+        return [Judgement(judge.name, "SKIPPED", skipped) for judge in judges]
+    return [_judgement(rule, judge, evidence, side, excuse) for judge in judges]
+
+
+def _judgement(rule: Rule, judge: Judge, evidence: Evidence, side: str, excuse: Excuse) -> Judgement:
+    name, began = judge.name, time.monotonic()
+    try:
+        note = judge.verdict(evidence)
+    except Unseen as unseen:
+        return Judgement(name, "SKIPPED", str(unseen))
+    except Violation as violation:
+        record = evidence.record_with(violation.evidence)
+        return Judgement(name, "FAIL", violation.message, "", violation.evidence, time.monotonic() - began, record)
+    except StepFailed as failure:
+        reason = excuse(failure)
+        if reason:
+            return Judgement(name, "SKIPPED", reason)
+        because = failure.blame if failure.blame != rule.id else ""
+        record = evidence.record_with(failure.evidence)
+        return Judgement(name, "FAIL", failure.reason, because, failure.evidence, time.monotonic() - began, record)
+    except PROBLEMS as error:
+        return Judgement(name, "FAIL", unexpected(side, error))
+    return Judgement(name, "PASS", note or "", seconds=time.monotonic() - began)
+
+
+def unexpected(side: str, error: BaseException) -> str:
+    """A shape that no judge and no step expected is a shape that is wrong."""
+    return f"what the {side} said has an unexpected shape ({type(error).__name__}: {error})"
+
+
+class CheckClock:
+    """When a check began."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.started_at = _now()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def report_of(
+    program: Program,
+    side: Literal["agent", "client"],
+    evidence: Evidence,
+    outcomes: list[Outcome],
+    causes: Sequence[Cause],
+    clock: CheckClock,
+    **further: Any,
+) -> Report:
+    """The report of a check; `further` are the fields that only one side has."""
+    options = evidence.options
+    said = evidence.advertised.get("initialize", {})
+    said = said if isinstance(said, dict) else {}
+    return Report(
+        options=options,
+        side=side,
+        command=() if callable(program) else tuple(program),
+        outcomes=outcomes,
+        started_at=clock.started_at,
+        finished_at=_now(),
+        seconds=time.monotonic() - clock.began,
+        info=evidence.agent_info,
+        capabilities=said.get(f"{side}Capabilities", said.get("capabilities")),
+        scoped=bool(options.only),
+        blocked_by_auth=evidence.blocked_by_auth,
+        blocked_by_version=evidence.blocked_by_version,
+        findings=group(outcomes, causes),
+        **further,
+    )

@@ -1,0 +1,227 @@
+"""The pipes of the program that is judged: a process of its own, or a peer that runs in this one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from accord.transport.process import ChildProcess, Pipes, start
+
+__all__ = ["Link", "MemoryLink", "Peer", "ProcessLink", "Program", "is_running", "open_link", "outlives"]
+
+# What is kept of stderr: the end of it says why something failed.
+STDERR_BYTES = 20_000
+_READ_BYTES = 64 * 1024
+
+
+class Peer(Protocol):
+    """A program that is judged without a process: it reads lines and writes bytes until there are no more lines."""
+
+    async def serve(self, lines: AsyncIterator[bytes], write: Callable[[bytes], None], /) -> None:
+        """Live; lines come without their ends, and what is written needs them."""
+        ...
+
+
+Program: TypeAlias = Sequence[str] | Callable[[], Peer]
+"""A command, or something that makes a new peer each time the program shall be started."""
+
+
+class Link(Protocol):
+    """One start of a program. `on_data` gets what it says, b"" at the end."""
+
+    stderr: bytearray
+
+    def write(self, data: bytes) -> None:
+        """Say something to it, as it is."""
+        ...
+
+    def close_stdin(self) -> None:
+        """Say nothing more."""
+        ...
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether it has ended, after waiting for that so long at most."""
+        ...
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        ...
+
+    async def destroy(self) -> int | None:
+        """Leave nothing of it; its exit status."""
+        ...
+
+
+async def open_link(program: Program, env: Mapping[str, str | None], on_data: Callable[[bytes], None]) -> Link:
+    """Start a program.
+
+    Raises:
+        ConnectFailed: There is no such command.
+    """
+    if callable(program):
+        return MemoryLink(program(), on_data)
+    child, pipes = start(program, None, env)
+    link = ProcessLink(child, pipes, on_data)
+    await link.open()
+    return link
+
+
+class ProcessLink:
+    """A process, with all that descends from it: nothing survives us."""
+
+    def __init__(self, child: ChildProcess, pipes: Pipes, on_data: Callable[[bytes], None]) -> None:
+        self._child = child
+        self._pipes = pipes
+        self._on_data = on_data
+        self._stdin: asyncio.WriteTransport | None = None
+        self._readers: list[asyncio.ReadTransport] = []
+        self.stderr = bytearray()
+        child.watch(lambda: None)
+
+    async def open(self) -> None:
+        """Begin to listen."""
+        loop = asyncio.get_running_loop()
+        for descriptor, take in ((self._pipes.stdout, self._on_data), (self._pipes.stderr, self._on_stderr)):
+            transport, _ = await loop.connect_read_pipe(
+                lambda take=take: _Reader(take),  # type: ignore[misc]
+                os.fdopen(descriptor, "rb", buffering=0),
+            )
+            self._readers.append(transport)
+        self._stdin, _ = await loop.connect_write_pipe(
+            asyncio.BaseProtocol, os.fdopen(self._pipes.stdin, "wb", buffering=0)
+        )
+
+    def _on_stderr(self, data: bytes) -> None:
+        self.stderr += data
+        del self.stderr[:-STDERR_BYTES]
+
+    def write(self, data: bytes) -> None:
+        """See `Link.write`."""
+        if self._stdin is not None and not self._stdin.is_closing():
+            self._stdin.write(data)
+
+    def close_stdin(self) -> None:
+        """See `Link.close_stdin`."""
+        if self._stdin is not None:
+            self._stdin.close()
+
+    async def wait(self, seconds: float) -> bool:
+        """See `Link.wait`."""
+        return await self._child.wait(seconds)
+
+    def terminate(self) -> None:
+        """See `Link.terminate`."""
+        self._child.terminate()
+
+    async def destroy(self) -> int | None:
+        """See `Link.destroy`."""
+        self._child.kill()
+        await self._child.wait(2.0)
+        await self._child.sweep()
+        self._child.destroy()
+        # What stood in the pipes has been read by now, or belongs to nobody.
+        await asyncio.sleep(0)
+        for transport in (*self._readers, self._stdin):
+            if transport is not None:
+                transport.close()
+        await asyncio.sleep(0)
+        return self._child.exit_status
+
+
+class _Reader(asyncio.Protocol):
+    def __init__(self, take: Callable[[bytes], None]) -> None:
+        self._take = take
+
+    def data_received(self, data: bytes) -> None:
+        self._take(data)
+
+    def eof_received(self) -> None:
+        self._take(b"")
+
+
+class MemoryLink:
+    """A peer in this process. It cannot be killed, but it is cancelled and left."""
+
+    def __init__(self, peer: Peer, on_data: Callable[[bytes], None]) -> None:
+        self._on_data = on_data
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._rest = b""
+        stderr = getattr(peer, "stderr", None)
+        self.stderr = stderr if isinstance(stderr, bytearray) else bytearray()
+        self._task = asyncio.ensure_future(self._run(peer))
+
+    async def _run(self, peer: Peer) -> int:
+        try:
+            await peer.serve(self._iterate(), self._on_data)
+        except asyncio.CancelledError:
+            return -15
+        except SystemExit as end:
+            return int(end.code or 0)
+        except Exception as error:  # noqa: BLE001 - it is the peer's, as a traceback on stderr would be
+            self.stderr += f"{type(error).__name__}: {error}\n".encode()
+            return 1
+        finally:
+            self._on_data(b"")
+        return 0
+
+    async def _iterate(self) -> AsyncIterator[bytes]:
+        while (line := await self._lines.get()) is not None:
+            yield line
+
+    def write(self, data: bytes) -> None:
+        """See `Link.write`."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._lines.put_nowait(line)
+
+    def close_stdin(self) -> None:
+        """See `Link.close_stdin`."""
+        self._lines.put_nowait(None)
+
+    async def wait(self, seconds: float) -> bool:
+        """See `Link.wait`."""
+        done, _ = await asyncio.wait([self._task], timeout=seconds)
+        return bool(done)
+
+    def terminate(self) -> None:
+        """See `Link.terminate`."""
+        self._task.cancel()
+
+    async def destroy(self) -> int | None:
+        """See `Link.destroy`."""
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            return await self._task
+        return None
+
+
+# --- processes of others
+
+_PAUSE_SECONDS = 0.01
+
+
+def is_running(pid: int) -> bool:
+    """Whether it does anything still."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    with suppress(OSError):
+        # One that has ended and was not yet asked for its status does nothing any more.
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    return True
+
+
+async def outlives(pid: int, seconds: float) -> bool:
+    """Whether it still runs after so long; nobody tells us of the end of another's child."""
+    until = time.monotonic() + seconds
+    while is_running(pid):
+        if time.monotonic() > until:
+            return True
+        await asyncio.sleep(_PAUSE_SECONDS)
+    return False

@@ -1,0 +1,131 @@
+"""Whether what an agent says has the shape that its edition's schema demands, and which keys nobody named.
+
+The types of the editions are the measure, read strictly: what a receiver would forgive is wrong here. Words that an
+edition does not name are no misfit where its schema is open, and neither are keys; those are found apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from accord.check.engine.record import Entry, Record, messages_in
+from accord.check.rule import EditionName
+from accord.protocol.codec import Misfit
+from accord.protocol.edition import EDITIONS, Edition
+from accord.protocol.model import Mark, Unknown
+from accord.protocol.salvage import Salvage
+
+__all__ = ["Piece", "Shape", "pieces", "shape_of"]
+
+_EDITIONS: dict[str, Edition] = {edition.name: edition for edition in EDITIONS}
+
+
+class Piece(NamedTuple):
+    """Params of a call by the agent, or the result of a call by us, with the method they belong to."""
+
+    entry: Entry
+    method: str
+    value: Any
+    is_result: bool
+
+
+class Shape(NamedTuple):
+    """What came of reading a piece; `field` is a dotted path to what is wrong, "" for the whole."""
+
+    problem: str
+    """What was expected, or ""."""
+    field: str
+    further: tuple[str, ...]
+    """The keys at the root of the piece that the edition does not name."""
+
+
+def pieces(record: Record) -> Iterator[Piece]:
+    """All that has a shape in what an agent said in one process; absent params count as empty."""
+    # An id may be used again when its request was answered, so it means what it meant last.
+    asked: dict[tuple[type, Any], str] = {}
+    for entry in record.entries:
+        for _, message in messages_in([entry], sent=entry.sent):
+            method = message.get("method")
+            if entry.sent and isinstance(method, str) and "id" in message:
+                asked[_key(message)] = method
+            elif not entry.sent and isinstance(method, str):
+                yield Piece(entry, method, message.get("params", {}), is_result=False)
+            elif not entry.sent and "result" in message and "method" not in message and _key(message) in asked:
+                yield Piece(entry, asked[_key(message)], message["result"], is_result=True)
+
+
+def _key(message: dict[str, Any]) -> tuple[type, Any]:
+    id_ = message.get("id")
+    return (type(id_), id_) if isinstance(id_, int | float | str) else (type(id_), None)
+
+
+def shape_of(edition: EditionName, piece: Piece) -> Shape:
+    """How a piece fits; methods that start with an underscore have no shape, others have to be the edition's."""
+    if piece.method.startswith("_"):
+        return Shape("", "", ())
+    kind = _type_of(_EDITIONS[edition], piece)
+    if kind is None:
+        return Shape("a method of the protocol", "", ())
+    reading = _Reading(is_closed=edition == "v1")
+    value, reading.further = _without_2025(edition, piece)
+    try:
+        reading.read(kind, value)
+    except Misfit as misfit:
+        return Shape(misfit.expected, misfit.field, tuple(reading.further))
+    return Shape("", "", tuple(reading.further))
+
+
+def _without_2025(edition: EditionName, piece: Piece) -> tuple[Any, list[str]]:
+    """The value without the one key that our types of v1 still read and its schema does not name any more; that key."""
+    if edition != "v1" or not isinstance(piece.value, dict) or piece.method not in {"session/new", "session/load"}:
+        return piece.value, []
+    kept = {key: each for key, each in piece.value.items() if key != "models"}
+    return kept, ["models"] if "models" in piece.value else []
+
+
+def _type_of(edition: Edition, piece: Piece) -> Any:
+    # What only the unstable text names is no method of somebody's own.
+    for known in (edition, edition.draft):
+        if piece.is_result:
+            served = known.request("agent", piece.method)
+            if served is not None:
+                return served.result
+        else:
+            asked = known.request("client", piece.method) or known.notification("client", piece.method)
+            if asked is not None:
+                return asked.params
+    return None
+
+
+class _Reading(Salvage):
+    """Strict, but for words and keys that nobody named: keys at the root are kept for whoever asks."""
+
+    def __init__(self, *, is_closed: bool) -> None:
+        super().__init__(strict=True)
+        self._is_closed = is_closed
+        self.further: list[str] = []
+
+    def _enum(self, known: tuple[Any, ...], marks: list[Any], value: Any, path: str) -> Any:
+        # The schemas have a place for any word but where they are closed; what it may be is said by other rules.
+        if isinstance(value, str) and Mark.CLOSED not in marks:
+            return value
+        return super()._enum(known, marks, value, path)
+
+    def _keep(self, tag: str, value: dict[str, Any], path: str) -> Any:
+        if self._is_closed:
+            raise Misfit(path, "a variant that this edition names")
+        return Unknown(tag, value)
+
+    def _chosen(self, kind: Any, value: Any, path: str) -> Any:
+        if self._is_closed and kind.choose(value) is Unknown:
+            # v1's schema demands no tag of the plain member of a union, and forbids none: a login of a type that nobody
+            # named fits as one that the agent does itself.
+            for plain in kind.plain[:1]:
+                return self.read(plain, value, path)
+        return super()._chosen(kind, value, path)
+
+    def _no_further_keys(self, kind: Any, fields: Any, value: dict[str, Any], path: str) -> None:  # type: ignore[override]
+        if not path:
+            known = {field.key for field in fields} | {kind.__struct_config__.tag_field}
+            self.further += [key for key in value if key not in known]

@@ -1,0 +1,289 @@
+"""Our end of a program's pipes, by hand: raw bytes kept both ways, nothing too malformed to be sent.
+
+It knows JSON-RPC and how a program is ended, and no method of the protocol; how the program's own requests are answered
+is given to it. Every wait is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from accord.check.engine.process import Link, Program, open_link
+from accord.check.engine.record import Allowance, Budget, Entry, Record, cost_of, is_answer, read_json
+
+__all__ = ["Deferred", "Gone", "Observer", "Refusal", "Reply", "Silence", "Wire"]
+
+TERMINATE_SECONDS = 2.0
+LEAVING_SECONDS = 0.5
+MAX_UNENDED_BYTES = 64 * 1024
+"""What is kept of a line that does not end within the budget."""
+
+
+class Refusal(NamedTuple):
+    """An error as the answer to a request."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+class Deferred:
+    """The answer to a request that is given later, once."""
+
+    def __init__(self) -> None:
+        self._give: Callable[[Any], None] | None = None
+
+    def bind(self, give: Callable[[Any], None]) -> None:
+        """The request whose answer it is."""
+        self._give = give
+
+    def give(self, result: Any) -> None:
+        """Answer the request."""
+        give, self._give = self._give, None
+        if give is not None:
+            give(result)
+
+
+Reply: TypeAlias = Callable[[Any], Any]
+"""Params of a request by the program to its result, a `Refusal` or a `Deferred`; None leaves it unanswered."""
+
+
+class Observer(Protocol):
+    """Sees every message of a wire in both directions."""
+
+    def sending(self, wire: Wire, message: Any) -> None:
+        """Called before a message is sent; an exception keeps it from being sent."""
+        ...
+
+    def received(self, wire: Wire, message: Any) -> None:
+        """Called with every message of the program."""
+        ...
+
+
+class Silence(Exception):
+    """What was waited for did not come in time."""
+
+
+class Gone(Silence):
+    """What was waited for cannot come any more: the program has ended."""
+
+
+class Wire:
+    """One start of a program, and all that was said to and by it."""
+
+    def __init__(
+        self,
+        name: str,
+        timeout_seconds: float,
+        replies: Mapping[str, Reply],
+        budget: Budget | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self.name = name
+        self.timeout_seconds = timeout_seconds
+        self.entries: list[Entry] = []
+        self.replies = dict(replies)
+        self._began = time.monotonic()
+        self._changed = asyncio.Event()
+        self._parts: list[bytes] = []
+        self._part_bytes = 0
+        self._allowance: Allowance = (budget or Budget()).start()
+        self._observer = observer
+        self._next_id = 1
+        self._asked: dict[str, int] = {}
+        """Where each request was sent: its answer stands behind it."""
+        self._link: Link | None = None
+        self.ended = False
+        """Whether nothing more of it is read: its stdout has ended, or it wrote more than the budget keeps."""
+        self.overflowed = False
+        """Whether it wrote more than the budget keeps."""
+
+    @classmethod
+    async def open(
+        cls,
+        name: str,
+        program: Program,
+        env: Mapping[str, str | None],
+        timeout_seconds: float,
+        replies: Mapping[str, Reply],
+        budget: Budget | None = None,
+        observer: Observer | None = None,
+    ) -> Wire:
+        """Start the program.
+
+        Raises:
+            ConnectFailed: There is no such command.
+        """
+        wire = cls(name, timeout_seconds, replies, budget, observer)
+        wire._link = await open_link(program, env, wire._on_data)
+        return wire
+
+    # --- listening
+
+    def _on_data(self, data: bytes) -> None:
+        if not data:
+            self.ended = True
+        elif self.overflowed:
+            return
+        elif b"\n" not in data:
+            self._parts.append(data)
+            self._part_bytes += len(data)
+            if not self._allowance.has(cost_of(data) + 2 * self._part_bytes):
+                self._overflow(b"".join(self._parts)[:MAX_UNENDED_BYTES])
+        else:
+            *lines, rest = (b"".join(self._parts) + data).split(b"\n")
+            self._parts, self._part_bytes = ([rest] if rest else []), len(rest)
+            for line in lines:
+                cost = cost_of(line)
+                if not self._allowance.has(cost):
+                    self._overflow(line[:MAX_UNENDED_BYTES])
+                    break
+                self._allowance.spend(cost)
+                self._take(line)
+        self._changed.set()
+
+    def _overflow(self, rest: bytes) -> None:
+        self.overflowed = self.ended = True
+        self._parts, self._part_bytes = [rest], len(rest)
+        self._allowance.spend_all()
+
+    def _take(self, line: bytes) -> None:
+        message = read_json(line)
+        self._keep(line, message, sent=False)
+        if self._observer is not None:
+            self._observer.received(self, message)
+        for each in message if isinstance(message, list) else [message]:
+            if isinstance(each, dict) and "id" in each and isinstance(each.get("method"), str):
+                self._reply(each)
+
+    def _reply(self, request: dict[str, Any]) -> None:
+        reply = self.replies.get(request["method"])
+        given = Refusal(-32601, "Method not found") if reply is None else reply(request.get("params"))
+        if isinstance(given, Deferred):
+            given.bind(lambda result: self._answer(request, result))
+        elif given is not None:
+            self._answer(request, given)
+
+    def _answer(self, request: dict[str, Any], given: Any) -> None:
+        if isinstance(given, Refusal):
+            error = {"code": given.code, "message": given.message}
+            answer: dict[str, Any] = {"error": error if given.data is None else {**error, "data": given.data}}
+        else:
+            answer = {"result": given}
+        place = self.say({"jsonrpc": "2.0", "id": request["id"], **answer})
+        # What the program asks without end must not fill the record with our answers either.
+        self._allowance.spend(cost_of(self.entries[place].raw))
+
+    def _keep(self, raw: bytes, message: Any, *, sent: bool) -> None:
+        seconds = time.monotonic() - self._began
+        self.entries.append(Entry(sent, seconds, raw, message, len(self.entries)))
+
+    async def until(self, holds: Callable[[Entry], bool], since: int = 0, seconds: float | None = None) -> Entry:
+        """Wait for a line of the program, from a place in the record on.
+
+        Raises:
+            Silence: It did not come in time; `Gone` if it cannot come any more.
+        """
+        bound = self.timeout_seconds if seconds is None else seconds
+        place = since
+        try:
+            async with asyncio.timeout(bound):
+                while True:
+                    for entry in self.entries[place:]:
+                        if not entry.sent and holds(entry):
+                            return entry
+                    place = max(since, len(self.entries))
+                    if self.overflowed:
+                        raise Gone("the program writes without end: more than a check keeps, and the rest is not read")
+                    if self.ended:
+                        raise Gone("the program ended")
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise Silence(f"nothing came in {bound:g} s") from None
+
+    # --- speaking
+
+    def send(self, line: bytes) -> int:
+        """Send a line, whatever it is; gives its place in the record."""
+        place = len(self.entries)
+        message = read_json(line)
+        if self._observer is not None:
+            self._observer.sending(self, message)
+        self._keep(line, message, sent=True)
+        if self._link is not None:
+            self._link.write(line + b"\n")
+        return place
+
+    def say(self, message: Any) -> int:
+        """Send JSON; gives its place in the record."""
+        return self.send(json.dumps(message, ensure_ascii=False).encode())
+
+    def notify(self, method: str, params: Any) -> int:
+        """Send a notification; gives its place in the record."""
+        return self.say({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def ask(self, method: str, params: Any, id_: Any = None) -> Any:
+        """Send a request without waiting; gives its id."""
+        if id_ is None:
+            id_, self._next_id = self._next_id, self._next_id + 1
+        self._asked[repr(id_)] = self.say({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+        return id_
+
+    async def answer(self, id_: Any, seconds: float | None = None) -> dict[str, Any]:
+        """The answer to a request.
+
+        Raises:
+            Silence: There was none in time.
+        """
+        asked = self._asked.get(repr(id_), 0)
+        entry = await self.until(lambda entry: _answers(entry.message, id_), asked, seconds)
+        found = entry.message if isinstance(entry.message, list) else [entry.message]
+        return next(each for each in found if is_answer(each, id_))
+
+    async def request(self, method: str, params: Any, id_: Any = None, seconds: float | None = None) -> dict[str, Any]:
+        """Ask and wait."""
+        return await self.answer(self.ask(method, params, id_), seconds)
+
+    # --- the end
+
+    def close_stdin(self) -> None:
+        """Say nothing more."""
+        if self._link is not None:
+            self._link.close_stdin()
+
+    async def shut(self, grace_seconds: float) -> Record:
+        """End the program, gently first, and hear all that it still has to say."""
+        link = self._link
+        if link is None:
+            raise RuntimeError("it was never started")
+        ended_by = "itself"
+        # Who has closed its stdout is on its way out, and is not pushed.
+        if not await link.wait(LEAVING_SECONDS if self.ended and not self.overflowed else 0):
+            ended_by = "closed stdin"
+            if self.overflowed:
+                grace_seconds = min(grace_seconds, LEAVING_SECONDS)
+            link.close_stdin()
+            if not await link.wait(grace_seconds):
+                ended_by = "SIGTERM"
+                link.terminate()
+                if not await link.wait(TERMINATE_SECONDS):
+                    ended_by = "SIGKILL"
+        with_rest = asyncio.get_running_loop().time() + 1.0
+        while not self.ended and ended_by != "SIGKILL" and asyncio.get_running_loop().time() < with_rest:
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(0.2):
+                    await self._changed.wait()
+            except TimeoutError:
+                break
+        status = await link.destroy()
+        return Record(self.name, self.entries, b"".join(self._parts), bytes(link.stderr), ended_by, status)
+
+
+def _answers(message: Any, id_: Any) -> bool:
+    return any(is_answer(each, id_) for each in (message if isinstance(message, list) else [message]))

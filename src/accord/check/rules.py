@@ -1,0 +1,31 @@
+"""Every rule of every edition for both sides, and which of them fall together."""
+
+from __future__ import annotations
+
+from accord.check import agent, client
+from accord.check.agent.causes import CAUSES
+from accord.check.rule import EditionName, Rule
+
+__all__ = ["CAUSES", "RULES", "find", "rules_for"]
+
+RULES: tuple[Rule, ...] = (*agent.RULES, *client.RULES)
+"""Every rule that is checked."""
+
+
+def rules_for(edition: EditionName, side: str) -> list[Rule]:
+    """What one side has to keep in an edition, sorted by id."""
+    return sorted(
+        (rule for rule in RULES if rule.edition == edition and rule.side in {side, "both"}), key=lambda rule: rule.id
+    )
+
+
+def find(edition: EditionName, id_: str) -> Rule:
+    """The rule with an id.
+
+    Raises:
+        KeyError: There is none.
+    """
+    for rule in RULES:
+        if (rule.edition, rule.id) == (edition, id_):
+            return rule
+    raise KeyError(id_)
