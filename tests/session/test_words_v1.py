@@ -340,22 +340,25 @@ def test_every_row_has_a_sample_and_every_method_its_row() -> None:
     assert {name for _, name in rows} - {"session/fork"} == {method.name for method in V1.methods} - others
 
 
-def test_a_row_needs_the_capability_that_the_edition_gates_it_with() -> None:
+def test_a_row_needs_the_capability_that_v1_demands_for_its_method() -> None:
     rows = (*DIALECT.agent_words, *DIALECT.client_words, *DIALECT.drafts)
-    assert {(words.method.gate, words.needs) for words in rows} == {
-        ("", ""),
-        ("auth.logout", "logout"),
-        ("loadSession", "load"),
-        ("sessionCapabilities.resume", "resume"),
-        ("sessionCapabilities.list", "listing"),
-        ("sessionCapabilities.close", "close"),
-        ("sessionCapabilities.delete", "delete"),
-        ("sessionCapabilities.fork", "fork"),
-        ("fs.readTextFile", "read_files"),
-        ("fs.writeTextFile", "write_files"),
-        ("terminal", "terminals"),
-        ("elicitation", "elicit_form"),
-        ("elicitation", "elicit_url"),
+    assert {(words.method.name, words.needs) for words in rows if words.needs} == {
+        ("logout", "logout"),
+        ("session/load", "load"),
+        ("session/resume", "resume"),
+        ("session/list", "listing"),
+        ("session/close", "close"),
+        ("session/delete", "delete"),
+        ("session/fork", "fork"),
+        ("fs/read_text_file", "read_files"),
+        ("fs/write_text_file", "write_files"),
+        ("terminal/create", "terminals"),
+        ("terminal/output", "terminals"),
+        ("terminal/wait_for_exit", "terminals"),
+        ("terminal/kill", "terminals"),
+        ("terminal/release", "terminals"),
+        ("elicitation/create", "elicit_form"),
+        ("elicitation/create", "elicit_url"),
     }
     assert all(hasattr(AGENT, words.needs) for words in (*DIALECT.agent_words, *DIALECT.drafts) if words.needs)
     assert all(hasattr(CLIENT, words.needs) for words in DIALECT.client_words if words.needs)

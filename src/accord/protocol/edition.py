@@ -51,8 +51,8 @@ class Edition:
         return f"<edition {self.name}>"
 
     @property
-    def imported(self) -> bool:
-        """Whether anybody has imported the table: before that, nobody can have a row of it."""
+    def is_loaded(self) -> bool:
+        """Whether the table is imported: before that, no caller can have a row of it."""
         return self._home in sys.modules
 
     @functools.cached_property
@@ -61,8 +61,8 @@ class Edition:
         return self._methods()
 
     @functools.cached_property
-    def grown(self) -> Edition:
-        """This edition and, behind its own rows, those that only its unstable text has: nothing of it changes."""
+    def with_drafts(self) -> Edition:
+        """This edition, and behind its own rows those that only its unstable text has; its own rows do not change."""
         if self.draft is self:
             return self
 
@@ -75,13 +75,13 @@ class Edition:
         )
 
     @functools.cached_property
-    def heard(self) -> Edition:
-        """The grown one as a client needs it: what an agent offers of the unstable text it says in `initialize`."""
+    def as_client(self) -> Edition:
+        """`with_drafts` for a client, which also reads what an agent offers of the unstable text in `initialize`."""
         if self.draft is self:
             return self
 
         def methods() -> tuple[Method, ...]:
-            return tuple(self.draft.initialize if m is self.initialize else m for m in self.grown.methods)
+            return tuple(self.draft.initialize if m is self.initialize else m for m in self.with_drafts.methods)
 
         return Edition(
             self.name, self.version, methods, self._home, rules=self.rules, cancels_requests=self.cancels_requests

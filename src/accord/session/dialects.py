@@ -35,12 +35,12 @@ class Spoken:
 
     @functools.cached_property
     def _grown(self) -> Edition:
-        return self._with_rows(self._stable.grown)
+        return self._with_rows(self._stable.with_drafts)
 
     @functools.cached_property
     def heard(self) -> Edition:
         """The edition as a client reads it."""
-        return self._with_rows(self._stable.heard)
+        return self._with_rows(self._stable.as_client)
 
     def dialect(self, *, drafts: bool = False) -> Dialect:
         """Its words; with `drafts` those of its unstable text."""

@@ -1,11 +1,33 @@
-"""Tool calls: what an agent does, and how far it is."""
+"""Tool calls, the permission for them, and the agent's terminals."""
 
 from typing import Any, Literal, TypeAlias
 
-from accord.protocol.model import UNSET, Lenient, LineNumber, Maybe, Metadata, Open, Sieved, Wire
-from accord.protocol.v2.capabilities import ToolCallCapabilities
+from accord.protocol.model import (
+    UNSET,
+    Extent,
+    Int64,
+    Lenient,
+    LineNumber,
+    Maybe,
+    Metadata,
+    NonEmpty,
+    Open,
+    Sieved,
+    Wire,
+)
+from accord.protocol.v2.connection import (
+    AbsolutePath,
+    MediaType,
+    PermissionOptionId,
+    SessionId,
+    TerminalCapabilities,
+    TerminalId,
+    ToolCallCapabilities,
+    ToolCallId,
+)
 from accord.protocol.v2.content import ContentBlock
-from accord.protocol.v2.ids import AbsolutePath, MediaType, SessionId, TerminalId, ToolCallId
+
+# --- tool calls
 
 ToolKind: TypeAlias = (
     Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"] | str
@@ -139,4 +161,132 @@ class CancelToolCallRequest(Wire):
 
     session_id: SessionId
     tool_call_id: ToolCallId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- permission
+
+
+class ToolCallPermissionSubject(Wire, tag_field="type", tag="tool_call"):
+    """Applied to the stored call like a tool_call_update before the user is asked."""
+
+    tool_call: ToolCallUpdate
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class CommandPermissionSubject(Wire, tag_field="type", tag="command"):
+    """Command the agent itself will run if allowed; the client never runs it."""
+
+    command: str
+    cwd: AbsolutePath
+    tool_call_id: Lenient[Maybe[ToolCallId]] = UNSET
+    terminal_id: Lenient[Maybe[TerminalId]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+RequestPermissionSubject: TypeAlias = Open[ToolCallPermissionSubject | CommandPermissionSubject]
+PermissionOptionKind: TypeAlias = Literal["allow_once", "allow_always", "reject_once", "reject_always"] | str
+
+
+class PermissionOption(Wire):
+    """One button of the question; kind is a hint, and only optionId is sent back."""
+
+    option_id: PermissionOptionId
+    name: str
+    kind: PermissionOptionKind
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class RequestPermissionRequest(Wire):
+    """The agent holds its action until the user, or a client policy, picks an option."""
+
+    session_id: SessionId
+    title: str
+    options: NonEmpty[list[PermissionOption]]
+    description: Lenient[Maybe[str]] = UNSET
+    subject: Maybe[RequestPermissionSubject] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class CancelledPermissionOutcome(Wire, tag_field="outcome", tag="cancelled"):
+    """Nothing was picked: the work was cancelled or the question dropped; not a yes."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class SelectedPermissionOutcome(Wire, tag_field="outcome", tag="selected"):
+    """An option was picked, by user or policy; it may well be a rejecting one."""
+
+    option_id: PermissionOptionId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+RequestPermissionOutcome: TypeAlias = Open[CancelledPermissionOutcome | SelectedPermissionOutcome]
+
+
+class RequestPermissionResponse(Wire):
+    """If the turn is stopped first, the client still answers, with the cancelled outcome."""
+
+    outcome: RequestPermissionOutcome
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- terminals
+
+
+class CancelTerminalResponse(Wire):
+    """The wish was taken, no more; an exitStatus proves the end."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class TerminalOutput(Wire):
+    """Base64 of every byte to keep; all output known before is replaced."""
+
+    data: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class TerminalExitStatus(Wire):
+    """Its presence means the process ended; exitCode is empty if a signal ended it."""
+
+    exit_code: Lenient[Maybe[Int64]] = UNSET
+    signal: Lenient[Maybe[str]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class TerminalSize(Wire):
+    """Width and height in character cells, as the program sees them."""
+
+    cols: Extent
+    rows: Extent
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class TerminalUpdate(Wire, tag_field="sessionUpdate", tag="terminal_update"):
+    """Creates or patches a terminal of the agent; an exitStatus, even empty, means ended."""
+
+    terminal_id: TerminalId
+    command: Lenient[Maybe[str]] = UNSET
+    cwd: Lenient[Maybe[AbsolutePath]] = UNSET
+    output: Lenient[Maybe[TerminalOutput]] = UNSET
+    exit_status: Lenient[Maybe[TerminalExitStatus]] = UNSET
+    size: Lenient[Maybe[TerminalSize]] = UNSET
+    capabilities: Lenient[Maybe[TerminalCapabilities]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class TerminalOutputChunk(Wire, tag_field="sessionUpdate", tag="terminal_output_chunk"):
+    """Bytes to append; decode each base64 alone, as a character may be split between two."""
+
+    terminal_id: TerminalId
+    data: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class CancelTerminalRequest(Wire):
+    """Allowed only while the terminal's own cancel marker is set; else -32602."""
+
+    session_id: SessionId
+    terminal_id: TerminalId
     meta: Lenient[Maybe[Metadata]] = UNSET

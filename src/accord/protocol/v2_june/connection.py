@@ -1,8 +1,39 @@
-"""What each side may use of the other; what is not here is not supported."""
+"""What belongs to a connection rather than to a session: ids, errors, capabilities, the handshake, the login."""
+
+from typing import Any, TypeAlias
 
 from msgspec import field
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Wire
+from accord.protocol.model import UNSET, Int32, Int64, Lenient, Maybe, Metadata, Open, Sieved, UInt16, Wire
+
+# --- identifiers
+
+RequestId: TypeAlias = Int64 | str | None
+SessionId: TypeAlias = str
+ToolCallId: TypeAlias = str
+PermissionOptionId: TypeAlias = str
+ProtocolVersion: TypeAlias = UInt16
+SessionConfigId: TypeAlias = str
+SessionConfigValueId: TypeAlias = str
+SessionConfigGroupId: TypeAlias = str
+MessageId: TypeAlias = str
+PlanId: TypeAlias = str
+
+
+# --- errors
+
+ErrorCode: TypeAlias = Int32
+
+
+class Error(Wire):
+    """Failure of a call; data may be anything unless the code defines its shape."""
+
+    code: ErrorCode
+    message: str
+    data: Any = UNSET
+
+
+# --- capabilities
 
 
 class PromptImageCapabilities(Wire):
@@ -126,4 +157,75 @@ class AgentCapabilities(Wire):
 class ClientCapabilities(Wire):
     """What the client can do for the agent; whatever is left out must not be used."""
 
+    meta: Maybe[Metadata] = UNSET
+
+
+# --- login and logout
+
+
+class AuthMethodAgent(Wire, tag_field="type", tag="agent"):
+    """The agent handles the login by itself once the client names this method."""
+
+    id: str
+    name: str
+    description: Maybe[str] = UNSET
+    meta: Maybe[Metadata] = UNSET
+
+
+AuthMethod: TypeAlias = Open[AuthMethodAgent]
+
+
+class AuthenticateResponse(Wire):
+    """Login succeeded; calls refused before with -32000 can be tried again."""
+
+    meta: Maybe[Metadata] = UNSET
+
+
+class LogoutResponse(Wire):
+    """Empty; from now on new sessions need a login again."""
+
+    meta: Maybe[Metadata] = UNSET
+
+
+class AuthenticateRequest(Wire):
+    """Starts the login with that id; terminal methods never go this way."""
+
+    method_id: str
+    meta: Maybe[Metadata] = UNSET
+
+
+class LogoutRequest(Wire):
+    """Ends the login; sessions already open may or may not survive."""
+
+    meta: Maybe[Metadata] = UNSET
+
+
+# --- handshake
+
+
+class Implementation(Wire):
+    """Identifies a peer's software for logs and display; title is the form for people."""
+
+    name: str
+    version: str
+    title: Maybe[str] = UNSET
+    meta: Maybe[Metadata] = UNSET
+
+
+class InitializeResponse(Wire):
+    """Fixes the version of the connection; a client that cannot speak it should leave."""
+
+    protocol_version: ProtocolVersion
+    capabilities: AgentCapabilities = field(default_factory=AgentCapabilities)
+    auth_methods: Lenient[Sieved[list[AuthMethod]]] = []
+    agent_info: Lenient[Maybe[Implementation]] = UNSET
+    meta: Maybe[Metadata] = UNSET
+
+
+class InitializeRequest(Wire):
+    """First call on a connection; names the newest version the client speaks."""
+
+    protocol_version: ProtocolVersion
+    capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
+    client_info: Lenient[Maybe[Implementation]] = UNSET
     meta: Maybe[Metadata] = UNSET

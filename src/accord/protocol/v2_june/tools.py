@@ -1,10 +1,12 @@
-"""Tool calls: what an agent does, and how far it is."""
+"""Tool calls, and the permission for them."""
 
 from typing import Any, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Open, Sieved, UInt32, Wire
+from accord.protocol.v2_june.connection import PermissionOptionId, SessionId, ToolCallId
 from accord.protocol.v2_june.content import ContentBlock
-from accord.protocol.v2_june.ids import ToolCallId
+
+# --- tool calls
 
 ToolKind: TypeAlias = (
     Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"] | str
@@ -62,4 +64,48 @@ class ToolCallContentChunk(Wire, tag_field="sessionUpdate", tag="tool_call_conte
 
     tool_call_id: ToolCallId
     content: ToolCallContent
+    meta: Maybe[Metadata] = UNSET
+
+
+# --- permission
+
+PermissionOptionKind: TypeAlias = Literal["allow_once", "allow_always", "reject_once", "reject_always"] | str
+
+
+class PermissionOption(Wire):
+    """One button of the question; kind is a hint, and only optionId is sent back."""
+
+    option_id: PermissionOptionId
+    name: str
+    kind: PermissionOptionKind
+    meta: Maybe[Metadata] = UNSET
+
+
+class RequestPermissionRequest(Wire):
+    """The agent holds its action until the user, or a client policy, picks an option."""
+
+    session_id: SessionId
+    tool_call: ToolCallUpdate
+    options: list[PermissionOption]
+    meta: Maybe[Metadata] = UNSET
+
+
+class CancelledPermissionOutcome(Wire, tag_field="outcome", tag="cancelled"):
+    """Nothing was picked: the work was cancelled or the question dropped; not a yes."""
+
+
+class SelectedPermissionOutcome(Wire, tag_field="outcome", tag="selected"):
+    """An option was picked, by user or policy; it may well be a rejecting one."""
+
+    option_id: PermissionOptionId
+    meta: Maybe[Metadata] = UNSET
+
+
+RequestPermissionOutcome: TypeAlias = Open[CancelledPermissionOutcome | SelectedPermissionOutcome]
+
+
+class RequestPermissionResponse(Wire):
+    """If the turn is stopped first, the client still answers, with the cancelled outcome."""
+
+    outcome: RequestPermissionOutcome
     meta: Maybe[Metadata] = UNSET

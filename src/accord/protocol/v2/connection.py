@@ -1,6 +1,85 @@
-"""What each side may use of the other; what is not here is not supported."""
+"""What belongs to a connection rather than to a session: ids, errors, capabilities, the handshake, the login."""
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Wire
+from typing import Any, TypeAlias
+
+from msgspec import field
+
+from accord.protocol.model import (
+    UNSET,
+    Int32,
+    Int64,
+    Lenient,
+    Maybe,
+    Metadata,
+    NullIsEmpty,
+    Omittable,
+    Open,
+    Sieved,
+    UInt16,
+    Wire,
+)
+
+# --- identifiers
+
+RequestId: TypeAlias = Int64 | str
+SessionId: TypeAlias = str
+ToolCallId: TypeAlias = str
+MediaType: TypeAlias = str
+AbsolutePath: TypeAlias = str
+TerminalId: TypeAlias = str
+PermissionOptionId: TypeAlias = str
+ElicitationId: TypeAlias = str
+ProtocolVersion: TypeAlias = UInt16
+AuthMethodId: TypeAlias = str
+SessionConfigId: TypeAlias = str
+SessionConfigValueId: TypeAlias = str
+SessionConfigGroupId: TypeAlias = str
+SessionListCursor: TypeAlias = str
+MessageId: TypeAlias = str
+PlanId: TypeAlias = str
+CompactionId: TypeAlias = str
+
+
+# --- withdrawing a request
+
+
+class CancelRequestNotification(Wire):
+    """The caller gives up its own request, which still gets exactly one answer."""
+
+    request_id: RequestId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- errors
+
+ErrorCode: TypeAlias = Int32
+ErrorData: TypeAlias = Any
+
+
+class Error(Wire):
+    """Failure of a call; data may be anything unless the code defines its shape."""
+
+    code: ErrorCode
+    message: str
+    data: Lenient[Maybe[ErrorData]] = UNSET
+
+
+class UnsupportedProtocolVersionErrorData(Wire):
+    """With -32022: all versions the agent has are newer than the one asked for."""
+
+    requested: ProtocolVersion
+    supported: list[ProtocolVersion]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class SessionNotFoundErrorData(Wire):
+    """With -32002: the session is unknown or not active here."""
+
+    session_id: SessionId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- capabilities
 
 
 class ToolCallCancelCapabilities(Wire):
@@ -150,4 +229,94 @@ class ClientCapabilities(Wire):
 
     auth: Lenient[Maybe[ClientAuthCapabilities]] = UNSET
     elicitation: Lenient[Maybe[ElicitationCapabilities]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- login and logout
+
+
+class EnvVariable(Wire):
+    """One name and value set for a process that is about to be started."""
+
+    name: str
+    value: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class AuthMethodTerminal(Wire, tag_field="type", tag="terminal"):
+    """The client runs the agent program in a real terminal; exit 0 means logged in."""
+
+    method_id: AuthMethodId
+    name: str
+    description: Lenient[Maybe[str]] = UNSET
+    args: NullIsEmpty[list[str]] = []
+    env: NullIsEmpty[list[EnvVariable]] = []
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class AuthMethodAgent(Wire, tag_field="type", tag="agent"):
+    """The agent handles the login by itself once the client names this method."""
+
+    method_id: AuthMethodId
+    name: str
+    description: Lenient[Maybe[str]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+AuthMethod: TypeAlias = Open[AuthMethodTerminal | AuthMethodAgent]
+
+
+class LoginAuthResponse(Wire):
+    """Login succeeded; calls refused before with -32000 can be tried again."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class LogoutAuthResponse(Wire):
+    """Empty; gated calls fail with -32000 until the next login."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class LoginAuthRequest(Wire):
+    """Starts an agent login from authMethods; terminal methods never go this way."""
+
+    method_id: AuthMethodId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class LogoutAuthRequest(Wire):
+    """Allowed only if authMethods is not empty; what becomes of open sessions is undefined."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- handshake
+
+
+class Implementation(Wire):
+    """Identifies a peer's software for logs and display; title is the form for people."""
+
+    name: str
+    version: str
+    title: Lenient[Maybe[str]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class InitializeResponse(Wire):
+    """Fixes the version of the connection; a client that cannot speak it should leave."""
+
+    protocol_version: ProtocolVersion
+    info: Implementation
+    capabilities: Lenient[AgentCapabilities] = field(default_factory=AgentCapabilities)
+    auth_methods: Lenient[Omittable[Sieved[list[AuthMethod]]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class InitializeRequest(Wire):
+    """First call on a connection; names the newest version the client speaks."""
+
+    protocol_version: ProtocolVersion
+    info: Implementation
+    capabilities: Lenient[ClientCapabilities] = field(default_factory=ClientCapabilities)
     meta: Lenient[Maybe[Metadata]] = UNSET

@@ -1,10 +1,67 @@
-"""What each side may use of the other; what is not here is not supported."""
+"""What belongs to a connection rather than to a session: ids, errors, capabilities, the handshake, the login."""
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import field
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Wire
+from accord.protocol.model import (
+    UNSET,
+    Int32,
+    Int64,
+    Lenient,
+    Maybe,
+    Metadata,
+    NullIsEmpty,
+    Sieved,
+    UInt16,
+    Unknown,
+    Untagged,
+    Wire,
+)
+
+# --- identifiers
+
+RequestId: TypeAlias = Int64 | str | None
+SessionId: TypeAlias = str
+ToolCallId: TypeAlias = str
+TerminalId: TypeAlias = str
+PermissionOptionId: TypeAlias = str
+ElicitationId: TypeAlias = str
+ProtocolVersion: TypeAlias = UInt16
+AuthMethodId: TypeAlias = str
+SessionModeId: TypeAlias = str
+SessionConfigId: TypeAlias = str
+SessionConfigValueId: TypeAlias = str
+SessionConfigGroupId: TypeAlias = str
+MessageId: TypeAlias = str
+CompactionId: TypeAlias = str
+ModelId: TypeAlias = str
+
+
+# --- withdrawing a request
+
+
+class CancelRequestNotification(Wire):
+    """The caller gives up its own request, which still gets exactly one answer."""
+
+    request_id: RequestId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- errors
+
+ErrorCode: TypeAlias = Int32
+
+
+class Error(Wire):
+    """Failure of a call; data may be anything unless the code defines its shape."""
+
+    code: ErrorCode
+    message: str
+    data: Any = UNSET
+
+
+# --- capabilities
 
 
 class PromptCapabilities(Wire):
@@ -166,3 +223,94 @@ class ClientCapabilities(Wire):
 
 
 FileSystemCapability: TypeAlias = FileSystemCapabilities  # its name in the 2025 text
+
+
+# --- login and logout
+
+
+class AuthMethodTerminal(Wire, tag_field="type", tag="terminal"):
+    """The client runs the agent program in a real terminal; exit 0 means logged in."""
+
+    id: AuthMethodId
+    name: str
+    description: Lenient[Maybe[str]] = UNSET
+    args: NullIsEmpty[list[str]] = []
+    env: NullIsEmpty[dict[str, str]] = {}
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class AuthMethodAgent(Wire):
+    """The agent handles the login by itself once the client names this method."""
+
+    id: AuthMethodId
+    name: str
+    description: Lenient[Maybe[str]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+if TYPE_CHECKING:
+    AuthMethod: TypeAlias = AuthMethodTerminal | AuthMethodAgent | Unknown
+else:
+
+    class AuthMethod(Untagged):
+        """One way to log in, offered at initialize; ids not offered there are invalid."""
+
+        tag_field = "type"
+        tagged = {"terminal": AuthMethodTerminal, "agent": AuthMethodAgent}
+        plain = (AuthMethodAgent,)
+
+
+class AuthenticateResponse(Wire):
+    """Login succeeded; calls refused before with -32000 can be tried again."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class LogoutResponse(Wire):
+    """Empty; from now on new sessions need a login again."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class AuthenticateRequest(Wire):
+    """Starts the login with that id; terminal methods never go this way."""
+
+    method_id: AuthMethodId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class LogoutRequest(Wire):
+    """Ends the login; sessions already open may or may not survive."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- handshake
+
+
+class Implementation(Wire):
+    """Identifies a peer's software for logs and display; title is the form for people."""
+
+    name: str
+    version: str
+    title: Lenient[Maybe[str]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class InitializeResponse(Wire):
+    """Fixes the version of the connection; a client that cannot speak it should leave."""
+
+    protocol_version: ProtocolVersion
+    agent_capabilities: Lenient[AgentCapabilities] = field(default_factory=AgentCapabilities)
+    auth_methods: Lenient[Sieved[list[AuthMethod]]] = []
+    agent_info: Lenient[Maybe[Implementation]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class InitializeRequest(Wire):
+    """First call on a connection; names the newest version the client speaks."""
+
+    protocol_version: ProtocolVersion
+    client_capabilities: Lenient[ClientCapabilities] = field(default_factory=ClientCapabilities)
+    client_info: Lenient[Maybe[Implementation]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
