@@ -63,29 +63,26 @@ class Edition:
     @functools.cached_property
     def with_drafts(self) -> Edition:
         """This edition, and behind its own rows those that only its unstable text has; its own rows do not change."""
-        if self.draft is self:
-            return self
 
         def methods() -> tuple[Method, ...]:
             own = {(method.name, method.side) for method in self.methods}
             return (*self.methods, *(m for m in self.draft.methods if (m.name, m.side) not in own))
 
-        return Edition(
-            self.name, self.version, methods, self._home, rules=self.rules, cancels_requests=self.cancels_requests
-        )
+        return self if self.draft is self else self.with_methods(methods)
 
     @functools.cached_property
     def as_client(self) -> Edition:
         """`with_drafts` for a client, which also reads what an agent offers of the unstable text in `initialize`."""
-        if self.draft is self:
-            return self
 
         def methods() -> tuple[Method, ...]:
             return tuple(self.draft.initialize if m is self.initialize else m for m in self.with_drafts.methods)
 
-        return Edition(
-            self.name, self.version, methods, self._home, rules=self.rules, cancels_requests=self.cancels_requests
-        )
+        return self if self.draft is self else self.with_methods(methods)
+
+    def with_methods(self, methods: Callable[[], tuple[Method, ...]], home: str = "") -> Edition:
+        """This edition with another table, which the module `home` imports."""
+        rules, cancels = self.rules, self.cancels_requests
+        return Edition(self.name, self.version, methods, home or self._home, rules=rules, cancels_requests=cancels)
 
     @functools.cached_property
     def _requests(self) -> dict[tuple[str, Side], RequestMethod[Any, Any]]:
