@@ -146,6 +146,16 @@ def test_an_edition_has_the_rules_of_its_letter(
     assert (edition.notification("agent", "$/cancel_request") is not None) == cancels_requests
 
 
+@pytest.mark.parametrize(("edition", "required"), [(V1, False), (V2, True), (V2_JUNE, False)], ids=["v1", "v2", "june"])
+def test_only_v2_requires_who_the_client_is(edition: Edition, *, required: bool) -> None:
+    assert edition.requires_info == edition.with_drafts.requires_info == edition.draft.requires_info == required
+
+
+@pytest.mark.parametrize(("edition", "once"), [(V1, False), (V2, True), (V2_JUNE, False)], ids=["v1", "v2", "june"])
+def test_only_v2_refuses_a_repeated_initialize_that_changes_nothing(edition: Edition, *, once: bool) -> None:
+    assert edition.initializes_once == edition.with_drafts.initializes_once == edition.draft.initializes_once == once
+
+
 # --- drafts
 
 
