@@ -383,7 +383,7 @@ def outlet_on(wire: Wire, store: Store | None = None, failures: list[Exception] 
     dialect = next(spoken.dialect() for spoken in DIALECTS if spoken.dialect().edition.name == "v2")
     noted = [] if failures is None else failures
     connection: Any = wire
-    return Outlet("s", dialect, dialect.voice(ClientCapabilities()), connection, store, noted.append)
+    return Outlet("s", dialect, dialect.encoder(ClientCapabilities()), connection, store, noted.append)
 
 
 def chunk(text: str) -> MessageChunk:

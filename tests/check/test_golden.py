@@ -23,7 +23,7 @@ pytest.importorskip("termios")
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-REFERENCE = (sys.executable, "-m", "accord.testing.faults")
+REFERENCE = (sys.executable, str(HERE / "faults"))
 QUICK = ("--timeout", "10", "--turn-timeout", "10", "--close-grace", "2", "--jobs", "1")
 HANG = ("--cancel-prompt", "__hang__")
 EDITIONS = {"v1": "1", "v2_june": "2-june", "v2": "2"}

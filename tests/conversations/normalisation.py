@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from accord.session.board import terminal_text
 from accord.session.content import Text
 from accord.session.entry import CompactionEntry, Entry, Message, Plan, ToolCall, UnknownEntry
 from accord.session.option import Toggle
 from accord.session.tool import Diff, Shown, TerminalView
+from accord.session.tool_state import terminal_text
 from accord.session.transcript import Transcript
 from tests.session.folding import joined, triples
 

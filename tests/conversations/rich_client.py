@@ -1,4 +1,4 @@
-"""A client in no edition's words: it talks by the dialect of its edition and keeps the transcript of what it hears."""
+"""A client of any edition: it talks by the dialect of its edition and keeps the transcript of what it hears."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from accord.session.ask import (
 )
 from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
 from accord.session.content import Text
-from accord.session.dialect import Words
+from accord.session.dialect import Binding
 from accord.session.dialects import dialect_of
 from accord.session.entry import ToolCall
 from accord.session.event import (
@@ -93,23 +93,23 @@ class RichClient:
         self._commands: dict[str, Command] = {}
         self._prompts = 0
         self._statuses: dict[str, str] = {}
-        self._ear = self.dialect.ear()
+        self._decoder = self.dialect.decoder()
         self._idle = asyncio.Event()
         self._commanded = asyncio.Event()
         handlers = Handlers()
         self.connection = Connection(transport, "client", handlers, editions=(edition,))
         handlers.on(self.dialect.update, self._update)
-        for words in self.dialect.client_words:
-            if words.ask in self._SERVERS and (not words.needs or getattr(capabilities, words.needs)):
-                handlers.on(words.method, functools.partial(self._serve, words))
+        for binding in self.dialect.client_bindings:
+            if binding.ask in self._SERVERS and (not binding.needs or getattr(capabilities, binding.needs)):
+                handlers.on(binding.method, functools.partial(self._serve, binding))
 
     # --- what it asks
 
     async def ask(self, ask: Any) -> Any:
-        said = self.dialect.say(ask)
-        assert said is not None, f"{self.dialect.edition.name} has no words for {ask}"
-        words, params = said
-        return words.hear_answer(await self.connection.call(words.method, params, timeout_seconds=30), ask)
+        said = self.dialect.encode(ask)
+        assert said is not None, f"{self.dialect.edition.name} has no binding for {ask}"
+        binding, params = said
+        return binding.decode_result(await self.connection.call(binding.method, params, timeout_seconds=30), ask)
 
     async def initialize(self) -> Initialized:
         answer: Initialized = await self.ask(Initialize(US, self.capabilities))
@@ -172,7 +172,7 @@ class RichClient:
 
     async def _cancel(self) -> None:
         dialect = self.dialect
-        await self.connection.notify(dialect.cancel, dialect.say_cancel(Cancel(self.session_id)))
+        await self.connection.notify(dialect.cancel, dialect.encode_cancel(Cancel(self.session_id)))
 
     # --- what it hears
 
@@ -211,20 +211,20 @@ class RichClient:
             self.milestones.append(milestone)
 
     async def _update(self, params: Any) -> None:
-        session_id, update = self.dialect.hear_update(params)
+        session_id, update = self.dialect.decode_update(params)
         assert session_id == (self.session_id or session_id)
-        for event in self._ear.hear(update):
+        for event in self._decoder.decode(update):
             self.fold(event)
             if isinstance(event, MessageChunk) and event.block == Text(self.cancel_at or ""):
                 self.cancel_at = None
                 await self._cancel()
 
-    async def _serve(self, words: Words, params: Any) -> Any:
-        ask = words.hear(params)
+    async def _serve(self, binding: Binding, params: Any) -> Any:
+        ask = binding.decode_params(params)
         newest = next(reversed(self.transcript.tool_calls.values()), None)
         self.asked.append((type(ask).__name__, newest.title if newest else None, self.transcript.state))
         try:
-            return words.say_answer(await self._SERVERS[words.ask](self, ask))
+            return binding.encode_result(await self._SERVERS[binding.ask](self, ask))
         except WorkspaceError as error:
             raise RequestError(str(error), code=error.code) from error
 

@@ -31,16 +31,16 @@ class Listener:
         self.transcript = Transcript()
         self._talk = talk
         self._dialect = dialect_of(edition)
-        self._ear = self._dialect.ear()
+        self._decoder = self._dialect.decoder()
         self._codec = Codec()
 
     def opened(self, scene: str) -> None:
         """The session was made, or told again."""
         self._hear(scene)
         ask = NewSession("/") if scene == "new" else ReopenSession("", "/", replay=True)
-        words = next(words for words in self._dialect.find(type(ask)) if words.say(ask) is not None)
-        result = self._codec.convert(words.method.result, self._talk.result(scene))
-        opened = words.hear_answer(result, ask)
+        binding = next(binding for binding in self._dialect.find(type(ask)) if binding.encode_params(ask) is not None)
+        result = self._codec.convert(binding.method.result, self._talk.result(scene))
+        opened = binding.decode_result(result, ask)
         self.transcript.fold(ConfigChanged(opened.options))
         if opened.commands:
             self.transcript.fold(CommandsChanged(opened.commands))
@@ -71,6 +71,6 @@ class Listener:
 
     def _update(self, update: Any) -> None:
         notification = {"sessionId": "", "update": update}
-        _, heard = self._dialect.hear_update(self._codec.convert(self._dialect.update.params, notification))
-        for event in self._ear.hear(heard):
+        _, heard = self._dialect.decode_update(self._codec.convert(self._dialect.update.params, notification))
+        for event in self._decoder.decode(heard):
             self.transcript.fold(event)

@@ -1,4 +1,4 @@
-"""The editions as objects: methods by name and side, gates, rules, drafts, and nothing imported too early."""
+"""The editions as objects: methods by name and side, rules, drafts, and nothing imported too early."""
 
 from __future__ import annotations
 
@@ -130,44 +130,6 @@ def test_no_edition_has_a_method_that_is_not_in_the_table_above(edition: Edition
     assert names <= {name for _, name in PRESENCE} | {"initialize"}
 
 
-# --- gates
-
-# side, name, and the gate in v1, v2 and June ("-" where the edition has no such method).
-GATES = [
-    ("agent", "initialize", "", "", ""),
-    ("agent", "logout", "auth.logout", "-", "auth.logout"),
-    ("agent", "auth/logout", "-", "", "-"),
-    ("agent", "session/new", "", "session", "session"),
-    ("agent", "session/prompt", "", "session", "session"),
-    ("agent", "session/load", "loadSession", "-", "session.load"),
-    ("agent", "session/list", "sessionCapabilities.list", "session", "session.list"),
-    ("agent", "session/resume", "sessionCapabilities.resume", "session", "session.resume"),
-    ("agent", "session/close", "sessionCapabilities.close", "session", "session.close"),
-    ("agent", "session/delete", "sessionCapabilities.delete", "session.delete", "session.delete"),
-    ("agent", "session/set_mode", "", "-", "-"),
-    ("client", "session/request_permission", "", "", ""),
-    ("client", "fs/read_text_file", "fs.readTextFile", "-", "-"),
-    ("client", "fs/write_text_file", "fs.writeTextFile", "-", "-"),
-    ("client", "terminal/create", "terminal", "-", "-"),
-    ("client", "elicitation/create", "elicitation", "elicitation", "-"),
-]
-
-
-@pytest.mark.parametrize(("side", "name", "v1", "v2", "june"), GATES)
-def test_a_method_waits_behind_the_gate_of_its_edition(side: Side, name: str, v1: str, v2: str, june: str) -> None:
-    rows = [edition.request(side, name) for edition in (V1, V2, V2_JUNE)]
-
-    assert ["-" if row is None else row.gate for row in rows] == [v1, v2, june]
-
-
-@pytest.mark.parametrize("edition", [V1, V2], ids=["v1", "v2"])
-def test_a_draft_changes_no_gate(edition: Edition) -> None:
-    stable = {(method.name, method.side, type(method)): method.gate for method in edition.methods}
-    draft = {(method.name, method.side, type(method)): method.gate for method in edition.draft.methods}
-
-    assert stable.items() <= draft.items()
-
-
 # --- rules
 
 
@@ -182,6 +144,16 @@ def test_an_edition_has_the_rules_of_its_letter(
     assert tuple(edition.rules) == (null_ids, batches)
     assert edition.cancels_requests == cancels_requests
     assert (edition.notification("agent", "$/cancel_request") is not None) == cancels_requests
+
+
+@pytest.mark.parametrize(("edition", "required"), [(V1, False), (V2, True), (V2_JUNE, False)], ids=["v1", "v2", "june"])
+def test_only_v2_requires_who_the_client_is(edition: Edition, *, required: bool) -> None:
+    assert edition.requires_info == edition.with_drafts.requires_info == edition.draft.requires_info == required
+
+
+@pytest.mark.parametrize(("edition", "once"), [(V1, False), (V2, True), (V2_JUNE, False)], ids=["v1", "v2", "june"])
+def test_only_v2_refuses_a_repeated_initialize_that_changes_nothing(edition: Edition, *, once: bool) -> None:
+    assert edition.initializes_once == edition.with_drafts.initializes_once == edition.draft.initializes_once == once
 
 
 # --- drafts
@@ -200,6 +172,25 @@ def test_a_draft_is_the_same_edition_with_more_methods(edition: Edition) -> None
 @every_table
 def test_the_draft_of_a_draft_is_itself(edition: Edition) -> None:
     assert edition.draft.draft is edition.draft
+
+
+@pytest.mark.parametrize("edition", [V1, V2], ids=["v1", "v2"])
+def test_with_drafts_no_stable_row_changes_and_new_ones_follow(edition: Edition) -> None:
+    stable = edition.methods
+    served = edition.with_drafts.methods
+
+    assert served[: len(stable)] == stable
+    assert {(method.name, method.side) for method in served} == {
+        (method.name, method.side) for method in edition.draft.methods
+    }
+
+
+@pytest.mark.parametrize("edition", [V1, V2], ids=["v1", "v2"])
+def test_a_client_reads_what_an_agent_offers_of_the_unstable_text(edition: Edition) -> None:
+    as_client = edition.as_client
+
+    assert as_client.initialize is edition.draft.initialize
+    assert [method.name for method in as_client.methods] == [method.name for method in edition.with_drafts.methods]
 
 
 def test_june_has_no_draft_of_its_own() -> None:

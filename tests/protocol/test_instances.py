@@ -14,12 +14,12 @@ from accord.protocol.codec import Codec, encode
 from accord.protocol.model import Wire
 from tests.protocol.instances import Instances
 from tests.protocol.inventory.facts import Field
-from tests.protocol.inventory.lookup import SCHEMAS, find
+from tests.protocol.inventory.lookup import EXTENSIONS, SCHEMAS, find
 from tests.protocol.inventory.table import NAMES, load
 
 
 def whole_definitions(edition: str) -> list[str]:
-    """Left out are messages, which belong to JSON-RPC, and parts that are no objects without their union's fields."""
+    """All but envelopes, what extensions carry, and parts that are no objects without their union's fields."""
     definitions = load(edition).definitions
     parts = {
         behind
@@ -28,7 +28,11 @@ def whole_definitions(edition: str) -> list[str]:
         for behind in union.variants.values()
         if isinstance(behind, str)
     }
-    return [name for name, definition in definitions.items() if definition.kind != "message" and name not in parts]
+    return [
+        name
+        for name, definition in definitions.items()
+        if definition.kind != "message" and name not in parts | EXTENSIONS
+    ]
 
 
 DEFINITIONS = [(edition, name) for edition in NAMES for name in whole_definitions(edition)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, TypeGuard
 
 from accord.protocol.model import UNSET
-from accord.session.board import terminal_text
 from accord.session.content import Block, Text
 from accord.session.event import (
     CommandsChanged,
@@ -35,6 +34,7 @@ from accord.session.git_patch import read_patch
 from accord.session.mode import mode_option, with_mode
 from accord.session.option import ConfigOption, Toggle
 from accord.session.tool import Diff, Shown, TerminalView, ToolContent
+from accord.session.tool_state import terminal_text
 
 TOOL_DEFAULTS: dict[str, Any] = {
     "title": None,

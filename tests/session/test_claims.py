@@ -56,7 +56,7 @@ def test_a_command_is_found_wherever_it_stands(raw_input: Any, expected: Command
         {"command": "ls", "cwd": ["/a"]},
         {"command": "ls", "env": {"A": "1"}, "environment": {"A": "2"}},
         {"command": "ls", "env": "PATH=/x"},
-        {"command": {"unheard": "of"}},
+        {"command": {"unknown_update": "of"}},
         {"a": {"b": {"c": {"d": {"e": {"f": {"g": {"h": {"command": "rm"}}}}}}}}},
         "[" + " " * 300_000 + '{"command": "rm"}]',
     ],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from accord.dialects import Translation
 from accord.protocol import v1
 from accord.protocol.codec import Codec, encode
-from accord.session.dialect_v1.permission import permission_in
+from accord.session.editions.v1.tools import decode_permission
 from accord.simse.client_translator import ClientTranslator
 from accord.simse.tool import TOOL_METHOD
 
@@ -378,7 +378,9 @@ def test_always_ends_with_the_session(call: Json, answer: Json) -> None:
 def test_every_action_has_a_kind_of_its_own_for_the_users_rules() -> None:
     actions = ["delete", "a b", "a_b", "a\nallow all", "a:b", "", "x" * 41, "x" * 42, "\ud83d"]
     asked = [prompting().incoming(question(action=action)).to_us[0] for action in actions]
-    heard = [permission_in(Codec(strict=True).decode(v1.RequestPermissionRequest, encode(a["params"]))) for a in asked]
+    heard = [
+        decode_permission(Codec(strict=True).decode(v1.RequestPermissionRequest, encode(a["params"]))) for a in asked
+    ]
     kinds = [str(each.tool and each.tool.kind) for each in heard]
     assert len(set(kinds)) == len(actions)
     assert kinds[0] == "_delete"

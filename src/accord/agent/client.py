@@ -67,7 +67,7 @@ class Client:
 
     async def complete_elicitation(self, elicitation_id: str) -> None:
         """Tell the client that an elicitation by address is finished, where the edition has a message for that."""
-        method, say = self._dialect.elicitation_done, self._dialect.say_elicitation_done
+        method, say = self._dialect.elicitation_done, self._dialect.encode_elicitation_done
         if method is not None and say is not None and self.capabilities.elicit_url:
             await self._connection.notify(method, say(ElicitationDone(elicitation_id)))
 

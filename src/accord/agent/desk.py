@@ -261,14 +261,14 @@ class Desk:
         """Tell the conversation, or let the voice know it without a word; then what the session does now."""
         dialect, client = self._met()
         session, outlet = live.session, live.session._outlet
-        voice = dialect.voice(client.capabilities)
+        voice = dialect.encoder(client.capabilities)
         voice.client_terminals |= outlet.voice.client_terminals
         async for events in retold(store, session.id, outline):
             if replay:
                 await outlet.replay(events, voice)
             else:
                 for event in events:
-                    voice.say(event)
+                    voice.encode(event)
             if session.id not in self._live:
                 # Only who has it open can still have a message at hand, and say more of it.
                 voice.forget_messages()
@@ -278,7 +278,7 @@ class Desk:
         """Let the voice of a copy know what its client knows from the source."""
         async for events in retold(store, live.session.id, outline):
             for event in events:
-                live.session._outlet.voice.say(event)
+                live.session._outlet.voice.encode(event)
 
     def _make(
         self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False
@@ -287,7 +287,7 @@ class Desk:
         session = Session(record.id, roots, client, self._asker, self._book, self._store, meta)
         session.title = record.title
         foreground = Foreground(session, self._asker, self._book, dialect, grace_seconds=self._grace_seconds)
-        voice = dialect.voice(client.capabilities)
+        voice = dialect.encoder(client.capabilities)
         store = None if is_view else self._store
         session._outlet = Outlet(record.id, dialect, voice, self._connection, store, foreground.store_failed)
         live = _Live(session, foreground, record, is_view=is_view)
@@ -316,11 +316,11 @@ class Desk:
         session, (dialect, _) = live.session, self._met()
         meta = {"accord": {"readOnly": True}} if live.is_view else None
         opened = SessionOpened(session.id, session._offered, session.commands, self._book.models, meta)
-        session._outlet.voice.say(ConfigChanged(list(session._settings.options)))  # to nobody: the answer says it
+        session._outlet.voice.encode(ConfigChanged(list(session._settings.options)))  # to nobody: the answer says it
         if known:
-            await session._outlet.replay(dialect.left_over(opened), session._outlet.voice)
+            await session._outlet.replay(dialect.leftover_events(opened), session._outlet.voice)
         else:
-            for event in dialect.left_over(opened):
+            for event in dialect.leftover_events(opened):
                 session._outlet.tell_soon(event, keep=False)
         # The answer is sent in the very step in which we return it: what is released after that comes behind it.
         asyncio.get_running_loop().call_soon(session._outlet.release)

@@ -46,7 +46,7 @@ from accord.session.ask import (
     SetOption,
 )
 from accord.session.capability import AgentCapabilities, ClientCapabilities
-from accord.session.dialect import Dialect, Words
+from accord.session.dialect import Binding, Dialect
 from accord.session.dialects import DIALECTS, Spoken
 from accord.session.turn_input import CancelAsked
 from accord.stores.interface import Store
@@ -129,7 +129,7 @@ class Link:
     def _speak(self, spoken: Spoken) -> None:
         """An edition was selected: from now on its words are understood."""
         dialect = spoken.dialect(drafts=self._drafts)
-        for words in (*dialect.agent_words, *(dialect.drafts if self._drafts else ())):
+        for words in (*dialect.agent_bindings, *(dialect.draft_bindings if self._drafts else ())):
             if words.needs and not getattr(self._served, words.needs):
                 continue
             if words.ask is Prompt:
@@ -141,15 +141,15 @@ class Link:
                 self._handlers.on(words.method, functools.partial(self._serve, dialect, words, serve), share=share)
         self._handlers.on_arrival(dialect.cancel, functools.partial(self._cancel_arrived, dialect))
 
-    async def _serve(self, dialect: Dialect, words: Words, serve: Callable[[Any, Any], Any], params: Any) -> Any:
-        ask = words.hear(params)
+    async def _serve(self, dialect: Dialect, words: Binding, serve: Callable[[Any, Any], Any], params: Any) -> Any:
+        ask = words.decode_params(params)
         try:
             if words.ask is Initialize:
                 self._dialect = dialect
             answer = await serve(self, ask)
         except Exception as error:
             raise answerable(error, self._book.auth_methods(self.capabilities)) from error
-        return words.say_answer(answer)
+        return words.encode_result(answer)
 
     async def _initialize(self, ask: Initialize) -> Initialized:
         dialect = self._dialect
@@ -199,24 +199,24 @@ class Link:
 
     # --- prompts
 
-    def _prompt_arrived(self, words: Words, params: Any) -> tuple[Foreground, OpenPrompt] | Prompt:
+    def _prompt_arrived(self, words: Binding, params: Any) -> tuple[Foreground, OpenPrompt] | Prompt:
         """A prompt was read: it has its place among the others from now on, however long its request has to wait.
 
         Gives the prompt alone where its session is not open, or not yet.
         """
-        ask: Prompt = words.hear(params)
+        ask: Prompt = words.decode_params(params)
         foreground = self._desk.foreground(ask.session_id)
         if foreground is None:
             return ask
         foreground.check(ask)
         return foreground, foreground.arrive(ask)
 
-    async def _prompt(self, words: Words, _: Any) -> Any:
+    async def _prompt(self, words: Binding, _: Any) -> Any:
         request = current_request()
         assert request is not None  # noqa: S101 - a handler of requests runs inside one
         arrived = cast("tuple[Foreground, OpenPrompt] | Prompt", request.arrival)
         foreground, prompt = arrived if isinstance(arrived, tuple) else await self._settled_prompt(arrived)
-        return words.say_answer(await foreground.answer(prompt, is_open=lambda: self.connection.is_open))
+        return words.encode_result(await foreground.answer(prompt, is_open=lambda: self.connection.is_open))
 
     async def _settled_prompt(self, ask: Prompt) -> tuple[Foreground, OpenPrompt]:
         """A prompt whose session was not open when it arrived: it may be opening."""
@@ -227,7 +227,7 @@ class Link:
         return foreground, foreground.arrive(ask)
 
     def _cancel_arrived(self, dialect: Dialect, params: Any) -> None:
-        foreground = self._desk.foreground(dialect.hear_cancel(params).session_id)
+        foreground = self._desk.foreground(dialect.decode_cancel(params).session_id)
         if foreground is not None:
             foreground.feed(CancelAsked())
 
@@ -303,7 +303,7 @@ class Link:
         if dialect is None:
             raise LocalProtocolError("no edition is agreed on yet")
         what = type(ask).__name__
-        said = dialect.say(ask)
+        said = dialect.encode(ask)
         if said is None:
             raise LocalProtocolError(f"{dialect.edition.name} has no words for {what}: see turn.can()", field=what)
         words, params = said
@@ -312,7 +312,7 @@ class Link:
                 f"this client does not offer {words.needs} in {dialect.edition.name}: see turn.can()", field=what
             )
         result = await self.connection.call(words.method, params, timeout_seconds=timeout_seconds)
-        return words.hear_answer(result, ask)
+        return words.decode_result(result, ask)
 
     _SERVERS: ClassVar[dict[type[Any], Callable[[Any, Any], Any]]] = {
         Initialize: _initialize,

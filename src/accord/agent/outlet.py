@@ -17,7 +17,7 @@ import msgspec
 from accord.connection import Connection
 from accord.errors import TransportError
 from accord.protocol.model import Unknown
-from accord.session.dialect import Dialect, Voice
+from accord.session.dialect import Dialect, UpdateEncoder
 from accord.session.event import Event, MessageChunk, StateChanged
 from accord.stores.interface import Store
 
@@ -57,7 +57,7 @@ class Outlet:
         self,
         session_id: str,
         dialect: Dialect,
-        voice: Voice,
+        voice: UpdateEncoder,
         connection: Connection,
         store: Store | None,
         on_failure: Callable[[Exception], None],
@@ -65,7 +65,7 @@ class Outlet:
         self.voice = voice
         self._session_id = session_id
         self._method = dialect.update
-        self._say_update = dialect.say_update
+        self._say_update = dialect.encode_update
         self._notify = connection.notify
         self._try_notify = connection.try_notify
         self._store = store
@@ -133,11 +133,11 @@ class Outlet:
             self._leaving = asyncio.get_running_loop().create_future()
         return self._leaving
 
-    async def replay(self, events: list[Event], voice: Voice) -> None:
+    async def replay(self, events: list[Event], voice: UpdateEncoder) -> None:
         """Say what happened before, now, past everything that waits; from here on the session has that voice."""
         self.voice = voice
         for start in range(0, len(events), TOGETHER):
-            updates = [update for event in events[start : start + TOGETHER] for update in voice.say(event)]
+            updates = [update for event in events[start : start + TOGETHER] for update in voice.encode(event)]
             failure = await self._notify_all(updates)
             if failure is not None:
                 raise failure
@@ -223,7 +223,7 @@ class Outlet:
         failure: Exception | None = None
         for start in range(0, len(batch), TOGETHER):
             updates: list[Any] = []
-            say = self.voice.say
+            say = self.voice.encode
             for told in batch[start : start + TOGETHER]:
                 try:
                     if not isinstance(told, _Apart):

@@ -393,7 +393,7 @@ class ConnectedAgent:
             ConnectionLost: It is gone.
         """
         link = self._linked()
-        said = link.dialect.say(ask)
+        said = link.dialect.encode(ask)
         what = type(ask).__name__
         if said is None:
             raise LocalProtocolError(f"{link.dialect.edition.name} has no words for {what}", field=what)
@@ -401,13 +401,13 @@ class ConnectedAgent:
         if words.needs and not getattr(self.capabilities, words.needs):
             raise LocalProtocolError(f"this agent does not offer {words.needs}", field=what)
         result = await link.connection.call(words.method, params, timeout_seconds=timeout_seconds)
-        return words.hear_answer(result, ask)
+        return words.decode_result(result, ask)
 
     def _cancel(self, ask: Cancel) -> None:
         """Stop a session's work."""
         link = self._linked()
         try:
-            link.connection.post(link.dialect.cancel, link.dialect.say_cancel(ask))
+            link.connection.post(link.dialect.cancel, link.dialect.encode_cancel(ask))
         except TransportError:
             log.debug("a cancel was not sent: the agent is gone")
 

@@ -12,7 +12,7 @@ from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.session.ask import Initialize, Initialized
 from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
-from accord.session.dialects import dialect_of, heard_edition
+from accord.session.dialects import dialect_of, edition_as_client
 
 __all__ = ["PLANS", "EditionChoice", "Proposal", "propose"]
 
@@ -67,16 +67,16 @@ async def propose(
     ask = Initialize(client, capabilities)
     params: dict[str, Any] = {}
     for each in proposal.words:
-        said = dialect_of(each).say(ask)
+        said = dialect_of(each).encode(ask)
         if said is not None:
             # Later editions may overwrite what an earlier one said under the same name: the version above all.
             params.update(plain(said[1]))
     # What is unstable is used only where the agent offers it.
-    result = await connection.initialize(params, tuple(heard_edition(each) for each in proposal.accepted))
+    result = await connection.initialize(params, tuple(edition_as_client(each) for each in proposal.accepted))
     edition = connection.edition
     if edition is None:
         raise LocalProtocolError("no edition was agreed on")
     dialect = dialect_of(edition, drafts=True)
     words = dialect.find(Initialize)[0]
-    answer: Initialized = words.hear_answer(result, ask)
+    answer: Initialized = words.decode_result(result, ask)
     return dialect, answer

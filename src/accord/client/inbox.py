@@ -17,7 +17,7 @@ from accord.errors import AccordError
 from accord.json_values import JsonValue
 from accord.protocol.codec import encode
 from accord.session.agent_ask import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
-from accord.session.dialect import Words
+from accord.session.dialect import Binding
 from accord.session.dialects import dialect_of
 
 __all__ = ["ExtensionCallback", "Inbox"]
@@ -56,8 +56,8 @@ class Inbox:
         """Handle what comes in the editions of a proposal."""
         for edition in proposal.accepted:
             dialect = dialect_of(edition, drafts=True)
-            handlers.on(dialect.update, functools.partial(self._update, dialect.hear_update))
-            for words in dialect.client_words:
+            handlers.on(dialect.update, functools.partial(self._update, dialect.decode_update))
+            for words in dialect.client_bindings:
                 share = LARGE_ANSWERS_AT_ONCE if words.ask in LARGE_ANSWERS else 0
                 handlers.on(words.method, functools.partial(self._serve, words), share=share)
         for name, handler in {**self.requests, **self.dialect_requests}.items():
@@ -140,15 +140,15 @@ class Inbox:
             self.dropped_early += 1
         return None
 
-    async def _serve(self, words: Words, params: Any) -> Any:
-        ask = words.hear(params)
+    async def _serve(self, words: Binding, params: Any) -> Any:
+        ask = words.decode_params(params)
         session_id = getattr(ask, "session_id", None)
         if session_id is None and isinstance(ask, ElicitForm | ElicitUrl) and self._serving.elicit is not None:
-            return words.say_answer(elicited(await called(self._serving.elicit, elicit_question(None, ask))))
+            return words.encode_result(elicited(await called(self._serving.elicit, elicit_question(None, ask))))
         services = self._services.get(session_id or "")
         if services is None:
             raise unknown_session(session_id or "")
-        return words.say_answer(await services.serve(ask))
+        return words.encode_result(await services.serve(ask))
 
     async def _extension(self, handler: Callable[[Any], Any], params: Any) -> Any:
         session_id = params.get("sessionId") if isinstance(params, dict) else None

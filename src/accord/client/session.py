@@ -117,7 +117,7 @@ class Session:
         """Whether the agent opens it again just now: what it reports meanwhile is history."""
         self._line = line
         self._deadlines = deadlines
-        self._ear = line._dialect.ear()
+        self._ear = line._dialect.decoder()
         self._turns: ClientTurns[Turn] = ClientTurns(line._dialect.rule)
         self._echo = PromptEcho([])
         self._listeners: list[Listener] = []
@@ -241,7 +241,7 @@ class Session:
 
     def _hear(self, update: Any) -> Awaitable[None] | None:
         """An update came; what is returned is to be awaited before the next one."""
-        events = self._ear.hear(update)
+        events = self._ear.decode(update)
         if len(events) == 1:
             return self._happen(events[0])
         pause: Awaitable[None] | None = None
@@ -280,7 +280,7 @@ class Session:
 
     def _reopened(self, dialect: Dialect) -> None:
         """A new process has it: nothing of what the old one said is repeated."""
-        self._ear = dialect.ear()
+        self._ear = dialect.decoder()
 
     # --- settings
 

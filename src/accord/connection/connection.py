@@ -245,7 +245,7 @@ class Connection:
         return result
 
     async def _initialize(self, method: RequestMethod[P, R], params: P, timeout_seconds: float | None) -> R:
-        edition = next((each for each in self._editions if each.imported and each.initialize is method), None)
+        edition = next((each for each in self._editions if each.is_loaded and each.initialize is method), None)
         if edition is None:
             raise LocalProtocolError("this connection does not speak the edition of that initialize")
         result: R = await self.initialize(params, (edition,), timeout_seconds=timeout_seconds)

@@ -93,7 +93,7 @@ class Handlers:
 
     def offers(self, edition: Edition) -> bool:
         """Whether somebody would handle its `initialize`."""
-        return edition in self._offers or (edition.imported and edition.initialize in self.by_method)
+        return edition in self._offers or (edition.is_loaded and edition.initialize in self.by_method)
 
     def select(self, edition: Edition) -> None:
         """A client selected an edition: from now on its handlers are there."""

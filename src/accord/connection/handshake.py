@@ -9,7 +9,7 @@ from accord.connection.fault import refused
 from accord.connection.handlers import Handler, Handlers
 from accord.errors import RequestError
 from accord.jsonrpc.message import ErrorObject
-from accord.protocol.edition import V2, Edition
+from accord.protocol.edition import Edition
 from accord.protocol.negotiation import Selection, select_as_agent
 
 __all__ = ["Handshake", "announcing", "complete"]
@@ -50,19 +50,19 @@ class Handshake:
         return selection
 
     def _again(self, selection: Selection) -> ErrorObject | None:
-        # v2 rule 15: repeatable until the first other request, and never downwards. The other editions are silent;
-        # there a repetition is welcome as long as it does not change the edition under running sessions.
+        # v2 rule 15: repeatable until the first other request, and never downwards. Where an edition is silent,
+        # a repetition is welcome as long as it does not change the edition under running sessions.
         edition = self.edition
         if edition is None or (not self.used and selection.version >= edition.version):
             return None
-        if edition.name == V2.name or selection.edition is not edition:
+        if edition.initializes_once or selection.edition is not edition:
             return refused("This connection is initialized already")
         return None
 
 
 def complete(params: Any, selection: Selection) -> Any:
     """The params as the selected edition reads them: who asks for a newer version may lack what this one requires."""
-    if selection.exact or selection.edition.name != V2.name or "info" in params:
+    if selection.exact or not selection.edition.requires_info or "info" in params:
         return params
     return {**params, "info": _NOBODY}
 

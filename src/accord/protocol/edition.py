@@ -1,7 +1,7 @@
 """The three editions as objects: version, rules, and a method table that is imported at its first use.
 
-`V1`, `V2` and `V2_JUNE` are the editions; `edition.draft` is the same one with its unstable extras. Nobody above
-`session` compares editions: ask the table.
+`V1`, `V2` and `V2_JUNE` are the editions; `edition.draft` is the same one with its unstable extras. Nothing above
+`session` compares editions: it asks the table or the rules.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from accord.jsonrpc.message import MessageRules
 from accord.protocol.method import Method, NotificationMethod, RequestMethod, Side
 
@@ -18,10 +20,7 @@ __all__ = ["EDITIONS", "V1", "V2", "V2_JUNE", "Edition"]
 
 
 class Edition:
-    """A version of the protocol.
-
-    `rules` is what its JSON-RPC allows. `cancels_requests` says whether it has `$/cancel_request`.
-    """
+    """A version of the protocol, with its rules and its table of methods."""
 
     def __init__(
         self,
@@ -31,7 +30,8 @@ class Edition:
         home: str,
         *,
         rules: MessageRules,
-        cancels_requests: bool,
+        cancels_requests: bool = True,
+        initializes_once: bool = False,
         draft: Edition | None = None,
     ) -> None:
         self.name = name
@@ -39,9 +39,11 @@ class Edition:
         self.version = version
         """The `protocolVersion` that it announces."""
         self.rules = rules
-        """How its prompts and states work."""
+        """What its JSON-RPC allows."""
         self.cancels_requests = cancels_requests
         """Whether it has `$/cancel_request`."""
+        self.initializes_once = initializes_once
+        """Whether an `initialize` is refused after the first other request, also where it would change nothing."""
         self.draft: Edition = draft or self
         """The edition with its unstable text."""
         self._methods = methods
@@ -51,8 +53,8 @@ class Edition:
         return f"<edition {self.name}>"
 
     @property
-    def imported(self) -> bool:
-        """Whether anybody has imported the table: before that, nobody can have a row of it."""
+    def is_loaded(self) -> bool:
+        """Whether the table is imported: before that, no caller can have a row of it."""
         return self._home in sys.modules
 
     @functools.cached_property
@@ -61,31 +63,41 @@ class Edition:
         return self._methods()
 
     @functools.cached_property
-    def grown(self) -> Edition:
-        """This edition and, behind its own rows, those that only its unstable text has: nothing of it changes."""
-        if self.draft is self:
-            return self
+    def with_drafts(self) -> Edition:
+        """This edition, and behind its own rows those that only its unstable text has; its own rows do not change."""
 
         def methods() -> tuple[Method, ...]:
             own = {(method.name, method.side) for method in self.methods}
             return (*self.methods, *(m for m in self.draft.methods if (m.name, m.side) not in own))
 
+        return self if self.draft is self else self.with_methods(methods)
+
+    @functools.cached_property
+    def as_client(self) -> Edition:
+        """`with_drafts` for a client, which also reads what an agent offers of the unstable text in `initialize`."""
+
+        def methods() -> tuple[Method, ...]:
+            return tuple(self.draft.initialize if m is self.initialize else m for m in self.with_drafts.methods)
+
+        return self if self.draft is self else self.with_methods(methods)
+
+    def with_methods(self, methods: Callable[[], tuple[Method, ...]], home: str = "") -> Edition:
+        """This edition with another table, which the module `home` imports."""
         return Edition(
-            self.name, self.version, methods, self._home, rules=self.rules, cancels_requests=self.cancels_requests
+            self.name,
+            self.version,
+            methods,
+            home or self._home,
+            rules=self.rules,
+            cancels_requests=self.cancels_requests,
+            initializes_once=self.initializes_once,
         )
 
     @functools.cached_property
-    def heard(self) -> Edition:
-        """The grown one as a client needs it: what an agent offers of the unstable text it says in `initialize`."""
-        if self.draft is self:
-            return self
-
-        def methods() -> tuple[Method, ...]:
-            return tuple(self.draft.initialize if m is self.initialize else m for m in self.grown.methods)
-
-        return Edition(
-            self.name, self.version, methods, self._home, rules=self.rules, cancels_requests=self.cancels_requests
-        )
+    def requires_info(self) -> bool:
+        """Whether an `initialize` must say who the client is, in `info`."""
+        fields = msgspec.structs.fields(self.initialize.params)
+        return any(field.encode_name == "info" and field.required for field in fields)
 
     @functools.cached_property
     def _requests(self) -> dict[tuple[str, Side], RequestMethod[Any, Any]]:
@@ -144,31 +156,20 @@ def _v2_june() -> tuple[Method, ...]:
     return METHODS
 
 
-_V1_RULES = MessageRules(null_ids=True, batches=False)
-_V2_RULES = MessageRules(null_ids=False, batches=False)
-_JUNE_RULES = MessageRules(null_ids=True, batches=True)
+_V1: dict[str, Any] = {"rules": MessageRules(null_ids=True, batches=False)}
+_V2: dict[str, Any] = {
+    "rules": MessageRules(null_ids=False, batches=False),
+    "initializes_once": True,  # v2 rule 15
+}
+_JUNE: dict[str, Any] = {"rules": MessageRules(null_ids=True, batches=True), "cancels_requests": False}
+_V1_DRAFT = Edition("v1", 1, _v1_draft, "accord.protocol.v1.draft.methods", **_V1)
+_V2_DRAFT = Edition("v2", 2, _v2_draft, "accord.protocol.v2.draft.methods", **_V2)
 
-V1 = Edition(
-    "v1",
-    1,
-    _v1,
-    "accord.protocol.v1.methods",
-    rules=_V1_RULES,
-    cancels_requests=True,
-    draft=Edition("v1", 1, _v1_draft, "accord.protocol.v1.draft.methods", rules=_V1_RULES, cancels_requests=True),
-)
+V1 = Edition("v1", 1, _v1, "accord.protocol.v1.methods", draft=_V1_DRAFT, **_V1)
 """The stable protocol of today."""
-V2 = Edition(
-    "v2",
-    2,
-    _v2,
-    "accord.protocol.v2.methods",
-    rules=_V2_RULES,
-    cancels_requests=True,
-    draft=Edition("v2", 2, _v2_draft, "accord.protocol.v2.draft.methods", rules=_V2_RULES, cancels_requests=True),
-)
+V2 = Edition("v2", 2, _v2, "accord.protocol.v2.methods", draft=_V2_DRAFT, **_V2)
 """The v2 draft of today."""
-V2_JUNE = Edition("v2_june", 2, _v2_june, "accord.protocol.v2_june.methods", rules=_JUNE_RULES, cancels_requests=False)
+V2_JUNE = Edition("v2_june", 2, _v2_june, "accord.protocol.v2_june.methods", **_JUNE)
 """The v2 draft of June 2026."""
 
 EDITIONS: tuple[Edition, ...] = (V1, V2, V2_JUNE)

@@ -1,16 +1,18 @@
-"""One row of an edition's method table: a name, who serves it, what it takes and gives, and its gate.
+"""One row of an edition's method table: a name, who serves it, and what it takes and gives.
 
 Rows are also the handles of typed calls: `await connection.call(v1.SESSION_NEW, v1.NewSessionRequest(...))` gives a
-`NewSessionResponse`. This module knows no edition.
+`NewSessionResponse`. What a method needs of the other side's capabilities is in the dialect (`Binding.needs`). This
+module knows no edition.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from accord.jsonrpc.serialize import notification_head
 
-__all__ = ["Method", "NotificationMethod", "RequestMethod", "Side"]
+__all__ = ["Method", "NotificationMethod", "RequestMethod", "Side", "drafted", "rows"]
 
 Side: TypeAlias = Literal["agent", "client", "both", "proxy"]
 """Who serves a method."""
@@ -20,15 +22,11 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class RequestMethod(Generic[P, R_co]):
-    """A method that is answered.
+    """A method that is answered."""
 
-    `gate` is the path of the capability, inside those of the side that serves the method, without which it must not
-    be called; empty if it is always there.
-    """
+    __slots__ = ("name", "params", "result", "side")
 
-    __slots__ = ("gate", "name", "params", "result", "side")
-
-    def __init__(self, name: str, side: Side, params: type[P], result: type[R_co], *, gate: str = "") -> None:
+    def __init__(self, name: str, side: Side, params: type[P], result: type[R_co]) -> None:
         self.name = name
         """The name on the wire."""
         self.side = side
@@ -37,27 +35,23 @@ class RequestMethod(Generic[P, R_co]):
         """The type of the parameters."""
         self.result: Any = result
         """The type of the result."""
-        self.gate = gate
-        """The capability that it needs."""
 
     def __repr__(self) -> str:
         return f"<request {self.name}>"
 
 
 class NotificationMethod(Generic[P]):
-    """A method that is not answered; `gate` as in `RequestMethod`, `head` is all of its texts before their params."""
+    """A method that is not answered; `head` is all of its texts before their params."""
 
-    __slots__ = ("gate", "head", "name", "params", "side")
+    __slots__ = ("head", "name", "params", "side")
 
-    def __init__(self, name: str, side: Side, params: type[P], *, gate: str = "") -> None:
+    def __init__(self, name: str, side: Side, params: type[P]) -> None:
         self.name = name
         """The name on the wire."""
         self.side = side
         """Who takes it."""
         self.params: Any = params
         """The type of the parameters."""
-        self.gate = gate
-        """The capability that it needs."""
         self.head: bytes = notification_head(name)
         """The text of a message up to its parameters."""
 
@@ -67,3 +61,19 @@ class NotificationMethod(Generic[P]):
 
 Method: TypeAlias = RequestMethod[Any, Any] | NotificationMethod[Any]
 """A row of an edition's table of methods."""
+
+
+def rows(namespace: Mapping[str, object]) -> tuple[Method, ...]:
+    """The rows that a module defines, in its order."""
+    return tuple(value for value in namespace.values() if isinstance(value, RequestMethod | NotificationMethod))
+
+
+def drafted(stable: tuple[Method, ...], drafts: tuple[Method, ...]) -> tuple[Method, ...]:
+    """A stable table with the rows of its unstable text: those that have grown in their places, new ones behind."""
+    by_key = {_key(method): method for method in drafts}
+    grown = [by_key.pop(_key(method), method) for method in stable]
+    return (*grown, *by_key.values())
+
+
+def _key(method: Method) -> tuple[type[Method], str, Side]:
+    return type(method), method.name, method.side

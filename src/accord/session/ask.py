@@ -1,6 +1,6 @@
 """What one side asks of the other, and what it answers, in no edition's words.
 
-Each edition's dialect has a row (`Words`) for every ask it knows. Names follow the asker: a client asks an agent to
+Each edition's dialect has a `Binding` for every request it knows. Names follow the asker: a client asks an agent to
 open, list and close sessions and to take prompts; an agent asks its client for permission, for facts, for files and for
 terminals (`accord.session.agent_ask`). `meta` is the `_meta` of the message, kept whole.
 """

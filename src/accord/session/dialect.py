@@ -1,8 +1,9 @@
-"""What every edition's dialect can do: say events as updates, hear updates as events, and ask and answer.
+"""What every edition's dialect does: encode events as updates, decode updates to events, and bind requests to methods.
 
-A `Voice` belongs to one session of an agent, an `Ear` to one session of a client: both remember what an edition does
-not repeat. What an edition cannot show is said in the nearest words it has (docs/editions.md has the table); an empty
-list means that it has no words at all and nothing is lost by silence. What it cannot ask has no row among its `Words`.
+An `UpdateEncoder` belongs to one session of an agent, an `UpdateDecoder` to one session of a client: both remember what
+an edition does not repeat. What an edition cannot show is downgraded (docs/editions.md has the table); an empty list
+means that it has no shape for an event at all and that nothing is lost by leaving it out. A request that an edition
+does not have has no `Binding`.
 """
 
 from collections.abc import Callable
@@ -19,57 +20,57 @@ from accord.session.capability import ClientCapabilities
 from accord.session.event import Event, ToolChanged
 from accord.session.turn import AnswerRule
 
-__all__ = ["Dialect", "Ear", "Voice", "Words"]
+__all__ = ["Binding", "Dialect", "UpdateDecoder", "UpdateEncoder"]
 
 
-class Voice(Protocol):
-    """How an agent tells one session's events in one edition.
+class UpdateEncoder(Protocol):
+    """How an agent writes one session's events in one edition.
 
-    After a restart without replay it must first say the session's history to nobody, so that it knows what the client
-    knows.
+    After a restart without replay it must first encode the session's history without sending it, so that it knows what
+    the client knows.
     """
 
     client_terminals: set[str]
-    """The terminals that the client itself runs and shows, by id; only v1 has them. Nothing is said of their output."""
+    """The terminals that the client itself runs and shows, by id: their output is never sent."""
 
-    def say(self, event: Event) -> list[Any]:
+    def encode(self, event: Event) -> list[Any]:
         """The updates, in order, that go out as `session/update` notifications."""
         ...
 
     def forget_messages(self) -> None:
-        """Nothing will change the messages that were said so far: their texts need not be remembered."""
+        """Nothing will change the messages so far: their texts need not be remembered."""
         ...
 
     def flush(self) -> list[Any]:
-        """What was held back where an edition can only repeat a growing whole; a change of state says it by itself."""
+        """What was held back where an edition can only repeat a growing whole; a change of state flushes by itself."""
         ...
 
 
-class Ear(Protocol):
-    """How a client hears one session's updates in one edition."""
+class UpdateDecoder(Protocol):
+    """How a client reads one session's updates in one edition."""
 
-    def hear(self, update: Any) -> list[Event]:
+    def decode(self, update: Any) -> list[Event]:
         """The events that an update stands for. Unknown updates become `UnknownUpdate`, never nothing."""
         ...
 
 
-class Words(msgspec.Struct, frozen=True):
-    """How one edition asks one thing and answers it.
+class Binding(msgspec.Struct, frozen=True):
+    """A request of the core bound to a method of one edition.
 
-    `ask` is the kind of ask; an edition may have several rows for one (load and resume). `hear` and `say_answer` are
-    the side's that is asked, `say` and `hear_answer` the asker's. `say` gives None where this row has no words for
-    that very ask, and another row may. `hear` raises `InvalidParams` for what the edition wants refused. `needs` names
-    the capability (of `AgentCapabilities` or `ClientCapabilities`, by the side that serves it) without which it must
-    not be asked.
+    `ask` is the type of the request; an edition may have several bindings for one (load and resume). The side that
+    serves it uses `decode_params` and `encode_result`, the side that calls it `encode_params` and `decode_result`.
+    `encode_params` gives None where this binding cannot express that very request, and another one may. `decode_params`
+    raises `InvalidParams` for what the edition wants refused. `needs` names the capability (of `AgentCapabilities` or
+    `ClientCapabilities`, by the side that serves it) without which the method must not be called.
     """
 
     ask: type[Any]
     method: RequestMethod[Any, Any]
-    hear: Callable[[Any], Any]
-    say: Callable[[Any], Any]
-    say_answer: Callable[[Any], Any]
-    hear_answer: Callable[[Any, Any], Any]
-    """Gets the result and the ask, because some answers do not repeat what they are about."""
+    decode_params: Callable[[Any], Any]
+    encode_params: Callable[[Any], Any]
+    encode_result: Callable[[Any], Any]
+    decode_result: Callable[[Any, Any], Any]
+    """Gets the result and the request, because some results do not repeat what they are about."""
     needs: str = ""
 
 
@@ -81,50 +82,53 @@ class Dialect:
     rule: AnswerRule
     echoes: bool
     """Whether a prompt that has its place is told back as a message of the user."""
-    agent_words: tuple[Words, ...]
-    """What an agent can be asked."""
-    client_words: tuple[Words, ...]
-    """What a client can be asked."""
-    voice: Callable[[ClientCapabilities], Voice]
-    ear: Callable[[], Ear]
+    agent_bindings: tuple[Binding, ...]
+    """What an agent serves."""
+    client_bindings: tuple[Binding, ...]
+    """What a client serves."""
+    encoder: Callable[[ClientCapabilities], UpdateEncoder]
+    decoder: Callable[[], UpdateDecoder]
     update: NotificationMethod[Any]
-    say_update: Callable[[str, Any], Any]
-    """The params of an update, from the session's id and what the voice said."""
-    hear_update: Callable[[Any], tuple[str, Any]]
-    """The session's id and the update for the ear."""
+    encode_update: Callable[[str, Any], Any]
+    """The params of an update, from the session's id and an update of the encoder."""
     cancel: NotificationMethod[Any]
-    say_cancel: Callable[[Cancel], Any]
-    hear_cancel: Callable[[Any], Cancel]
-    left_over: Callable[[SessionOpened], list[Event]]
-    """What the answer to an opening has no place for, so that it must be told as events behind it."""
+    encode_cancel: Callable[[Cancel], Any]
+    decode_cancel: Callable[[Any], Cancel]
+    leftover_events: Callable[[SessionOpened], list[Event]] = lambda _: []
+    """What the answer to an opening has no place for, so that it must be sent as events behind it."""
     stand_in: Callable[[AskPermission], ToolChanged | None] = lambda _: None
     """The tool call that a question about none was asked under, so that it can be ended when that is answered."""
     elicitation_done: NotificationMethod[Any] | None = None
-    say_elicitation_done: Callable[[ElicitationDone], Any] | None = None
-    hear_elicitation_done: Callable[[Any], ElicitationDone] | None = None
-    drafts: tuple[Words, ...] = field(default=())
-    """What an agent can be asked only where both sides agreed on unstable methods."""
-    rows: tuple[Method, ...] = field(default=())
-    """Rows that stand in the edition's table instead of those with the same names: see `dialects`."""
+    encode_elicitation_done: Callable[[ElicitationDone], Any] | None = None
+    decode_elicitation_done: Callable[[Any], ElicitationDone] | None = None
+    draft_bindings: tuple[Binding, ...] = field(default=())
+    """What an agent serves only where both sides agreed on unstable methods."""
+    draft_methods: tuple[Method, ...] = field(default=())
+    """Rows of the unstable text that replace those with the same names in the edition's table: see `dialects`."""
 
     def __repr__(self) -> str:
         return f"<dialect {self.edition.name}>"
 
+    @staticmethod
+    def decode_update(params: Any) -> tuple[str, Any]:
+        """The session's id and the update for the decoder."""
+        return params.session_id, params.update
+
     @cached_property
-    def _by_ask(self) -> dict[type[Any], list[Words]]:
-        found: dict[type[Any], list[Words]] = {}
-        for words in (*self.agent_words, *self.client_words, *self.drafts):
-            found.setdefault(words.ask, []).append(words)
+    def _by_ask(self) -> dict[type[Any], list[Binding]]:
+        found: dict[type[Any], list[Binding]] = {}
+        for binding in (*self.agent_bindings, *self.client_bindings, *self.draft_bindings):
+            found.setdefault(binding.ask, []).append(binding)
         return found
 
-    def find(self, ask: type[Any]) -> list[Words]:
-        """The rows for a kind of ask; none where the edition has no words for it."""
+    def find(self, ask: type[Any]) -> list[Binding]:
+        """The bindings of a type of request; none where the edition does not have it."""
         return self._by_ask.get(ask, [])
 
-    def say(self, ask: Any) -> tuple[Words, Any] | None:
-        """The row and the params for one ask; None where the edition cannot ask it."""
-        for words in self.find(type(ask)):
-            params = words.say(ask)
+    def encode(self, ask: Any) -> tuple[Binding, Any] | None:
+        """The binding and the params for one request; None where the edition cannot express it."""
+        for binding in self.find(type(ask)):
+            params = binding.encode_params(ask)
             if params is not None:
-                return words, params
+                return binding, params
         return None

@@ -14,7 +14,7 @@ from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.protocol.method import Method
 from accord.session.dialect import Dialect
 
-__all__ = ["DIALECTS", "Spoken", "dialect_of", "heard_edition"]
+__all__ = ["DIALECTS", "Spoken", "dialect_of", "edition_as_client"]
 
 
 class Spoken:
@@ -31,38 +31,37 @@ class Spoken:
 
     def edition(self, *, drafts: bool = False) -> Edition:
         """The edition; with `drafts` also what its unstable text adds."""
-        return self._grown if drafts else self._stable
+        return self._with_drafts if drafts else self._stable
 
     @functools.cached_property
-    def _grown(self) -> Edition:
-        return self._with_rows(self._stable.grown)
+    def _with_drafts(self) -> Edition:
+        return self._drafted(self._stable.with_drafts)
 
     @functools.cached_property
-    def heard(self) -> Edition:
+    def as_client(self) -> Edition:
         """The edition as a client reads it."""
-        return self._with_rows(self._stable.heard)
+        return self._drafted(self._stable.as_client)
 
     def dialect(self, *, drafts: bool = False) -> Dialect:
-        """Its words; with `drafts` those of its unstable text."""
+        """Its dialect; with `drafts` that of its unstable text."""
         module = import_module(self._home)
         found: Dialect = module.DRAFT_DIALECT if drafts else module.DIALECT
         return found
 
-    def _with_rows(self, edition: Edition) -> Edition:
+    def _drafted(self, edition: Edition) -> Edition:
         """The edition with the rows that the dialect of the unstable text has of its own."""
 
         def methods() -> tuple[Method, ...]:
-            own = {(row.name, row.side): row for row in self.dialect(drafts=True).rows}
+            own = {(row.name, row.side): row for row in self.dialect(drafts=True).draft_methods}
             return tuple(own.get((row.name, row.side), row) for row in edition.methods)
 
-        rules, cancels = edition.rules, edition.cancels_requests
-        return Edition(edition.name, edition.version, methods, self._home, rules=rules, cancels_requests=cancels)
+        return edition.with_methods(methods, self._home)
 
 
 DIALECTS = (
-    Spoken(V1, "accord.session.dialect_v1"),
-    Spoken(V2, "accord.session.dialect_v2"),
-    Spoken(V2_JUNE, "accord.session.dialect_v2_june"),
+    Spoken(V1, "accord.session.editions.v1"),
+    Spoken(V2, "accord.session.editions.v2"),
+    Spoken(V2_JUNE, "accord.session.editions.v2_june"),
 )
 
 
@@ -71,9 +70,9 @@ def dialect_of(edition: Edition, *, drafts: bool = False) -> Dialect:
     return _spoken(edition).dialect(drafts=drafts)
 
 
-def heard_edition(edition: Edition) -> Edition:
+def edition_as_client(edition: Edition) -> Edition:
     """The edition as a client reads it."""
-    return _spoken(edition).heard
+    return _spoken(edition).as_client
 
 
 def _spoken(edition: Edition) -> Spoken:

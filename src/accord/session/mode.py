@@ -1,4 +1,4 @@
-"""Modes as a config option: the one with the category `mode`. v1 tells it twice, the others once."""
+"""Modes as a config option: the one with the category `mode`. v1 writes it twice, the others once."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from accord.session.option import ConfigOption, Select
 __all__ = ["MADE_FROM", "mode_option", "with_made", "with_mode"]
 
 MADE_FROM = "accord/made-from"
-"""A key in the metadata of an option that its agent did not send but told in v1's older words: `modes`, `models`."""
+"""A key in the metadata of an option that its agent sent only in v1's older shapes: `modes`, `models`."""
 
 
 def mode_option(options: list[ConfigOption]) -> Select | None:

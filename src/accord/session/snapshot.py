@@ -18,7 +18,7 @@ from accord.session.event import (
     TerminalChanged,
     ToolChanged,
 )
-from accord.session.presence import given
+from accord.session.unset import or_unset
 
 __all__ = ["entry_events", "terminal_event"]
 
@@ -43,11 +43,11 @@ def terminal_event(terminal: TerminalEntry) -> TerminalChanged:
     """A terminal as one report."""
     return TerminalChanged(
         terminal.id,
-        command=given(terminal.command),
-        cwd=given(terminal.cwd),
+        command=or_unset(terminal.command),
+        cwd=or_unset(terminal.cwd),
         output=terminal.output or UNSET,
-        exit=given(terminal.exit),
-        size=given(terminal.size),
+        exit=or_unset(terminal.exit),
+        size=or_unset(terminal.size),
         cancellable=terminal.cancellable or UNSET,
         meta=terminal.meta or UNSET,
     )
@@ -63,15 +63,15 @@ def _message_events(message: Message) -> list[Event]:
 def _tool_event(call: ToolCall) -> ToolChanged:
     return ToolChanged(
         call.id,
-        title=given(call.title),
+        title=or_unset(call.title),
         kind=call.kind,
         status=call.status,
-        name=given(call.name),
+        name=or_unset(call.name),
         # Copies: the call goes on changing, an event does not.
         content=list(call.content) or UNSET,
         locations=list(call.locations) or UNSET,
-        raw_input=given(call.raw_input),
-        raw_output=given(call.raw_output),
+        raw_input=or_unset(call.raw_input),
+        raw_output=or_unset(call.raw_output),
         cancellable=call.cancellable or UNSET,
         created=True,
         meta=call.meta or UNSET,
@@ -83,6 +83,6 @@ def _compaction_event(compaction: CompactionEntry) -> CompactionChanged:
         compaction.id,
         compaction.status,
         summary=compaction.summary or UNSET,
-        error=given(compaction.error),
+        error=or_unset(compaction.error),
         meta=compaction.meta or UNSET,
     )

@@ -62,8 +62,8 @@ from accord.session.event import (
 )
 from accord.session.mode import mode_option, with_mode
 from accord.session.option import Command, ConfigOption
-from accord.session.presence import given
 from accord.session.snapshot import entry_events, terminal_event
+from accord.session.unset import or_unset
 
 __all__ = ["Transcript"]
 
@@ -219,7 +219,7 @@ class Transcript:
         return events
 
     def _settings(self) -> Iterator[Event]:
-        info = InfoChanged(given(self.title), given(self.updated_at), self.meta or UNSET)
+        info = InfoChanged(or_unset(self.title), or_unset(self.updated_at), self.meta or UNSET)
         if info != InfoChanged():
             yield info
         if self._commands != CommandsChanged([]):
@@ -229,7 +229,7 @@ class Transcript:
         if self.mode is not None and mode_option(self.config) is None:
             yield ModeChanged(self.mode)
         if self.usage is not None:
-            yield msgspec.structs.replace(self.usage, cost=given(self.usage.cost))
+            yield msgspec.structs.replace(self.usage, cost=or_unset(self.usage.cost))
 
     # --- messages
 

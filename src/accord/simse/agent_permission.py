@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accord.dialects import Json
-from accord.session.original import ORIGINAL
+from accord.session.meta_original import ORIGINAL
 from accord.simse.permission import REJECT, WORDS
 from accord.simse.update import METHOD, PERMISSION
 

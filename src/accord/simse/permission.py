@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from accord.dialects import Json
-from accord.session.original import ToolOriginal, keep
+from accord.session.meta_original import ToolOriginal, keep
 from accord.simse.update import METHOD, notification, shown
 
 __all__ = ["REJECT", "WORDS", "Question", "question_in", "response_of"]

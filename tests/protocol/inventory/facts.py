@@ -51,13 +51,12 @@ class Definition:
 
 @dataclass(frozen=True)
 class MethodRow:
-    """One method; a notification has no result. `gate` is not in any schema."""
+    """One method; a notification has no result."""
 
     name: str
     side: str
     params: str
     result: str = ""
-    gate: str = ""
 
 
 @dataclass

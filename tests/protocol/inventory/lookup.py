@@ -44,6 +44,9 @@ SCHEMAS = {
 # v1 has split these two since; what the text of 2025 meant is one half.
 SINCE_2025 = {"AuthMethod": "AuthMethodAgent", "AvailableCommandInput": "UnstructuredCommandInput"}
 
+# What extensions carry is any JSON: Python has no types of these names.
+EXTENSIONS = frozenset({"ExtRequest", "ExtResponse", "ExtNotification"})
+
 SIMPLE: dict[str, Any] = {
     "string": str,
     "string+": model.NonEmpty[str],

@@ -23,7 +23,7 @@ alias SessionId = string
 message AgentRequest
     = WriteTextFileRequest | ExtRequest
 
-request agent session/load: LoadSessionRequest -> LoadSessionResponse if loadSession
+request agent session/load: LoadSessionRequest -> LoadSessionResponse
 notification client session/update: SessionNotification
 """
 
@@ -40,10 +40,7 @@ NAMES = ("v1", "v1_draft", "v2", "v2_draft", "v2_june", "v1_2025")
 _FIELD = re.compile(
     r"(?P<key>\w+)(?P<optional>\??): (?P<words>[^=~]+?)(?: = (?P<default>.+?))?(?P<marks>(?: ~[\w-]+)*)"
 )
-_METHOD = re.compile(
-    r"(?:request|notification) (?P<side>\w+) (?P<name>\S+): "
-    r"(?P<params>\w+)(?: -> (?P<result>\w+))?(?: if (?P<gate>\S+))?"
-)
+_METHOD = re.compile(r"(?:request|notification) (?P<side>\w+) (?P<name>\S+): (?P<params>\w+)(?: -> (?P<result>\w+))?")
 
 
 def load(name: str) -> Inventory:
@@ -77,7 +74,7 @@ def _method(line: str) -> MethodRow:
     found = _METHOD.fullmatch(line)
     if found is None:
         raise ValueError(line)
-    return MethodRow(*(found[part] or "" for part in ("name", "side", "params", "result", "gate")))
+    return MethodRow(*(found[part] or "" for part in ("name", "side", "params", "result")))
 
 
 def _head(line: str) -> tuple[str, Definition]:

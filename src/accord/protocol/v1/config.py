@@ -1,9 +1,18 @@
-"""Options of a session that the user can change."""
+"""What a user can choose in a session: config options, the older modes and models, slash commands."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Omittable, Open, Sieved, UntaggedLists, Wire
-from accord.protocol.v1.ids import SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
+from accord.protocol.v1.connection import (
+    ModelId,
+    SessionConfigGroupId,
+    SessionConfigId,
+    SessionConfigValueId,
+    SessionId,
+    SessionModeId,
+)
+
+# --- config options
 
 SessionConfigOptionCategory: TypeAlias = Literal["mode", "model", "model_config", "thought_level"] | str
 
@@ -86,10 +95,10 @@ class SetSessionConfigOptionRequest(Wire):
     meta: Lenient[Maybe[Metadata]] = UNSET
 
     def __post_init__(self) -> None:
-        check_value(self.type, self.value)
+        _check_value(self.type, self.value)
 
 
-def check_value(kind: object, value: object) -> None:
+def _check_value(kind: object, value: object) -> None:
     """A boolean says so in `type`; anything else is the id of a value.
 
     Raises:
@@ -98,3 +107,107 @@ def check_value(kind: object, value: object) -> None:
     if isinstance(value, bool) != (kind == "boolean"):
         message = "a boolean with type boolean, or the id of a value"
         raise ValueError(message)
+
+
+# --- modes
+
+
+class SessionMode(Wire):
+    """One way of working the user can pick, with texts for a menu."""
+
+    id: SessionModeId
+    name: str
+    description: Lenient[Maybe[str]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class SessionModeState(Wire):
+    """Modes on offer and the active one; clients that know config options ignore it."""
+
+    current_mode_id: SessionModeId
+    available_modes: Lenient[Sieved[list[SessionMode]]]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class SetSessionModeResponse(Wire):
+    """Empty; the 2025 text names its metadata key meta, without the underscore."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class CurrentModeUpdate(Wire, tag_field="sessionUpdate", tag="current_mode_update"):
+    """The mode in force from now on, also when the agent switched without being asked."""
+
+    current_mode_id: SessionModeId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class SetSessionModeRequest(Wire):
+    """Allowed at any time, also while a turn is running."""
+
+    session_id: SessionId
+    mode_id: SessionModeId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- models
+
+
+class ModelInfo(Wire):
+    """One model on offer, with texts for a menu (2025 text only, unstable there)."""
+
+    model_id: ModelId
+    name: str
+    description: Maybe[str] = UNSET
+    meta: Maybe[Metadata] = UNSET
+
+
+class SessionModelState(Wire):
+    """Models on offer and the active one; absent if the agent gives no choice (2025 only)."""
+
+    available_models: list[ModelInfo]
+    current_model_id: ModelId
+    meta: Maybe[Metadata] = UNSET
+
+
+class SetSessionModelRequest(Wire):
+    """Picks one of the offered models; later editions use a config option instead."""
+
+    model_id: ModelId
+    session_id: SessionId
+    meta: Maybe[Metadata] = UNSET
+
+
+class SetSessionModelResponse(Wire):
+    """Empty; the model asked for is now the active one (2025 text only)."""
+
+    meta: Maybe[Metadata] = UNSET
+
+
+# --- commands
+
+
+class UnstructuredCommandInput(Wire):
+    """Free text after the name; hint is a placeholder for the still empty field."""
+
+    hint: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+AvailableCommandInput: TypeAlias = UnstructuredCommandInput
+
+
+class AvailableCommand(Wire):
+    """Run by a prompt text made of a slash, the name and any arguments."""
+
+    name: str
+    description: str
+    input: Lenient[Maybe[AvailableCommandInput]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class AvailableCommandsUpdate(Wire, tag_field="sessionUpdate", tag="available_commands_update"):
+    """The complete list from now on; commands missing in it are gone."""
+
+    available_commands: Lenient[Sieved[list[AvailableCommand]]]
+    meta: Lenient[Maybe[Metadata]] = UNSET

@@ -1,8 +1,11 @@
-"""Content blocks: what prompts, messages and tool calls are made of."""
+"""Content blocks, and the messages that are made of them, whole or in chunks."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Closed, Int64, Lenient, Maybe, Metadata, Open, Sieved, Untagged, Wire
+from accord.protocol.v1.connection import MessageId
+
+# --- blocks
 
 Role: TypeAlias = Closed[Literal["assistant", "user"] | str]
 
@@ -96,3 +99,26 @@ class EmbeddedResource(Wire, tag_field="type", tag="resource"):
 
 
 ContentBlock: TypeAlias = Open[TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource]
+
+
+# --- messages
+
+
+class ContentChunk(Wire):
+    """One block to append to a message; the variant tells whose message it is."""
+
+    content: ContentBlock
+    message_id: Lenient[Maybe[MessageId]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class UserMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="user_message_chunk"):
+    """Adds a block to what the user said; echoed or replayed by the agent."""
+
+
+class AgentMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_message_chunk"):
+    """Adds a block to the agent's reply to the user."""
+
+
+class AgentThoughtChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_thought_chunk"):
+    """Adds a block to the agent's reasoning, which is kept apart from the reply."""

@@ -1,11 +1,84 @@
-"""Sessions: made, found again, listed, ended."""
+"""Sessions: their MCP servers, how they are made, found again, listed and ended, and their prompts."""
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NullIsEmpty, Omittable, Sieved, Wire
-from accord.protocol.v1.config import SessionConfigOption
-from accord.protocol.v1.ids import SessionId
-from accord.protocol.v1.mcp import McpServer
-from accord.protocol.v1.mode import SessionModeState
-from accord.protocol.v1.model import SessionModelState
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from accord.protocol.model import (
+    UNSET,
+    Closed,
+    Lenient,
+    Maybe,
+    Metadata,
+    NullIsEmpty,
+    Omittable,
+    Sieved,
+    Unknown,
+    Untagged,
+    Wire,
+)
+from accord.protocol.v1.config import SessionConfigOption, SessionModelState, SessionModeState
+from accord.protocol.v1.connection import SessionId
+from accord.protocol.v1.content import ContentBlock
+
+# --- MCP servers
+
+
+class EnvVariable(Wire):
+    """One name and value set for a process that is about to be started."""
+
+    name: str
+    value: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class HttpHeader(Wire):
+    """Sent along with each call the agent makes to that MCP server."""
+
+    name: str
+    value: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class McpServerHttp(Wire, tag_field="type", tag="http"):
+    """Server reached by URL; allowed only if the agent announced http."""
+
+    name: str
+    url: str
+    headers: NullIsEmpty[list[HttpHeader]]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class McpServerSse(Wire, tag_field="type", tag="sse"):
+    """Deprecated transport; allowed only if the agent announced sse."""
+
+    name: str
+    url: str
+    headers: NullIsEmpty[list[HttpHeader]]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class McpServerStdio(Wire):
+    """The agent starts the program and talks MCP over its stdin and stdout."""
+
+    name: str
+    command: str
+    args: NullIsEmpty[list[str]]
+    env: NullIsEmpty[list[EnvVariable]]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+if TYPE_CHECKING:
+    McpServer: TypeAlias = McpServerHttp | McpServerSse | McpServerStdio | Unknown
+else:
+
+    class McpServer(Untagged):
+        """How the agent reaches one MCP server; only transports it supports may be given."""
+
+        tag_field = "type"
+        tagged = {"http": McpServerHttp, "sse": McpServerSse, "stdio": McpServerStdio}
+        plain = (McpServerStdio,)
+
+
+# --- sessions
 
 
 class NewSessionResponse(Wire):
@@ -120,6 +193,33 @@ class ResumeSessionRequest(Wire):
 
 class CloseSessionRequest(Wire):
     """Stops the session's work as a cancel would, then lets the agent free it."""
+
+    session_id: SessionId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- prompts
+
+StopReason: TypeAlias = Closed[Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"] | str]
+
+
+class PromptResponse(Wire):
+    """v1 and June: the turn is over; current v2: the message has its place, work may go on."""
+
+    stop_reason: StopReason
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class PromptRequest(Wire):
+    """User input; holds only blocks the agent takes, commands are written as /name text."""
+
+    session_id: SessionId
+    prompt: list[ContentBlock]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class CancelNotification(Wire):
+    """Stops the running turn; its prompt must still be answered, with cancelled."""
 
     session_id: SessionId
     meta: Lenient[Maybe[Metadata]] = UNSET

@@ -1,9 +1,11 @@
-"""Options of a session that the user can change."""
+"""What a user can choose in a session: config options and slash commands."""
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NonEmpty, Open, Sieved, UntaggedLists, Wire
-from accord.protocol.v2.ids import SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
+from accord.protocol.v2.connection import SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
+
+# --- config options
 
 SessionConfigOptionCategory: TypeAlias = Literal["mode", "model", "model_config", "thought_level"] | str
 
@@ -86,10 +88,10 @@ class SetSessionConfigOptionRequest(Wire):
     meta: Lenient[Maybe[Metadata]] = UNSET
 
     def __post_init__(self) -> None:
-        check_value(self.type, self.value)
+        _check_value(self.type, self.value)
 
 
-def check_value(kind: str, value: object) -> None:
+def _check_value(kind: str, value: object) -> None:
     """The two types this edition names fix what the value is; a further one may hold anything.
 
     Raises:
@@ -99,3 +101,35 @@ def check_value(kind: str, value: object) -> None:
     if not isinstance(value, expected):
         message = f"a value of type {kind}"
         raise ValueError(message)  # noqa: TRY004 - to the decoder this is a value that does not fit
+
+
+# --- commands
+
+
+class TextCommandInput(Wire, tag_field="type", tag="text"):
+    """Free text after the name; hint is a placeholder for the still empty field."""
+
+    hint: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+AvailableCommandInput: TypeAlias = Open[TextCommandInput]
+
+
+class Command(Wire, tag_field="type", tag="command"):
+    """name has no slash and no blanks and is unique in the list."""
+
+    name: str
+    description: str
+    input: Lenient[Maybe[AvailableCommandInput]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+AvailableCommand: TypeAlias = Open[Command]
+
+
+class AvailableCommandsUpdate(Wire, tag_field="sessionUpdate", tag="available_commands_update"):
+    """The complete list from now on; commands missing in it are gone."""
+
+    available_commands: Sieved[list[AvailableCommand]]
+    meta: Lenient[Maybe[Metadata]] = UNSET

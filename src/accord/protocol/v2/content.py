@@ -1,9 +1,11 @@
-"""Content blocks: what prompts, messages and tool calls are made of."""
+"""Content blocks, and the messages that are made of them, whole or in chunks."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Open, Sieved, UInt64, Unit, Untagged, Wire
-from accord.protocol.v2.ids import MediaType
+from accord.protocol.v2.connection import MediaType, MessageId
+
+# --- blocks
 
 Role: TypeAlias = Literal["assistant", "user"] | str
 
@@ -111,3 +113,50 @@ class EmbeddedResource(Wire, tag_field="type", tag="resource"):
 
 
 ContentBlock: TypeAlias = Open[TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource]
+
+
+# --- messages
+
+
+class ContentChunk(Wire):
+    """One block to append to a message; the variant tells whose message it is."""
+
+    message_id: MessageId
+    content: ContentBlock
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class UserMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="user_message_chunk"):
+    """Adds a block to what the user said; echoed or replayed by the agent."""
+
+
+class AgentMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_message_chunk"):
+    """Adds a block to the agent's reply to the user."""
+
+
+class AgentThoughtChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_thought_chunk"):
+    """Adds a block to the agent's reasoning, which is kept apart from the reply."""
+
+
+class UserMessage(Wire, tag_field="sessionUpdate", tag="user_message"):
+    """Creates or patches a user message; given content replaces all of it, absent keeps it."""
+
+    message_id: MessageId
+    content: Lenient[Maybe[Sieved[list[ContentBlock]]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class AgentMessage(Wire, tag_field="sessionUpdate", tag="agent_message"):
+    """Creates or patches an agent message; given content replaces all, absent keeps it."""
+
+    message_id: MessageId
+    content: Lenient[Maybe[Sieved[list[ContentBlock]]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class AgentThought(Wire, tag_field="sessionUpdate", tag="agent_thought"):
+    """Creates or patches a thought; given content replaces all of it, absent keeps it."""
+
+    message_id: MessageId
+    content: Lenient[Maybe[Sieved[list[ContentBlock]]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET

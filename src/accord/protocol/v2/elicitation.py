@@ -18,7 +18,7 @@ from accord.protocol.model import (
     Untagged,
     Wire,
 )
-from accord.protocol.v2.ids import ElicitationId, RequestId, SessionId, ToolCallId
+from accord.protocol.v2.connection import ElicitationId, RequestId, SessionId, ToolCallId
 
 ElicitationSchemaType: TypeAlias = Literal["object"]
 StringFormat: TypeAlias = Literal["email", "uri", "date", "date-time"] | str
@@ -148,7 +148,7 @@ class ElicitationFormMode(Wire, tag_field="mode", tag="form"):
     meta: Lenient[Maybe[Metadata]] = UNSET
 
     def __post_init__(self) -> None:
-        check_scope(self.session_id, self.request_id)
+        _check_scope(self.session_id, self.request_id)
 
 
 class ElicitationUrlMode(Wire, tag_field="mode", tag="url"):
@@ -163,7 +163,7 @@ class ElicitationUrlMode(Wire, tag_field="mode", tag="url"):
     meta: Lenient[Maybe[Metadata]] = UNSET
 
     def __post_init__(self) -> None:
-        check_scope(self.session_id, self.request_id)
+        _check_scope(self.session_id, self.request_id)
 
 
 CreateElicitationRequest: TypeAlias = Open[ElicitationFormMode | ElicitationUrlMode]
@@ -216,7 +216,7 @@ CreateElicitationResponse: TypeAlias = Open[
 ]
 
 
-def check_scope(session_id: object, request_id: object) -> None:
+def _check_scope(session_id: object, request_id: object) -> None:
     """Exactly one scope: a session, or a request that is open.
 
     Raises:

@@ -1,12 +1,46 @@
-"""Sessions: made, found again, listed, ended."""
+"""Sessions: their MCP servers, how they are made, found again, listed and ended, and their prompts."""
 
 from typing import TypeAlias
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NullIsEmpty, Omittable, Open, Sieved, Wire
-from accord.protocol.v2.command import AvailableCommand
-from accord.protocol.v2.config import SessionConfigOption
-from accord.protocol.v2.ids import AbsolutePath, SessionId, SessionListCursor
-from accord.protocol.v2.mcp import McpServer
+from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NonEmpty, NullIsEmpty, Omittable, Open, Sieved, Wire
+from accord.protocol.v2.config import AvailableCommand, SessionConfigOption
+from accord.protocol.v2.connection import AbsolutePath, EnvVariable, MessageId, SessionId, SessionListCursor
+from accord.protocol.v2.content import ContentBlock
+
+# --- MCP servers
+
+
+class HttpHeader(Wire):
+    """Sent along with each call the agent makes to that MCP server."""
+
+    name: str
+    value: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class McpServerHttp(Wire, tag_field="type", tag="http"):
+    """Server reached by URL; allowed only if the agent announced http."""
+
+    name: str
+    url: str
+    headers: NullIsEmpty[list[HttpHeader]] = []
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class McpServerStdio(Wire, tag_field="type", tag="stdio"):
+    """The agent starts the program and talks MCP over its stdin and stdout."""
+
+    name: str
+    command: AbsolutePath
+    args: NullIsEmpty[list[str]] = []
+    env: NullIsEmpty[list[EnvVariable]] = []
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+McpServer: TypeAlias = Open[McpServerHttp | McpServerStdio]
+
+
+# --- sessions
 
 
 class NewSessionResponse(Wire):
@@ -115,6 +149,31 @@ class ResumeSessionRequest(Wire):
 
 class CloseSessionRequest(Wire):
     """Stops the session's work as a cancel would, then lets the agent free it."""
+
+    session_id: SessionId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- prompts
+
+
+class PromptResponse(Wire):
+    """v1 and June: the turn is over; current v2: the message has its place, work may go on."""
+
+    message_id: MessageId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class PromptRequest(Wire):
+    """User input; holds only blocks the agent takes, commands are written as /name text."""
+
+    session_id: SessionId
+    prompt: NonEmpty[list[ContentBlock]]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class CancelSessionNotification(Wire):
+    """Stops the foreground and prompts not yet inserted; background work goes on."""
 
     session_id: SessionId
     meta: Lenient[Maybe[Metadata]] = UNSET

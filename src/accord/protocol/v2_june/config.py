@@ -1,9 +1,11 @@
-"""Options of a session that the user can change."""
+"""What a user can choose in a session: config options and slash commands."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Open, Sieved, UntaggedLists, Wire
-from accord.protocol.v2_june.ids import SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
+from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Open, Sieved, Unknown, Untagged, UntaggedLists, Wire
+from accord.protocol.v2_june.connection import SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
+
+# --- config options
 
 SessionConfigOptionCategory: TypeAlias = Literal["mode", "model", "thought_level"] | str
 
@@ -71,4 +73,41 @@ class SetSessionConfigOptionRequest(Wire):
     session_id: SessionId
     config_id: SessionConfigId
     value: SessionConfigValueId
+    meta: Maybe[Metadata] = UNSET
+
+
+# --- commands
+
+
+class UnstructuredCommandInput(Wire):
+    """Free text after the name; hint is a placeholder for the still empty field."""
+
+    hint: str
+    meta: Maybe[Metadata] = UNSET
+
+
+if TYPE_CHECKING:
+    AvailableCommandInput: TypeAlias = UnstructuredCommandInput | Unknown
+else:
+
+    class AvailableCommandInput(Untagged):
+        """What may follow the name; absent on a command that takes nothing."""
+
+        tag_field = "type"
+        plain = (UnstructuredCommandInput,)
+
+
+class AvailableCommand(Wire):
+    """Run by a prompt text made of a slash, the name and any arguments."""
+
+    name: str
+    description: str
+    input: Lenient[Maybe[AvailableCommandInput]] = UNSET
+    meta: Maybe[Metadata] = UNSET
+
+
+class AvailableCommandsUpdate(Wire, tag_field="sessionUpdate", tag="available_commands_update"):
+    """The complete list from now on; commands missing in it are gone."""
+
+    available_commands: Lenient[Sieved[list[AvailableCommand]]]
     meta: Maybe[Metadata] = UNSET

@@ -1,9 +1,54 @@
-"""Sessions: made, found again, listed, ended."""
+"""Sessions: their MCP servers, how they are made, found again, listed and ended, and their prompts."""
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Omittable, Sieved, Wire
+from typing import Literal, TypeAlias
+
+from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, Omittable, Open, Sieved, Wire
 from accord.protocol.v2_june.config import SessionConfigOption
-from accord.protocol.v2_june.ids import SessionId
-from accord.protocol.v2_june.mcp import McpServer
+from accord.protocol.v2_june.connection import SessionId
+from accord.protocol.v2_june.content import ContentBlock
+
+# --- MCP servers
+
+
+class HttpHeader(Wire):
+    """Sent along with each call the agent makes to that MCP server."""
+
+    name: str
+    value: str
+    meta: Maybe[Metadata] = UNSET
+
+
+class McpServerHttp(Wire, tag_field="type", tag="http"):
+    """Server reached by URL; allowed only if the agent announced http."""
+
+    name: str
+    url: str
+    headers: list[HttpHeader]
+    meta: Maybe[Metadata] = UNSET
+
+
+class EnvVariable(Wire):
+    """One name and value set for a process that is about to be started."""
+
+    name: str
+    value: str
+    meta: Maybe[Metadata] = UNSET
+
+
+class McpServerStdio(Wire, tag_field="type", tag="stdio"):
+    """The agent starts the program and talks MCP over its stdin and stdout."""
+
+    name: str
+    command: str
+    args: list[str]
+    env: list[EnvVariable]
+    meta: Maybe[Metadata] = UNSET
+
+
+McpServer: TypeAlias = Open[McpServerHttp | McpServerStdio]
+
+
+# --- sessions
 
 
 class NewSessionResponse(Wire):
@@ -113,6 +158,33 @@ class ResumeSessionRequest(Wire):
 
 class CloseSessionRequest(Wire):
     """Stops the session's work as a cancel would, then lets the agent free it."""
+
+    session_id: SessionId
+    meta: Maybe[Metadata] = UNSET
+
+
+# --- prompts
+
+StopReason: TypeAlias = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"] | str
+
+
+class PromptResponse(Wire):
+    """v1 and June: the turn is over; current v2: the message has its place, work may go on."""
+
+    stop_reason: StopReason
+    meta: Maybe[Metadata] = UNSET
+
+
+class PromptRequest(Wire):
+    """User input; holds only blocks the agent takes, commands are written as /name text."""
+
+    session_id: SessionId
+    prompt: list[ContentBlock]
+    meta: Maybe[Metadata] = UNSET
+
+
+class CancelNotification(Wire):
+    """Stops the running turn; its prompt must still be answered, with cancelled."""
 
     session_id: SessionId
     meta: Maybe[Metadata] = UNSET

@@ -1,13 +1,128 @@
-"""Sessions: made, found again, listed, ended."""
+"""Unstable extras of a session: its methods, prompts, plans, states, subagents and updates."""
 
 from typing import Literal, TypeAlias
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NullIsEmpty, Omittable, Sieved, Wire
-from accord.protocol.v1.config import SessionConfigOption
-from accord.protocol.v1.content import ContentBlock
-from accord.protocol.v1.draft.mcp import McpServer
-from accord.protocol.v1.ids import SessionId
-from accord.protocol.v1.mode import SessionModeState
+from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NullIsEmpty, Omittable, Open, Sieved, UInt64, Wire
+from accord.protocol.v1.config import (
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    SessionConfigOption,
+    SessionModeState,
+)
+from accord.protocol.v1.connection import Error, MessageId, SessionId
+from accord.protocol.v1.content import ContentBlock, ContentChunk
+from accord.protocol.v1.draft.connection import McpServer, PlanId, SubagentSessionCapabilities
+from accord.protocol.v1.session import SessionInfoUpdate, StopReason
+from accord.protocol.v1.tools import ToolCall, ToolCallUpdate
+from accord.protocol.v1.updates import CompactionSummaryChunk, CompactionUpdate, Notice, Plan, PlanEntry, UsageUpdate
+
+# --- usage
+
+
+class Usage(Wire):
+    """Tokens spent on the work just finished, not the session's total."""
+
+    total_tokens: UInt64
+    input_tokens: UInt64
+    output_tokens: UInt64
+    thought_tokens: Lenient[Maybe[UInt64]] = UNSET
+    cached_read_tokens: Lenient[Maybe[UInt64]] = UNSET
+    cached_write_tokens: Lenient[Maybe[UInt64]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- messages
+
+
+class UserMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="user_message_chunk"):
+    """Adds a block to what the user said; echoed or replayed by the agent."""
+
+
+class AgentMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_message_chunk"):
+    """Adds a block to the agent's reply to the user."""
+
+
+class AgentThoughtChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_thought_chunk"):
+    """Adds a block to the agent's reasoning, which is kept apart from the reply."""
+
+
+class SessionMessage(Wire, tag_field="sessionUpdate", tag="session_message"):
+    """Creates or patches a message between two sessions; given content replaces all of it."""
+
+    message_id: MessageId
+    sender_session_id: Lenient[Maybe[SessionId]] = UNSET
+    recipient_session_id: Lenient[Maybe[SessionId]] = UNSET
+    sender_message_id: Lenient[Maybe[MessageId]] = UNSET
+    recipient_message_id: Lenient[Maybe[MessageId]] = UNSET
+    content: Lenient[Maybe[Sieved[list[ContentBlock]]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class SessionMessageChunk(Wire, tag_field="sessionUpdate", tag="session_message_chunk"):
+    """One block to append; who wrote to whom is told by session_message alone."""
+
+    message_id: MessageId
+    content: ContentBlock
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- plans
+
+
+class PlanItems(Wire, tag_field="type", tag="items"):
+    """Plan as a list of steps; all steps are sent each time."""
+
+    plan_id: PlanId
+    entries: Lenient[Sieved[list[PlanEntry]]]
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class PlanFile(Wire, tag_field="type", tag="file"):
+    """Plan kept in a file; only its address is sent."""
+
+    plan_id: PlanId
+    uri: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class PlanMarkdown(Wire, tag_field="type", tag="markdown"):
+    """Plan as one Markdown text, sent whole each time."""
+
+    plan_id: PlanId
+    content: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+PlanUpdateContent: TypeAlias = Open[PlanItems | PlanFile | PlanMarkdown]
+
+
+class PlanUpdate(Wire, tag_field="sessionUpdate", tag="plan_update"):
+    """Replaces the plan with the same id, or adds it if the id is new."""
+
+    plan: PlanUpdateContent
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class PlanRemoved(Wire, tag_field="sessionUpdate", tag="plan_removed"):
+    """Takes the plan off display; other plans stay as they are."""
+
+    plan_id: PlanId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- prompts
+
+
+class PromptResponse(Wire):
+    """v1 and June: the turn is over; current v2: the message has its place, work may go on."""
+
+    stop_reason: StopReason
+    usage: Lenient[Maybe[Usage]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- sessions
 
 
 class SessionInfo(Wire):
@@ -160,4 +275,104 @@ class ResumeSessionRequest(Wire):
     additional_directories: NullIsEmpty[list[str]] = []
     mcp_servers: NullIsEmpty[list[McpServer]] = []
     system_prompt: Maybe[SystemPrompt] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- states
+
+
+class RunningStateUpdate(Wire, tag_field="state", tag="running"):
+    """Foreground work is going on, with or without a prompt that started it."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+IdleStopReason: TypeAlias = (
+    Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"] | str
+)
+
+
+class IdleStateUpdate(Wire, tag_field="state", tag="idle"):
+    """Nothing runs in the foreground; stopReason, if given, tells how the last work ended."""
+
+    stop_reason: Lenient[Maybe[IdleStopReason]] = UNSET
+    error: Lenient[Maybe[Error]] = UNSET
+    usage: Lenient[Maybe[Usage]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class RequiresActionStateUpdate(Wire, tag_field="state", tag="requires_action"):
+    """All foreground work waits for the user; running or idle must follow."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class UnknownStateUpdate(Wire, tag_field="state", tag="unknown"):
+    """The agent cannot tell what goes on; neither idle nor a reason to drop requests."""
+
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+StateUpdate: TypeAlias = Open[RunningStateUpdate | IdleStateUpdate | RequiresActionStateUpdate | UnknownStateUpdate]
+
+
+class ErrorStopReason(Wire, tag_field="stopReason", tag="error"):
+    """The work failed; error absent or null means no details were given."""
+
+    error: Lenient[Maybe[Error]] = UNSET
+
+
+# --- subagents
+
+
+class SubagentUpdate(Wire, tag_field="sessionUpdate", tag="subagent_update"):
+    """Sent in the parent's session; the first one for an id announces that child."""
+
+    session_id: SessionId
+    title: Lenient[Maybe[str]] = UNSET
+    description: Lenient[Maybe[str]] = UNSET
+    capabilities: Lenient[Maybe[SubagentSessionCapabilities]] = UNSET
+    state: Lenient[Maybe[StateUpdate]] = UNSET
+    cwd: Maybe[str] = UNSET
+    additional_directories: Maybe[list[str]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- tool calls
+
+
+class ToolCallUpdated(ToolCallUpdate, tag_field="sessionUpdate", tag="tool_call_update"):
+    """Patches a known call; in the v2 drafts the first one for an id creates it."""
+
+
+# --- updates
+
+SessionUpdate: TypeAlias = Open[
+    UserMessageChunk
+    | AgentMessageChunk
+    | AgentThoughtChunk
+    | ToolCall
+    | ToolCallUpdated
+    | Plan
+    | PlanUpdate
+    | PlanRemoved
+    | AvailableCommandsUpdate
+    | CurrentModeUpdate
+    | ConfigOptionUpdate
+    | SessionInfoUpdate
+    | UsageUpdate
+    | Notice
+    | CompactionUpdate
+    | CompactionSummaryChunk
+    | SubagentUpdate
+    | SessionMessage
+    | SessionMessageChunk
+]
+
+
+class SessionNotification(Wire):
+    """session/update from the agent; can also come while no prompt is pending."""
+
+    session_id: SessionId
+    update: SessionUpdate
     meta: Lenient[Maybe[Metadata]] = UNSET

@@ -1,15 +1,173 @@
-"""Sessions: made, found again, listed, ended."""
+"""Unstable extras of a session: its methods, states, plans, subagents and updates."""
 
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NullIsEmpty, Omittable, Sieved, Wire
-from accord.protocol.v2.command import AvailableCommand
-from accord.protocol.v2.config import SessionConfigOption
-from accord.protocol.v2.content import ContentBlock
-from accord.protocol.v2.draft.mcp import McpServer
-from accord.protocol.v2.draft.state import StateUpdate
-from accord.protocol.v2.ids import AbsolutePath, SessionId, SessionListCursor
-from accord.protocol.v2.session import ReplayFrom
+from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NullIsEmpty, Omittable, Open, Sieved, UInt64, Wire
+from accord.protocol.v2.config import AvailableCommand, AvailableCommandsUpdate, ConfigOptionUpdate, SessionConfigOption
+from accord.protocol.v2.connection import AbsolutePath, Error, MessageId, PlanId, SessionId, SessionListCursor
+from accord.protocol.v2.content import AgentMessage, AgentThought, ContentBlock, ContentChunk, UserMessage
+from accord.protocol.v2.draft.connection import McpServer, SubagentSessionCapabilities
+from accord.protocol.v2.session import ReplayFrom, SessionInfoUpdate
+from accord.protocol.v2.tools import TerminalOutputChunk, TerminalUpdate, ToolCallContentChunk, ToolCallUpdate
+from accord.protocol.v2.updates import (
+    BackgroundTerminal,
+    BackgroundToolCall,
+    CompactionSummaryChunk,
+    CompactionUpdate,
+    Notice,
+    PlanItems,
+    UsageUpdate,
+)
+
+# --- usage
+
+
+class Usage(Wire):
+    """Tokens spent on the work just finished, not the session's total."""
+
+    total_tokens: UInt64
+    input_tokens: UInt64
+    output_tokens: UInt64
+    thought_tokens: Lenient[Maybe[UInt64]] = UNSET
+    cached_read_tokens: Lenient[Maybe[UInt64]] = UNSET
+    cached_write_tokens: Lenient[Maybe[UInt64]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- states
+
+
+class BackgroundSubagent(Wire, tag_field="type", tag="subagent"):
+    """Child session at work, announced earlier by subagent_update."""
+
+    session_id: SessionId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+BackgroundWork: TypeAlias = Open[BackgroundTerminal | BackgroundToolCall | BackgroundSubagent]
+
+
+class RunningStateUpdate(Wire, tag_field="state", tag="running"):
+    """Foreground work is going on, with or without a prompt that started it."""
+
+    background: Lenient[Maybe[list[BackgroundWork]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+StopReason: TypeAlias = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"] | str
+
+
+class IdleStateUpdate(Wire, tag_field="state", tag="idle"):
+    """Nothing runs in the foreground; stopReason, if given, tells how the last work ended."""
+
+    stop_reason: Lenient[Maybe[StopReason]] = UNSET
+    error: Lenient[Maybe[Error]] = UNSET
+    usage: Lenient[Maybe[Usage]] = UNSET
+    background: Lenient[Maybe[list[BackgroundWork]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class RequiresActionStateUpdate(Wire, tag_field="state", tag="requires_action"):
+    """All foreground work waits for the user; running or idle must follow."""
+
+    background: Lenient[Maybe[list[BackgroundWork]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class UnknownStateUpdate(Wire, tag_field="state", tag="unknown"):
+    """The agent cannot tell what goes on; neither idle nor a reason to drop requests."""
+
+    background: Lenient[Maybe[list[BackgroundWork]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+StateUpdate: TypeAlias = Open[RunningStateUpdate | IdleStateUpdate | RequiresActionStateUpdate | UnknownStateUpdate]
+
+
+class StateUpdated(Wire, tag_field="sessionUpdate", tag="state_update"):
+    """Whole foreground state in one flat object; stopReason and error only go with idle."""
+
+    subtag: ClassVar[str] = "state"
+    state: Literal["running", "idle", "requires_action", "unknown"]
+    stop_reason: Lenient[Maybe[StopReason]] = UNSET
+    error: Lenient[Maybe[Error]] = UNSET
+    usage: Lenient[Maybe[Usage]] = UNSET
+    background: Lenient[Maybe[list[BackgroundWork]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- messages
+
+
+class UserMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="user_message_chunk"):
+    """Adds a block to what the user said; echoed or replayed by the agent."""
+
+
+class AgentMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_message_chunk"):
+    """Adds a block to the agent's reply to the user."""
+
+
+class AgentThoughtChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_thought_chunk"):
+    """Adds a block to the agent's reasoning, which is kept apart from the reply."""
+
+
+class SessionMessage(Wire, tag_field="sessionUpdate", tag="session_message"):
+    """Creates or patches a message between two sessions; given content replaces all of it."""
+
+    message_id: MessageId
+    sender_session_id: Lenient[Maybe[SessionId]] = UNSET
+    recipient_session_id: Lenient[Maybe[SessionId]] = UNSET
+    sender_message_id: Lenient[Maybe[MessageId]] = UNSET
+    recipient_message_id: Lenient[Maybe[MessageId]] = UNSET
+    content: Lenient[Maybe[Sieved[list[ContentBlock]]]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class SessionMessageChunk(Wire, tag_field="sessionUpdate", tag="session_message_chunk"):
+    """One block to append; who wrote to whom is told by session_message alone."""
+
+    message_id: MessageId
+    content: ContentBlock
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- plans
+
+
+class PlanFile(Wire, tag_field="type", tag="file"):
+    """Plan kept in a file; only its address is sent."""
+
+    plan_id: PlanId
+    uri: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class PlanMarkdown(Wire, tag_field="type", tag="markdown"):
+    """Plan as one Markdown text, sent whole each time."""
+
+    plan_id: PlanId
+    content: str
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+PlanUpdateContent: TypeAlias = Open[PlanItems | PlanFile | PlanMarkdown]
+
+
+class PlanUpdate(Wire, tag_field="sessionUpdate", tag="plan_update"):
+    """Replaces the plan with the same id, or adds it if the id is new."""
+
+    plan: PlanUpdateContent
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+class PlanRemoved(Wire, tag_field="sessionUpdate", tag="plan_removed"):
+    """Takes the plan off display; other plans stay as they are."""
+
+    plan_id: PlanId
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- sessions
 
 
 class SessionInfo(Wire):
@@ -153,4 +311,64 @@ class ResumeSessionRequest(Wire):
     mcp_servers: NullIsEmpty[list[McpServer]] = []
     replay_from: Maybe[ReplayFrom] = UNSET
     system_prompt: Maybe[SystemPrompt] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- subagents
+
+
+class SubagentUpdate(Wire, tag_field="sessionUpdate", tag="subagent_update"):
+    """Sent in the parent's session; the first one for an id announces that child."""
+
+    session_id: SessionId
+    title: Lenient[Maybe[str]] = UNSET
+    description: Lenient[Maybe[str]] = UNSET
+    capabilities: Lenient[Maybe[SubagentSessionCapabilities]] = UNSET
+    state: Lenient[Maybe[StateUpdate]] = UNSET
+    cwd: Maybe[AbsolutePath] = UNSET
+    additional_directories: Maybe[list[AbsolutePath]] = UNSET
+    meta: Lenient[Maybe[Metadata]] = UNSET
+
+
+# --- tool calls
+
+
+class ToolCallUpdated(ToolCallUpdate, tag_field="sessionUpdate", tag="tool_call_update"):
+    """Patches a known call; in the v2 drafts the first one for an id creates it."""
+
+
+# --- updates
+
+SessionUpdate: TypeAlias = Open[
+    UserMessageChunk
+    | UserMessage
+    | AgentMessageChunk
+    | AgentMessage
+    | AgentThoughtChunk
+    | AgentThought
+    | StateUpdated
+    | ToolCallContentChunk
+    | ToolCallUpdated
+    | TerminalUpdate
+    | TerminalOutputChunk
+    | PlanUpdate
+    | PlanRemoved
+    | AvailableCommandsUpdate
+    | ConfigOptionUpdate
+    | SessionInfoUpdate
+    | UsageUpdate
+    | Notice
+    | CompactionUpdate
+    | CompactionSummaryChunk
+    | SubagentUpdate
+    | SessionMessage
+    | SessionMessageChunk
+]
+
+
+class UpdateSessionNotification(Wire):
+    """May even come before the answer that tells the client its sessionId."""
+
+    session_id: SessionId
+    update: SessionUpdate
     meta: Lenient[Maybe[Metadata]] = UNSET

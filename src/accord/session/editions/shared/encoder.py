@@ -1,0 +1,184 @@
+"""The update encoders' common half: events that every edition writes in the same way.
+
+`EditionEncoder` is the base of all editions, `RepeatingEncoder` of those in which a growing tool call and a cost can be
+repeated only as a whole. The table from events to methods is made with the class of an edition: an event without a
+method fails there and not when it first happens.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from accord.protocol.model import UNSET, Maybe, Unknown
+from accord.session.capability import ClientCapabilities
+from accord.session.downgrade import downgrade_notice
+from accord.session.editions.shared.content import BlockCodec, OptionCodec
+from accord.session.editions.shared.tools import ToolItemCodec
+from accord.session.event import (
+    CommandsChanged,
+    CompactionChanged,
+    CompactionChunk,
+    ConfigChanged,
+    Cost,
+    Event,
+    InfoChanged,
+    MessageChanged,
+    MessageChunk,
+    ModeChanged,
+    Noticed,
+    PlanChanged,
+    PlanEntry,
+    StateChanged,
+    TerminalChanged,
+    TerminalOutput,
+    ToolChanged,
+    ToolContentAdded,
+    UnknownUpdate,
+    UsageChanged,
+)
+from accord.session.message_ids import MessageIds
+from accord.session.mode import with_mode
+from accord.session.option import ConfigOption
+from accord.session.tool_state import ToolStates
+from accord.session.unset import mapped, or_unset
+
+__all__ = ["EditionEncoder", "RepeatingEncoder"]
+
+Updates = list[Any]
+
+METHODS: dict[type, str] = {
+    MessageChunk: "_chunk",
+    MessageChanged: "_message",
+    ToolChanged: "_tool",
+    ToolContentAdded: "_tool_content",
+    TerminalChanged: "_terminal",
+    TerminalOutput: "_terminal_output",
+    PlanChanged: "_plan",
+    CommandsChanged: "_commands",
+    ConfigChanged: "_config",
+    ModeChanged: "_mode",
+    InfoChanged: "_info",
+    UsageChanged: "_usage",
+    Noticed: "_notice",
+    CompactionChanged: "_compaction",
+    CompactionChunk: "_compaction_chunk",
+    StateChanged: "_state",
+    UnknownUpdate: "_unknown",
+}
+
+
+class EditionEncoder:
+    """An agent's encoder for one session."""
+
+    types: ClassVar[Any]
+    blocks: ClassVar[BlockCodec]
+    options: ClassVar[OptionCodec]
+    items: ClassVar[ToolItemCodec]
+    _methods: ClassVar[dict[type, Callable[[Any, Any], Updates]]]
+
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        if not abstract:
+            cls._methods = {event: getattr(cls, name) for event, name in METHODS.items()}
+
+    def __init__(self, capabilities: ClientCapabilities) -> None:
+        self._capabilities = capabilities
+        self._ids = MessageIds()
+        self._options: list[ConfigOption] = []
+        self.client_terminals: set[str] = set()
+
+    def encode(self, event: Event) -> Updates:
+        """The updates, in order, that tell an event."""
+        return self._methods[type(event)](self, event)
+
+    def forget_messages(self) -> None:
+        """The messages so far will not change any more."""
+
+    def flush(self) -> Updates:
+        """What was held back: nothing."""
+        return []
+
+    def _notice(self, event: Noticed) -> Updates:
+        return [self._encode_notice(event)]
+
+    def _encode_notice(self, event: Noticed) -> Any:
+        title, description = event.title or event.severity, or_unset(event.description)
+        return self.types.Notice(event.severity, title, description, event.meta or UNSET)
+
+    def _commands(self, event: CommandsChanged) -> Updates:
+        commands = self.options.encode_commands(event.commands)
+        return [self.types.AvailableCommandsUpdate(commands, event.meta or UNSET)]
+
+    def _config(self, event: ConfigChanged) -> Updates:
+        self._options = event.options
+        return [self.types.ConfigOptionUpdate(self.options.encode(event.options), event.meta or UNSET)]
+
+    def _mode(self, event: ModeChanged) -> Updates:
+        options = with_mode(self._options, event.mode)
+        return [] if options is None else self._config(ConfigChanged(options, event.meta))
+
+    def _info(self, event: InfoChanged) -> Updates:
+        return [self.types.SessionInfoUpdate(event.title, event.updated_at, event.meta)]
+
+    def _usage(self, event: UsageChanged) -> Updates:
+        cost = mapped(self._encode_cost, event.cost)
+        return [self.types.UsageUpdate(event.used, event.size, cost, event.meta or UNSET)]
+
+    def _encode_cost(self, cost: Cost) -> Any:
+        return self.types.Cost(cost.amount, cost.currency, cost.meta or UNSET)
+
+    def _encode_entries(self, entries: list[PlanEntry]) -> list[Any]:
+        kind = self.types.PlanEntry
+        return [kind(entry.content, entry.priority, entry.status, entry.meta or UNSET) for entry in entries]
+
+    def _compaction(self, event: CompactionChanged) -> Updates:
+        summary = mapped(self.blocks.encode_all, event.summary)
+        return [self.types.CompactionUpdate(event.id, event.status, summary, event.error, event.meta)]
+
+    def _compaction_chunk(self, event: CompactionChunk) -> Updates:
+        block = self.blocks.encode(event.block)
+        return [self.types.CompactionSummaryChunk(event.id, block, event.meta or UNSET)]
+
+    def _unknown(self, event: UnknownUpdate) -> Updates:
+        return [Unknown(event.tag, event.payload)]
+
+
+class RepeatingEncoder(EditionEncoder, abstract=True):
+    """The encoder of an edition without terminals of the agent, where a call's content or a cost is repeated whole."""
+
+    def __init__(self, capabilities: ClientCapabilities) -> None:
+        super().__init__(capabilities)
+        self._tools = ToolStates()
+        self._cost: Maybe[Cost] = UNSET
+        self.client_terminals = self._tools.client_terminals
+
+    def flush(self) -> Updates:
+        """What was held back of growing tool calls."""
+        return [self._repeat(call_id) for call_id in self._tools.held()]
+
+    def _repeat(self, call_id: str, meta: dict[str, Any] | None = None) -> Any:
+        items = self.items.encode_all(self._tools.show(call_id))
+        return self.types.ToolCallUpdated(call_id, content=items, meta=meta or UNSET)
+
+    def _notice(self, event: Noticed) -> Updates:
+        text, meta = downgrade_notice(event)
+        message_id = self._ids.fresh("notice")
+        return [self.types.AgentMessageChunk(self.blocks.encode(text), message_id, meta or UNSET)]
+
+    def _terminal(self, event: TerminalChanged) -> Updates:
+        return [self._repeat(call_id) for call_id in self._tools.change_terminal(event)]
+
+    def _terminal_output(self, event: TerminalOutput) -> Updates:
+        return [self._repeat(call_id) for call_id in self._tools.print(event)]
+
+    def _usage(self, event: UsageChanged) -> Updates:
+        # A report without a cost would count as one that has none: the last one is repeated.
+        if event.cost is not UNSET:
+            self._cost = event.cost
+        cost = mapped(self._encode_cost, self._cost)
+        if self._cost is None:
+            self._cost = UNSET
+        return [self.types.UsageUpdate(event.used, event.size, cost, event.meta or UNSET)]
+
+    def _state(self, _: StateChanged) -> Updates:
+        # A turn ends with the answer to its prompt; before that, nothing may be held back any more.
+        self._ids.pause()
+        return self.flush()

@@ -1,0 +1,177 @@
+"""Every request of v1, bound to its method: a prompt is answered with its stop reason, a mode can be set by itself."""
+
+from typing import Any
+
+import msgspec
+
+from accord.protocol import v1
+from accord.protocol.model import UNSET
+from accord.protocol.v1 import draft
+from accord.session.ask import (
+    AskPermission,
+    Cancel,
+    Initialize,
+    OptionsSet,
+    Prompt,
+    PromptAnswered,
+    SessionOpened,
+    SetMode,
+    SetModel,
+    SetOption,
+)
+from accord.session.dialect import Binding
+from accord.session.editions.shared.bindings import SESSION, bind, decoder, encoder, names
+from accord.session.editions.shared.elicitation import ElicitationCodec
+from accord.session.editions.shared.handshake import login_bindings
+from accord.session.editions.shared.sessions import SessionCodec
+from accord.session.editions.shared.usage import TokenUsageCodec
+from accord.session.editions.v1 import handshake, tools
+from accord.session.editions.v1.content import BLOCKS, OPTIONS, encode_models, encode_modes, with_older_settings
+from accord.session.editions.v1.services import SERVICES
+from accord.session.meta_original import EndOriginal, keep, recall
+
+__all__ = ["AGENT", "CLIENT", "DRAFTS", "DRAFT_AGENT", "ELICITATION", "decode_cancel", "encode_cancel"]
+
+REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
+ELICITATION = ElicitationCodec(v1)
+_USAGE = TokenUsageCodec(draft)
+
+encode_cancel = encoder(v1.CancelNotification, SESSION)
+decode_cancel = decoder(Cancel, SESSION)
+
+
+# --- prompts
+
+
+def _encode_prompt(ask: Prompt) -> v1.PromptRequest:
+    return v1.PromptRequest(ask.session_id, BLOCKS.encode_all(ask.content), ask.meta or UNSET)
+
+
+def _decode_prompt(params: v1.PromptRequest) -> Prompt:
+    return Prompt(params.session_id, BLOCKS.decode_all(params.prompt), params.meta or None)
+
+
+def _encode_answered(answer: PromptAnswered) -> v1.PromptResponse:
+    """The end of the turn; a reason that v1 does not name is written as an ordinary end, token usage not at all."""
+    reason, meant = _reason(answer)
+    return v1.PromptResponse(reason, keep(answer.meta, EndOriginal.of(meant, answer.token_usage)) or UNSET)
+
+
+def _encode_draft_answered(answer: PromptAnswered) -> draft.PromptResponse:
+    """The end of the turn in the unstable text, which has a place for the token usage."""
+    reason, meant = _reason(answer)
+    meta = keep(answer.meta, EndOriginal.of(meant, None))
+    return draft.PromptResponse(reason, _USAGE.encode(answer.token_usage), meta or UNSET)
+
+
+def _reason(answer: PromptAnswered) -> tuple[str, str | None]:
+    """The stop reason as v1 writes it, and the one that was meant where that is another."""
+    reason = answer.stop_reason or "end_turn"
+    return (reason, None) if reason in REASONS else ("end_turn", reason)
+
+
+def _decode_answered(result: v1.PromptResponse | draft.PromptResponse, _: object) -> PromptAnswered:
+    meta, original = recall(result.meta, EndOriginal)
+    meant = original or EndOriginal()
+    usage = _USAGE.decode(result) or meant.token_usage
+    return PromptAnswered(meant.stop_reason or result.stop_reason, meta=meta, token_usage=usage)
+
+
+# --- settings
+
+
+def _encode_option(ask: SetOption) -> v1.SetSessionConfigOptionRequest:
+    """Another value; only a boolean says what it is."""
+    kind = "boolean" if isinstance(ask.value, bool) else UNSET
+    return v1.SetSessionConfigOptionRequest(ask.session_id, ask.option, ask.value, kind, ask.meta or UNSET)
+
+
+def _encode_options_set(answer: OptionsSet) -> v1.SetSessionConfigOptionResponse:
+    """All options; toggles that the client cannot show are the agent's to leave out."""
+    return v1.SetSessionConfigOptionResponse(OPTIONS.encode(answer.options), answer.meta or UNSET)
+
+
+def _decode_options_set(result: v1.SetSessionConfigOptionResponse, _: object) -> OptionsSet:
+    return OptionsSet(OPTIONS.decode(result.config_options), result.meta or None)
+
+
+# --- sessions
+
+
+class _Sessions(SessionCodec):
+    """Sessions with modes; new and loaded ones also with the models of the 2025 text."""
+
+    def opened_fields(self, answer: SessionOpened) -> dict[str, Any]:
+        return {**super().opened_fields(answer), "modes": encode_modes(answer.options)}
+
+    def encode_opened(self, answer: SessionOpened) -> v1.NewSessionResponse:
+        return v1.NewSessionResponse(answer.session_id, models=_models(answer), **self.opened_fields(answer))
+
+    def encode_loaded(self, answer: SessionOpened) -> v1.LoadSessionResponse:
+        return v1.LoadSessionResponse(models=_models(answer), **self.opened_fields(answer))
+
+    def decode_session(self, session_id: str, result: Any) -> SessionOpened:
+        opened = super().decode_session(session_id, result)
+        models = getattr(result, "models", UNSET)
+        opened.options = with_older_settings(opened.options, result.modes, models)
+        opened.models = bool(models)
+        return opened
+
+
+def _models(answer: SessionOpened) -> Any:
+    return encode_models(answer.options) if answer.models else UNSET
+
+
+_SESSIONS = _Sessions(v1, OPTIONS)
+
+
+# --- the tables
+
+_PROMPT = Binding(Prompt, v1.SESSION_PROMPT, _decode_prompt, _encode_prompt, _encode_answered, _decode_answered)
+
+AGENT = (
+    Binding(
+        Initialize,
+        v1.INITIALIZE,
+        handshake.decode_initialize,
+        handshake.encode_initialize,
+        handshake.encode_initialized,
+        handshake.decode_initialized,
+    ),
+    *login_bindings(v1.AUTHENTICATE, v1.LOGOUT),
+    *_SESSIONS.bindings(),
+    _PROMPT,
+    Binding(
+        SetOption,
+        v1.SESSION_SET_CONFIG_OPTION,
+        # v1 rule 56: a type that is not known, with a string, is the id of a choice.
+        decoder(SetOption, names("session_id", "value", option="config_id")),
+        _encode_option,
+        _encode_options_set,
+        _decode_options_set,
+    ),
+    bind(SetMode, v1.SESSION_SET_MODE, names("session_id", mode="mode_id")),
+    bind(SetModel, v1.SESSION_SET_MODEL, names("session_id", model="model_id")),
+)
+
+DRAFT_AGENT = tuple(
+    msgspec.structs.replace(each, method=draft.SESSION_PROMPT, encode_result=_encode_draft_answered)
+    if each is _PROMPT
+    else each
+    for each in AGENT
+)
+
+DRAFTS = (_SESSIONS.bind_fork(draft.SESSION_FORK),)
+
+CLIENT = (
+    Binding(
+        AskPermission,
+        v1.SESSION_REQUEST_PERMISSION,
+        tools.decode_permission,
+        tools.encode_permission,
+        tools.encode_given,
+        tools.decode_given,
+    ),
+    *ELICITATION.bindings(),
+    *SERVICES,
+)

@@ -1,0 +1,248 @@
+"""Tool calls in v2, patches in which null clears, and permission: about a tool call, a command, or a bare question."""
+
+from typing import Any
+
+from accord.errors import LocalProtocolError
+from accord.protocol import v2
+from accord.protocol.model import UNSET, Maybe, Omittable, Unknown
+from accord.session.ask import AskPermission, CommandSubject, PermissionGiven
+from accord.session.downgrade import with_explicit_nulls
+from accord.session.editions.shared.tools import UNTITLED, ToolItemCodec, decode_options, encode_options, encode_outcome
+from accord.session.editions.v2.content import BLOCKS
+from accord.session.event import Meta, ToolChanged
+from accord.session.git_patch import operation_of, read_patch, write_patch
+from accord.session.meta_original import DiffOriginal, TextsOriginal, keep, recall
+from accord.session.tool import Diff, FileChange, Shown, ToolContent
+from accord.session.unset import mapped, or_none, or_unset
+
+__all__ = [
+    "ITEMS",
+    "decode_given",
+    "decode_permission",
+    "decode_tool",
+    "encode_given",
+    "encode_permission",
+    "encode_tool",
+]
+
+# --- tool calls
+
+
+SINGLE: dict[str, type[v2.AddChange | v2.DeleteChange | v2.ModifyChange]] = {
+    "add": v2.AddChange,
+    "delete": v2.DeleteChange,
+    "modify": v2.ModifyChange,
+}
+PAIRED: dict[str, type[v2.MoveChange | v2.CopyChange]] = {"move": v2.MoveChange, "copy": v2.CopyChange}
+FORMAT = "git_patch"
+
+
+class _Items(ToolItemCodec):
+    def encode_diff(self, diff: Diff) -> v2.Diff:
+        return _encode_diff(diff)
+
+    def decode_diff(self, item: v2.Diff) -> ToolContent:
+        return _decode_diff(item)
+
+    def decode_shown(self, shown: Shown) -> list[ToolContent]:
+        return [shown]
+
+
+ITEMS = _Items(v2, BLOCKS)
+
+
+def encode_tool(event: ToolChanged, *, known: bool) -> dict[str, Any]:
+    """The fields of a report, after the id. A known call that starts anew has everything else cleared."""
+    if event.created and known:
+        event = with_explicit_nulls(event)
+    fields = {
+        "name": event.name,
+        "title": event.title,
+        "kind": event.kind,
+        "status": event.status,
+        "content": mapped(ITEMS.encode_all, event.content),
+        "locations": mapped(ITEMS.encode_locations, event.locations),
+        "raw_input": event.raw_input,
+        "raw_output": event.raw_output,
+        "capabilities": _encode_capabilities(event),
+        "meta": event.meta,
+    }
+    return {name: value for name, value in fields.items() if value is not UNSET}
+
+
+def _encode_capabilities(event: ToolChanged) -> Maybe[v2.ToolCallCapabilities]:
+    if event.cancellable is UNSET:
+        return UNSET
+    return v2.ToolCallCapabilities(v2.ToolCallCancelCapabilities()) if event.cancellable else None
+
+
+def decode_tool(report: v2.ToolCallUpdate) -> ToolChanged:
+    """The change that a report stands for."""
+    capabilities = report.capabilities
+    return ToolChanged(
+        report.tool_call_id,
+        title=report.title,
+        kind=report.kind,
+        status=report.status,
+        name=report.name,
+        content=mapped(ITEMS.decode_all, report.content),
+        locations=mapped(ITEMS.decode_locations, report.locations),
+        raw_input=report.raw_input,
+        raw_output=report.raw_output,
+        # A marker counts when it is there, even empty.
+        cancellable=UNSET if capabilities is UNSET else capabilities is not None and _is_there(capabilities.cancel),
+        meta=report.meta,
+    )
+
+
+def _is_there(marker: object) -> bool:
+    return marker is not UNSET and marker is not None
+
+
+# --- diffs
+
+
+def _encode_diff(diff: Diff) -> v2.Diff:
+    """A diff with a patch: the agent's own, or one made from the texts, which are kept beside it in `_meta`."""
+    changes = [_encode_change(change) for change in diff.changes]
+    if diff.patch is not None:
+        return v2.Diff(changes, v2.DiffPatch(diff.patch_format, diff.patch), diff.meta or UNSET)
+    made = write_patch(diff.changes)
+    if made is None:
+        return v2.Diff(changes, UNSET, diff.meta or UNSET)
+    return v2.Diff(changes, v2.DiffPatch(FORMAT, made), or_unset(keep(diff.meta, DiffOriginal(made=True))))
+
+
+def _encode_change(change: FileChange) -> v2.DiffChange:
+    operation = operation_of(change)
+    if change.payload is not None:
+        return Unknown(operation, change.payload)
+    texts = TextsOriginal(change.old, change.new)
+    more: dict[str, Any] = {
+        "file_type": or_unset(change.file_type),
+        "mime_type": or_unset(change.mime_type),
+        "meta": or_unset(keep(change.meta, texts if texts != TextsOriginal() else None)),
+    }
+    if operation in PAIRED and change.old_path is not None:
+        return PAIRED[operation](change.old_path, change.path, **more)
+    if operation in SINGLE:
+        return SINGLE[operation](change.path, **more)
+    if operation in PAIRED:
+        # Where it came from is not known: what is, is that it is there now.
+        return v2.AddChange(change.path, **more)
+    return Unknown(operation, {"operation": operation, "path": change.path, "_meta": more["meta"] or {}})
+
+
+def _decode_diff(diff: v2.Diff) -> Diff:
+    """A diff with texts: those that were kept, else what the patch shows of them."""
+    meta, original = recall(diff.meta, DiffOriginal)
+    patch = diff.patch or None
+    shown = read_patch(patch.text) if patch is not None and patch.format == FORMAT else {}
+    changes = [_decode_change(change, shown) for change in diff.changes]
+    if patch is None or (original is not None and original.made):
+        return Diff(changes, meta=meta)
+    return Diff(changes, patch.text, patch.format, meta)
+
+
+def _decode_change(change: v2.DiffChange, shown: dict[str, tuple[str | None, str | None]]) -> FileChange:
+    if isinstance(change, Unknown):
+        path = change.payload.get("path")
+        return FileChange(path if isinstance(path, str) else "", operation=change.tag, payload=change.payload)
+    meta, texts = recall(change.meta, TextsOriginal)
+    old, new = (texts.old, texts.new) if texts is not None else shown.get(change.path, (None, None))
+    return FileChange(
+        change.path,
+        old,
+        new,
+        str(type(change).__struct_config__.tag),
+        change.old_path if isinstance(change, v2.DiffPathPairChange) else None,
+        or_none(change.file_type),
+        or_none(change.mime_type),
+        meta,
+    )
+
+
+# --- permission
+
+
+def encode_permission(ask: AskPermission) -> v2.RequestPermissionRequest:
+    """May the agent do this? There is one subject: a tool call stands before a command, a command before others.
+
+    Raises:
+        LocalProtocolError: There is nothing to choose (v2 rule 71).
+    """
+    if not ask.options:
+        raise LocalProtocolError("v2 has no questions without options", field="options", expected="at least one option")
+    return v2.RequestPermissionRequest(
+        ask.session_id,
+        _encode_title(ask),
+        encode_options(v2, ask.options),
+        or_unset(ask.description),
+        _encode_subject(ask),
+        ask.meta or UNSET,
+    )
+
+
+def _encode_title(ask: AskPermission) -> str:
+    tool_title = ask.tool.title if ask.tool is not None else None
+    return ask.title or tool_title or (ask.command.command if ask.command is not None else "") or UNTITLED
+
+
+def _encode_subject(ask: AskPermission) -> Omittable[v2.RequestPermissionSubject]:
+    if ask.tool is not None:
+        # Whether the client knows the call is not known here. If it does not, what is cleared has its default anyway.
+        return v2.ToolCallPermissionSubject(v2.ToolCallUpdate(ask.tool.id, **encode_tool(ask.tool, known=True)))
+    if ask.command is not None:
+        command = ask.command
+        return v2.CommandPermissionSubject(
+            command.command,
+            command.cwd,
+            or_unset(command.tool_id),
+            or_unset(command.terminal_id),
+            command.meta or UNSET,
+        )
+    return UNSET if ask.other is None else Unknown(str(ask.other.get("type")), ask.other)
+
+
+def decode_permission(params: v2.RequestPermissionRequest) -> AskPermission:
+    """May the agent do this?"""
+    ask = AskPermission(
+        params.session_id,
+        decode_options(params.options),
+        params.title,
+        or_none(params.description),
+        meta=params.meta or None,
+    )
+    match params.subject:
+        case v2.ToolCallPermissionSubject() as subject:
+            ask.tool = decode_tool(subject.tool_call)
+            ask.meta = _joined(subject.meta, params.meta)
+        case v2.CommandPermissionSubject() as subject:
+            tool_id, terminal_id = or_none(subject.tool_call_id), or_none(subject.terminal_id)
+            ask.command = CommandSubject(subject.command, subject.cwd, tool_id, terminal_id, subject.meta or None)
+        case Unknown() as subject:
+            ask.other = subject.payload
+        case _:
+            pass
+    return ask
+
+
+def encode_given(answer: PermissionGiven) -> v2.RequestPermissionResponse:
+    """The choice; none is `cancelled`."""
+    result: v2.RequestPermissionResponse = encode_outcome(v2, answer)
+    return result
+
+
+def decode_given(result: v2.RequestPermissionResponse, ask: AskPermission) -> PermissionGiven:
+    """The choice. v2 rule 75: what was not offered approves of nothing, and no other outcome does."""
+    outcome = result.outcome
+    if isinstance(outcome, Unknown):
+        return PermissionGiven(None, result.meta or None)
+    offered = {option.id for option in ask.options}
+    chosen = outcome.option_id if isinstance(outcome, v2.SelectedPermissionOutcome) else None
+    return PermissionGiven(chosen if chosen in offered else None, _joined(outcome.meta, result.meta))
+
+
+def _joined(inner: Maybe[Meta], outer: Maybe[Meta]) -> Meta | None:
+    """What stood at a part that the core does not have apart goes with the whole."""
+    return {**(inner or {}), **(outer or {})} or None

@@ -1,0 +1,194 @@
+"""The state of every tool call, for editions that can only repeat its content and have no terminals of the agent.
+
+A growing list that is repeated with every item, or a terminal's text with every byte, would cost quadratic time. So it
+is repeated at once while it is small, later each time it has grown by an eighth; the rest is held back until something
+else is said of the call, or somebody asks for it.
+"""
+
+import codecs
+
+from accord.protocol.model import UNSET
+from accord.session.content import Text
+from accord.session.downgrade import downgrade_diff
+from accord.session.event import TerminalChanged, TerminalExit, TerminalOutput, ToolChanged, ToolContentAdded
+from accord.session.tool import Diff, Shown, TerminalView, ToolContent
+
+__all__ = ["ToolStates", "terminal_text"]
+
+SMALL = 4096
+SHARE = 8
+OVERHEAD = 64
+
+
+def terminal_text(output: bytes, ended: TerminalExit | None) -> str:
+    """A terminal as text: what was printed, and how the command ended. A cut character waits for its rest."""
+    if ended is None:
+        return codecs.getincrementaldecoder("utf-8")("replace").decode(output)
+    text = output.decode("utf-8", "replace")
+    return f"{text}\n[{_ending(ended)}]" if text and not text.endswith("\n") else f"{text}[{_ending(ended)}]"
+
+
+def _ending(ended: TerminalExit) -> str:
+    if ended.code is not None:
+        return f"exit code {ended.code}"
+    return f"ended by {ended.signal}" if ended.signal is not None else "ended"
+
+
+class _Screen:
+    """One terminal of the agent, and the calls that show it."""
+
+    __slots__ = ("ended", "output", "viewers")
+
+    def __init__(self) -> None:
+        self.output = bytearray()
+        self.ended: TerminalExit | None = None
+        self.viewers: dict[str, None] = {}
+
+
+class _Call:
+    """What is known of one call; `total` and `unsaid` are sizes, roughly in bytes."""
+
+    __slots__ = ("items", "kind", "name", "title", "total", "unsaid")
+
+    def __init__(self) -> None:
+        self.title: str | None = None
+        self.name: str | None = None
+        self.kind: str | None = None
+        self.items: list[ToolContent] = []
+        self.total = 0
+        self.unsaid = 0
+
+    @property
+    def heading(self) -> str:
+        """A title where an edition needs one: the title, else the name, else the kind."""
+        return self.title or self.name or self.kind or "tool call"
+
+
+class ToolStates:
+    """All tool calls of a session and the agent's terminals that they show."""
+
+    def __init__(self) -> None:
+        self.client_terminals: set[str] = set()
+        self._calls: dict[str, _Call] = {}
+        self._screens: dict[str, _Screen] = {}
+        self._held: dict[str, None] = {}
+
+    def knows(self, call_id: str) -> bool:
+        """Whether anything was said of a call."""
+        return call_id in self._calls
+
+    def holds(self, call_id: str) -> bool:
+        """Whether something is held back of a call."""
+        return call_id in self._held
+
+    def heading(self, call_id: str) -> str:
+        """A title for a call that may have none."""
+        return self._calls[call_id].heading
+
+    def change(self, event: ToolChanged) -> None:
+        """Note what a call is now."""
+        if event.created or event.id not in self._calls:
+            self._replace(event.id, [])
+            self._calls[event.id] = _Call()
+        call = self._calls[event.id]
+        if event.title is not UNSET:
+            call.title = event.title
+        if event.name is not UNSET:
+            call.name = event.name
+        if event.kind is not UNSET:
+            call.kind = event.kind
+        if event.content is not UNSET:
+            self._replace(event.id, event.content or [])
+
+    def append(self, event: ToolContentAdded) -> None:
+        """Note one item more, for an edition that can append it."""
+        call = self._calls.setdefault(event.id, _Call())
+        call.items.append(event.content)
+        call.total += _size(event.content)
+        self._note_views(event.id, [event.content])
+
+    def add(self, event: ToolContentAdded) -> bool:
+        """Note one item more; whether it is time to repeat the list."""
+        self.append(event)
+        return self._is_due(event.id, _size(event.content))
+
+    def change_terminal(self, event: TerminalChanged) -> list[str]:
+        """The calls to repeat, because a terminal that they show was replaced or ended."""
+        if event.id in self.client_terminals:
+            return []
+        screen = self._screens.setdefault(event.id, _Screen())
+        if event.output is UNSET and event.exit is UNSET:
+            return []
+        if event.output is not UNSET:
+            screen.output = bytearray(event.output or b"")
+        if event.exit is not UNSET:
+            screen.ended = event.exit
+        return list(screen.viewers)
+
+    def print(self, event: TerminalOutput) -> list[str]:
+        """Append bytes; the calls for which it is time to repeat everything."""
+        if event.id in self.client_terminals:
+            return []
+        screen = self._screens.setdefault(event.id, _Screen())
+        screen.output += event.data
+        size = OVERHEAD + len(event.data)
+        for call_id in screen.viewers:
+            self._calls[call_id].total += size
+        return [call_id for call_id in screen.viewers if self._is_due(call_id, size)]
+
+    def held(self) -> list[str]:
+        """The calls of which something is held back."""
+        return list(self._held)
+
+    def show(self, call_id: str) -> list[ToolContent]:
+        """Everything a call shows, in shapes that older editions have; nothing of it is held back any more."""
+        call = self._calls[call_id]
+        call.unsaid = 0
+        self._held.pop(call_id, None)
+        return [plain for item in call.items for plain in self.plain(item)]
+
+    def plain(self, item: ToolContent) -> list[ToolContent]:
+        """An item in shapes that older editions have; a terminal that has shown nothing yet is not shown."""
+        if isinstance(item, Diff):
+            return downgrade_diff(item)
+        if isinstance(item, TerminalView) and item.terminal_id not in self.client_terminals:
+            screen = self._screens.get(item.terminal_id)
+            text = terminal_text(bytes(screen.output), screen.ended) if screen else ""
+            return [Shown(Text(text), meta=item.meta)] if text else []
+        return [item]
+
+    def _is_due(self, call_id: str, unsaid: int) -> bool:
+        call = self._calls[call_id]
+        call.unsaid += unsaid
+        if call.total <= SMALL or call.unsaid * SHARE >= call.total:
+            return True
+        self._held[call_id] = None
+        return False
+
+    def _replace(self, call_id: str, items: list[ToolContent]) -> None:
+        call = self._calls.get(call_id)
+        if call is None:
+            return
+        for item in call.items:
+            if isinstance(item, TerminalView):
+                self._screens[item.terminal_id].viewers.pop(call_id, None)
+        self._held.pop(call_id, None)
+        call.unsaid = 0
+        call.items = list(items)
+        call.total = sum(map(_size, items))
+        self._note_views(call_id, items)
+
+    def _note_views(self, call_id: str, items: list[ToolContent]) -> None:
+        for item in items:
+            if isinstance(item, TerminalView):
+                screen = self._screens.setdefault(item.terminal_id, _Screen())
+                screen.viewers[call_id] = None
+                self._calls[call_id].total += len(screen.output)
+
+
+def _size(item: ToolContent) -> int:
+    if isinstance(item, Shown) and isinstance(item.block, Text):
+        return OVERHEAD + len(item.block.text)
+    if isinstance(item, Diff):
+        return OVERHEAD + sum(len(change.old or "") + len(change.new or "") for change in item.changes)
+    return OVERHEAD
