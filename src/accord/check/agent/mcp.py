@@ -36,7 +36,7 @@ RULES = agent_rules(
 
 STDIO: dict[EditionName, str] = {"v2_june": "initialize.capabilities.session.mcp.stdio"}
 
-_GREETED_SECONDS = 3.0
+_GREETED_SECONDS = 8.0
 
 SERVER = """
 import json, socket, sys
