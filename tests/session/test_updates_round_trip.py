@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from accord.session.content import Text
 from accord.session.downgrade import with_explicit_nulls
 from accord.session.event import (
     CompactionChanged,
@@ -19,7 +21,7 @@ from accord.session.event import (
     ToolContentAdded,
 )
 from accord.session.git_patch import operation_of
-from accord.session.tool import Diff, ToolContent
+from accord.session.tool import Diff, Shown, ToolContent
 from tests.session.editions import JUNE, PLAIN, V1, V2
 from tests.session.events import (
     blocks,
@@ -64,6 +66,16 @@ def test_june_says_all_but_compaction_and_toggles(events: list[Event]) -> None:
     heard = picture(JUNE.heard(events))
     # A mode that no option stands for has no words.
     assert {**heard, "mode": None} == {**picture(expected), "mode": None}
+
+
+@pytest.mark.parametrize("edition", [V2, JUNE], ids=["v2", "v2_june"])
+def test_news_of_an_older_call_does_not_part_a_message_without_an_id_and_a_new_call_does(edition: Any) -> None:
+    said = MessageChunk("agent", Text("0"))
+    old: list[Event] = [ToolChanged("1"), said, ToolContentAdded("1", Shown(Text("x"))), ToolChanged("1"), said]
+    assert picture(edition.heard(old))["messages"] == [("agent", [Text("00")])]
+    for new in (ToolChanged("2"), ToolContentAdded("2", Shown(Text("x")))):
+        heard = edition.heard([*old, new, said])
+        assert picture(heard)["messages"] == [("agent", [Text("00")]), ("agent", [Text("0")])]
 
 
 class Meant:

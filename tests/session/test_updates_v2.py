@@ -80,7 +80,7 @@ def test_chunks_without_an_id_get_one_until_something_comes_between() -> None:
         MessageChunk("agent", Text("b")),
         ToolChanged("c"),
         MessageChunk("agent", Text("c")),
-        ToolContentAdded("c", Shown(Text("d"))),
+        ToolContentAdded("d", Shown(Text("d"))),
         MessageChunk("agent", Text("e")),
         StateChanged("idle"),
         MessageChunk("agent", Text("f")),

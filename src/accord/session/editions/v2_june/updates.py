@@ -67,14 +67,15 @@ class JuneEncoder(RepeatingEncoder):
     # --- tool calls
 
     def _tool(self, event: ToolChanged) -> Updates:
-        self._ids.pause()
+        # A new call parts the messages around it that have no id, as in a transcript; news of an older one does not.
+        if not self._tools.knows(event.id):
+            self._ids.pause()
         return [v2_june.ToolCallUpdated(event.id, **encode_tool(event, self._tools))]
 
     def _tool_content(self, event: ToolContentAdded) -> Updates:
         if not self._tools.knows(event.id):
             # Chunks alone would do, but a terminal that has shown nothing yet is no chunk.
             return self._tool(ToolChanged(event.id, content=[event.content]))
-        self._ids.pause()
         self._tools.append(event)
         return [
             v2_june.ToolCallContentChunk(event.id, item, event.meta or UNSET)
