@@ -9,6 +9,7 @@ import pytest
 from accord.agent import Agent, Turn
 from accord.errors import LocalProtocolError
 from accord.stores import MemoryStore
+from accord.transport import memory_pair
 from tests.agent.rig import IN_EVERY_EDITION, Hand, served
 from tests.agent.sessions import FORKS
 
@@ -162,9 +163,10 @@ def test_an_agent_needs_a_name() -> None:
 
 
 async def test_an_agent_without_a_handler_is_not_served() -> None:
+    ours, theirs = memory_pair()
     with pytest.raises(LocalProtocolError, match="prompt"):
-        async with served(Agent("tested", store=None)):
-            pass
+        await Agent("tested", store=None).serve(ours)
+    await theirs.close()
 
 
 def test_there_is_one_handler_for_prompts() -> None:
