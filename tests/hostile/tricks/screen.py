@@ -59,7 +59,7 @@ drawn("long-line", "says one line without a blank that is very long", says("W" *
 drawn(
     "wide-line",
     "says a line of wide letters and emoji families",
-    says("QZ " + "\U0001f468\u200d\U0001f469\u200d\U0001f466漢" * 3_000),
+    says("QZ " + "\U0001f468\u200d\U0001f469\u200d\U0001f466漢" * 3_000 + " QZ"),
 )
 drawn("many-lines", "says ten thousand lines", says("QZ\n" * 10_000))
 drawn("tabs", "says tabs without end", says("QZ\t" * 3_000), answers=())
