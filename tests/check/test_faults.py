@@ -22,14 +22,14 @@ NOTED = [fault for fault in AGENTS if fault.note]
 _notes: dict[tuple[EditionName, str], set[str]] = {}
 
 
-def options(edition: EditionName, *, login: bool = False) -> Options:
+def options(edition: EditionName, *, login: bool = False, seconds: float = 2) -> Options:
     """In this process nobody needs long; `login` lets the agent be logged in to, and out of."""
     return Options(
         edition=edition,
         cancel_prompt="__hang__",
-        timeout_seconds=2,
-        turn_seconds=2,
-        start_seconds=2,
+        timeout_seconds=seconds,
+        turn_seconds=seconds,
+        start_seconds=seconds,
         grace_seconds=0.3,
         quiet_seconds=0.005,
         jobs=4,
@@ -41,8 +41,13 @@ def options(edition: EditionName, *, login: bool = False) -> Options:
     )
 
 
-async def judged(fault: Fault) -> Report:
-    return await check_agent(fault.make, options(fault.edition, login="-AUTH-" in fault.breaks))
+async def judged(fault: Fault, *wanted: set[str]) -> Report:
+    """The report; where more fails than is wanted, once more with limits that a busy machine keeps too."""
+    login = "-AUTH-" in fault.breaks
+    report = await check_agent(fault.make, options(fault.edition, login=login))
+    if set(failures(report)) not in wanted:
+        report = await check_agent(fault.make, options(fault.edition, login=login, seconds=10))
+    return report
 
 
 def failures(report: Report) -> dict[str, str]:
@@ -67,7 +72,7 @@ def sets_that_fall(fault: Fault) -> list[set[str]]:
 
 @pytest.mark.parametrize("fault", BREAKING, ids=name_of)
 async def test_a_faulty_peer_fails_exactly_what_it_breaks(fault: Fault) -> None:
-    report = await judged(fault)
+    report = await judged(fault, *sets_that_fall(fault))
     failed = failures(report)
     assert set(failed) in sets_that_fall(fault), failed
     assert [finding.root.rule.id for finding in report.findings] == [fault.breaks]
@@ -85,7 +90,7 @@ STRICTER: dict[tuple[EditionName, str], set[str]] = {
 
 @pytest.mark.parametrize("fault", NOTED, ids=name_of)
 async def test_a_peer_that_does_it_another_way_is_noted_as_that(fault: Fault) -> None:
-    report = await judged(fault)
+    report = await judged(fault, STRICTER.get((fault.edition, fault.breaks), set()))
     assert set(failures(report)) == STRICTER.get((fault.edition, fault.breaks), set())
     note = next(said_of(outcome) for outcome in report.outcomes if outcome.rule.id == fault.breaks)
     assert fault.note in note

@@ -139,7 +139,7 @@ async def test_what_is_unusual_and_allowed_is_no_failure(make: Any) -> None:
 
 
 async def test_a_turn_that_ends_by_itself_is_not_held_against_its_agent() -> None:
-    report = await judged(FullV2, cancel_prompt="Hello")
+    report = await judged(FullV2, cancel_prompt="Hello", timeout_seconds=10.0, turn_seconds=10.0)
     assert statuses(report, "FAIL") == {}
     for id_ in ("ACP-CANCEL-201", "ACP-CANCEL-206", "ACP-CLOSE-202"):
         assert "--cancel-prompt" in statuses(report, "SKIPPED")[id_]

@@ -65,6 +65,7 @@ def test_an_mcp_server_that_is_left_out_is_remarked_as_in_a_run(accord: Accord) 
     (accord.cwd / "mcp.json").write_text(json.dumps(off), encoding="utf-8")
     with accord.terminal("chat", "--mcp", "mcp.json", *scripted("plain")) as screen:
         assert "the MCP server 'quiet' is switched off" in screen.expect("\x1b[?1049h")
+        screen.expect("ready")
         screen.type("\x11")
         screen.status()
 
