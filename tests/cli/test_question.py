@@ -83,6 +83,7 @@ def test_who_types_a_refusal_allows_nothing_whatever_the_options_are_called(type
         PermissionOption("reject", "Sure", "allow_once"),
         PermissionOption("never", "Fine", "allow_always"),
         PermissionOption("nope", "Go", "_other"),
+        PermissionOption("go", "Go on", "allow_once"),
     ]
     question = PermissionQuestion(Here(), "x", options)  # type: ignore[arg-type]
     assert _Choices(question).meant(typed) == (True, None)
