@@ -301,6 +301,13 @@ def test_a_rule_allows_by_no_option_that_can_be_read_otherwise(offered: tuple[Pe
     assert not verdicts[0].is_allowed
 
 
+def test_an_id_that_two_options_share_cannot_be_given() -> None:
+    shared = options(("a", "Yes", "allow_once"), ("a", "Always", "allow_always"))
+    apart = options(("a", "Yes", "allow_once"), ("b", "Always", "allow_always"))
+    assert [option.can_be_given(shared) for option in shared] == [False, False]
+    assert [option.can_be_given(apart) for option in apart] == [True, True]
+
+
 @pytest.mark.parametrize("said", [False, "a", OPTIONS[0]])
 def test_no_refusal_is_sent_as_an_id_that_also_allows(said: Any) -> None:
     asked = question(

@@ -698,7 +698,7 @@ MUTANTS = (
         "session/option.py",
         "        is_alone = sum(option.id == self.id for option in options) == 1\n",
         "        is_alone = any(option.id == self.id for option in options)\n",
-        "tests/client/test_policy.py::test_a_rule_allows_by_no_option_that_can_be_read_otherwise",
+        "tests/client/test_policy.py::test_an_id_that_two_options_share_cannot_be_given",
     ),
     Mutant(
         "consent",
