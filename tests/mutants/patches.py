@@ -14,6 +14,7 @@ class Mutant(NamedTuple):
 
 
 ORDER = "tests/connection/test_order.py::"
+LANES = "tests/connection/test_lanes.py::"
 BOUNDED = "tests/connection/test_bounded.py::"
 ANSWERS = "tests/connection/test_incoming.py::"
 CALLS = "tests/connection/test_outgoing.py::"
@@ -68,7 +69,7 @@ MUTANTS = (
         "connection/lanes.py",
         "                        await coroutine\n",
         "                        asyncio.ensure_future(coroutine)\n",
-        ORDER + "test_ten_thousand_updates_are_handled_in_order_although_handlers_suspend",
+        LANES + "test_a_thing_begins_when_the_one_before_it_is_over",
     ),
     Mutant(
         "order",
@@ -220,7 +221,7 @@ MUTANTS = (
         "connection/lanes.py",
         "                self._failed(error)\n            finally:",
         "                self._failed(error)\n                raise\n            finally:",
-        ORDER + "test_a_lane_goes_on_after_a_handler_that_raises",
+        LANES + "test_a_handler_that_raises_or_awaits_something_cancelled_does_not_stop_its_lane",
     ),
     # --- bounded
     Mutant(
