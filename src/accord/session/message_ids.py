@@ -22,8 +22,12 @@ class MessageIds:
     def of(self, speaker: Speaker, message_id: str) -> str:
         """The name of a message: its id, unless another speaker has used that."""
         self._open = None
+        # First the id that is new, as all of a replay are: no other lookup is needed for it.
+        if message_id not in self._taken:
+            self._taken[message_id] = speaker
+            return message_id
         name = self._names.get((speaker, message_id))
-        if name is None and self._taken.get(message_id) == speaker:
+        if name is None and self._taken[message_id] == speaker:
             return message_id
         return name or self.renew(speaker, message_id)
 
