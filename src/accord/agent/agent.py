@@ -28,6 +28,7 @@ from accord.json_values import JsonValue
 from accord.session.capability import AuthMethod, Implementation
 from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
 from accord.stores.interface import Store
+from accord.time_scale import scaled
 from accord.transport.interface import Transport
 
 __all__ = [
@@ -76,7 +77,7 @@ X = TypeVar("X", bound=LogoutHandler)
 E = TypeVar("E", bound=ExtensionHandler)
 N = TypeVar("N", bound=NotificationHandler)
 
-CANCEL_GRACE_SECONDS = 5.0
+CANCEL_GRACE_SECONDS = scaled(5.0)
 
 
 class Agent:

@@ -41,6 +41,7 @@ from accord.session.option import Command, ConfigOption, Toggle
 from accord.session.transcript import Transcript
 from accord.session.turn_input import BackgroundChanged, Input
 from accord.stores.interface import Store
+from accord.time_scale import scaled
 from accord.workspace import Workspace
 
 __all__ = ["Session", "new_id"]
@@ -48,7 +49,7 @@ __all__ = ["Session", "new_id"]
 log = logging.getLogger("accord.agent")
 
 # How long the release of a terminal waits until what was told of it has left.
-RELEASE_PATIENCE_SECONDS = 2.0
+RELEASE_PATIENCE_SECONDS = scaled(2.0)
 
 T = TypeVar("T")
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 from accord.session.event import Event, TerminalExit
 from accord.session.tool import TerminalView
+from accord.time_scale import scaled
 
 __all__ = ["CommandOutcome", "Spawn", "Tell", "Terminal", "TerminalText", "settle"]
 
@@ -20,7 +21,7 @@ Tell: TypeAlias = Callable[[Event], Awaitable[None]]
 """Puts an event into the conversation; the next one may be told when it returns."""
 
 # How long a release waits for the client, or for the last event to be told; it goes on after that.
-RELEASE_SECONDS = 10.0
+RELEASE_SECONDS = scaled(10.0)
 
 
 class TerminalText(NamedTuple):

@@ -19,12 +19,13 @@ from accord.session.ask import (
     TerminalRead,
 )
 from accord.session.event import TerminalChanged, TerminalExit
+from accord.time_scale import scaled
 
 __all__ = ["ClientTerminal"]
 
 # How long each step before a release may take: to kill, to hear of the end, to read, to tell. More than a client needs
 # that asks a stubborn program politely first.
-STEP_SECONDS = 2.5
+STEP_SECONDS = scaled(2.5)
 
 
 class ClientTerminal(Terminal):

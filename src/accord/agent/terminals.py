@@ -21,6 +21,7 @@ from accord.errors import InvalidParams, LocalProtocolError, RequestError
 from accord.jsonrpc.plain import plain_text
 from accord.session.ask import StartTerminal, TerminalStarted
 from accord.session.event import TerminalChanged
+from accord.time_scale import scaled
 from accord.workspace import StartFailed, Workspace, start_command
 
 __all__ = ["CommandOutcome", "OnStart", "Terminal", "TerminalText", "Terminals"]
@@ -29,7 +30,7 @@ OnStart: TypeAlias = Callable[[Terminal], Awaitable[None] | None]
 """Gets a terminal as soon as its command has started."""
 
 # How long a start that is cancelled waits for the client to say what there is to release; it is released in any case.
-START_SECONDS = 1.0
+START_SECONDS = scaled(1.0)
 # More than a release may take with all its steps: what is cancelled before would not be given back.
 CLOSE_SECONDS = RELEASE_SECONDS + 3.0
 # How long what does not end by itself may take to end when it is cancelled.

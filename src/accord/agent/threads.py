@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from accord.time_scale import scaled
+
 __all__ = ["MAX_THREADS", "HandlerThreads", "Scope", "blocking_view", "runs_on_the_loop"]
 
 log = logging.getLogger("accord.agent")
@@ -36,7 +38,7 @@ IDLE_SECONDS = 5.0
 # How deep handlers may call each other through verbs: each level needs a thread, whatever `MAX_THREADS` says.
 MAX_DEPTH = 32
 # How long the end of threads that have nothing to do is waited for.
-JOIN_SECONDS = 0.5
+JOIN_SECONDS = scaled(0.5)
 
 _scope: ContextVar[Scope | None] = ContextVar("accord-handler-scope", default=None)
 

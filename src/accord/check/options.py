@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from accord.check.rule import EditionName
+from accord.time_scale import scaled
 
 __all__ = ["CANCEL_PROMPT", "PROMPT", "Options"]
 
@@ -36,15 +37,15 @@ class Options:
     """Whether the model may be changed, and set back."""
     touch_permission: bool = False
     """Whether modes and options that may loosen permission may be changed, and set back."""
-    timeout_seconds: float = 30.0
+    timeout_seconds: float = scaled(30.0)
     """For an answer."""
-    turn_seconds: float = 120.0
+    turn_seconds: float = scaled(120.0)
     """For the end of a turn."""
-    start_seconds: float = 30.0
+    start_seconds: float = scaled(30.0)
     """For the answer to the handshake of a program that has just been started."""
-    grace_seconds: float = 5.0
+    grace_seconds: float = scaled(5.0)
     """For the end of the program after its stdin was closed."""
-    quiet_seconds: float = 0.5
+    quiet_seconds: float = scaled(0.5)
     """For the end of a turn that has begun and is only short."""
     jobs: int = 2
     """How many processes run at once."""

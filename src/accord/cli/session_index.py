@@ -12,6 +12,7 @@ from accord.cli.stderr import remark
 from accord.config import Record, Records
 from accord.display import filled
 from accord.errors import StoreError
+from accord.time_scale import scaled
 
 __all__ = ["PREFIXES", "SessionIndex"]
 
@@ -22,7 +23,7 @@ PREFIXES = ("session-", "session_", "sess-", "sess_", "ses_")
 
 
 # A reader waits for nobody but a process that holds the whole file.
-READ_SECONDS = 3.0
+READ_SECONDS = scaled(3.0)
 
 
 class SessionIndex:

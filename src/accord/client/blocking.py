@@ -25,13 +25,14 @@ from accord.session.ask import McpServer
 from accord.session.event import Event, Meta, StopReason, TokenUsage
 from accord.session.option import Command, ConfigOption
 from accord.session.transcript import Transcript
+from accord.time_scale import scaled
 from accord.transport.interface import Transport
 
 __all__ = ["BlockingSession", "OpenOptions", "Reply", "SessionOptions", "open_session"]
 
 T = TypeVar("T")
 
-CANCEL_SECONDS = 10.0
+CANCEL_SECONDS = scaled(10.0)
 # How often a waiting thread looks up, so that Ctrl+C is heard on every system.
 LOOK_SECONDS = 0.2
 PUMP_EVENTS = 256

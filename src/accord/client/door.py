@@ -9,13 +9,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from accord.errors import ConnectFailed
 from accord.jsonrpc.plain import plain_text
+from accord.time_scale import scaled
 from accord.transport import memory_pair, spawn
 from accord.transport.interface import Transport
 from accord.wire import Framing
 
 __all__ = ["Door", "InProcessAgent"]
 
-STOP_SECONDS = 5.0
+STOP_SECONDS = scaled(5.0)
 ADDRESS_SCHEMES = frozenset({"ws", "wss", "http", "https"})
 
 

@@ -14,6 +14,7 @@ from accord.session.content import Block, Text
 from accord.session.entry import Message
 from accord.session.event import Event, MessageChunk, Meta, StopReason, TerminalChanged, TerminalOutput, TokenUsage
 from accord.session.transcript import Transcript
+from accord.time_scale import scaled
 
 __all__ = ["Turn"]
 
@@ -21,7 +22,7 @@ __all__ = ["Turn"]
 MAX_WAITING_BYTES = 1024 * 1024
 CHUNK_BYTES = 256
 EVENT_BYTES = 4096
-LEAVE_SECONDS = 10.0
+LEAVE_SECONDS = scaled(10.0)
 
 
 class Owner(Protocol):

@@ -20,13 +20,14 @@ from accord.config.errors import ConfigError, Problem, UnknownAgent
 from accord.config.fields import Notes, Table, join_key, parse_object, read_bytes
 from accord.config.places import Places
 from accord.stores.folder import make_folder
+from accord.time_scale import scaled
 
 if sys.platform != "win32":
     import fcntl
 
 __all__ = ["add_agent", "remove_agent", "set_default"]
 
-LOCK_SECONDS = 10.0
+LOCK_SECONDS = scaled(10.0)
 _RETRY_SECONDS = 0.02
 _SURROGATES = re.compile("[\ud800-\udfff]")
 

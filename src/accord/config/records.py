@@ -23,13 +23,14 @@ from accord.config.places import Places
 from accord.errors import StoreError
 from accord.stores.folder import make_private
 from accord.stores.refusal import damaged, of_sqlite, of_system, sqlite_reason
+from accord.time_scale import scaled
 
 __all__ = ["Record", "Records"]
 
 # "ACRR": the file says whose it is, and that it is no store of conversations.
 APPLICATION_ID = 0x41435252
 SCHEMA_VERSION = 2
-BUSY_SECONDS = 10.0
+BUSY_SECONDS = scaled(10.0)
 _RETRY_SECONDS = 0.01
 
 _SCHEMA = (

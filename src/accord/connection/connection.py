@@ -48,6 +48,7 @@ from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
+from accord.time_scale import scaled
 from accord.transport.interface import Transport
 from accord.transport.reading import receive_into
 
@@ -61,7 +62,8 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 DEFAULT_BACKLOG_BYTES = 4 * 1024 * 1024
-_STOP_SECONDS = 1.0
+GRACE_SECONDS = scaled(2.0)
+_STOP_SECONDS = scaled(1.0)
 
 
 class Connection:
@@ -85,7 +87,7 @@ class Connection:
         editions: Sequence[Edition] = EDITIONS,
         strict: bool = False,
         max_backlog_bytes: int = DEFAULT_BACKLOG_BYTES,
-        grace_seconds: float = 2.0,
+        grace_seconds: float = GRACE_SECONDS,
     ) -> None:
         self.side: Literal["agent", "client"] = side
         """Which side this end is."""

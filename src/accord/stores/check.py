@@ -14,6 +14,7 @@ from accord.session.content import Image, Text
 from accord.session.event import Event, InfoChanged, MessageChunk, TerminalOutput, ToolChanged, UnknownUpdate
 from accord.session.tool import Shown
 from accord.stores.interface import PAGE_EVENTS, SessionRecord, Store
+from accord.time_scale import scaled
 
 __all__ = ["StoreCheckFailed", "check_store"]
 
@@ -22,7 +23,7 @@ MakeStore: TypeAlias = Callable[[str], Awaitable[Store]]
 Check: TypeAlias = Callable[[Store], Coroutine[None, None, None]]
 
 # Far more than anything here takes: it turns a hang into a sentence.
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = scaled(30.0)
 
 _TASKS = 20
 _EACH = 25

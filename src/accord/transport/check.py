@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TypeAlias
 
 from accord.errors import ConnectionLost, TransportError
+from accord.time_scale import scaled
 from accord.transport.interface import Transport
 
 __all__ = ["TransportCheckFailed", "check_transport"]
@@ -18,7 +19,7 @@ MakePair: TypeAlias = Callable[[], Awaitable[tuple[Transport, Transport]]]
 Check: TypeAlias = Callable[[Transport, Transport], Coroutine[None, None, None]]
 
 # Far more than anything here takes: it turns a hang into a sentence.
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = scaled(20.0)
 
 # How long nothing may happen before a sender counts as suspended.
 _STILL_SECONDS = 0.1

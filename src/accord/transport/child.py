@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from accord.errors import ConnectionLost
+from accord.time_scale import scaled
 from accord.transport.process import KILL_SECONDS, start
 from accord.transport.streams import FLUSH_SECONDS, StreamTransport, open_source
 from accord.wire import DEFAULT_MAX_BYTES
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ChildTransport", "spawn"]
 
-GRACE_SECONDS = 2.0
-TERMINATE_SECONDS = 1.0
+GRACE_SECONDS = scaled(2.0)
+TERMINATE_SECONDS = scaled(1.0)
 
 # How long the end of a process is waited for when its stdout has ended, so that its status can be told.
-EXIT_SECONDS = 1.0
+EXIT_SECONDS = scaled(1.0)
 
 # How long a process that outlives the child and has its stdout may go on talking.
-LAST_WORDS_SECONDS = 0.25
+LAST_WORDS_SECONDS = scaled(0.25)
 
 
 async def spawn(

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from accord.display import whole
 from accord.errors import ConnectFailed
+from accord.time_scale import scaled
 from accord.transport import lineage
 from accord.transport.reaping import reap_when_alone
 from accord.transport.watchdog import CLEAN_SCANS, kill_marked, signal_group
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ChildProcess", "Pipes", "start"]
 
 # How long a killed process may take to end. The system holds one that takes longer (a dead network drive).
-KILL_SECONDS = 0.5
+KILL_SECONDS = scaled(0.5)
 _PAUSE_SECONDS = 0.005
 
 # Held here until they are reaped: when a forgotten transport is collected, the finalizer of this object could

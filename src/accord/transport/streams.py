@@ -7,6 +7,7 @@ import errno
 from typing import TYPE_CHECKING
 
 from accord.errors import ConnectionLost, FrameError
+from accord.time_scale import scaled
 from accord.transport.descriptors import can_poll, enlarge_pipe
 from accord.transport.polled import READ_BYTES, PolledSink, PolledSource
 from accord.transport.send_queue import SendQueue
@@ -25,7 +26,7 @@ __all__ = ["StreamTransport", "open_source"]
 # A text is taken at once as long as less than this waits for the peer to read it.
 HIGH_WATER_BYTES = 256 * 1024
 
-FLUSH_SECONDS = 1.0
+FLUSH_SECONDS = scaled(1.0)
 
 _LF = 0x0A
 

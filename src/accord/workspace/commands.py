@@ -7,6 +7,7 @@ import sys
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from accord.time_scale import scaled
 from accord.transport.descriptors import enlarge_pipe, unread_bytes
 from accord.transport.polled import PolledSource
 from accord.transport.process import KILL_SECONDS
@@ -33,10 +34,10 @@ __all__ = ["Command", "Outcome", "run_command", "start_command"]
 # For whoever sets no limit: more than anybody reads, less than anybody misses.
 DEFAULT_OUTPUT_BYTES = 16 * 1024 * 1024
 
-GRACE_SECONDS = 1.0
+GRACE_SECONDS = scaled(1.0)
 
 # How long the last of the output may be on its way when the process that wrote it is gone.
-LAST_WORDS_SECONDS = 0.25
+LAST_WORDS_SECONDS = scaled(0.25)
 
 
 class Outcome(NamedTuple):

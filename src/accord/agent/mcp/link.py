@@ -29,6 +29,7 @@ from accord.agent.mcp.talk import call_tool, follow_changes, greet, list_tools
 from accord.agent.mcp.tool import McpFailure, McpResult, McpTool
 from accord.errors import ConnectionLost, LocalProtocolError
 from accord.session.ask import McpServer
+from accord.time_scale import scaled
 from accord.version import VERSION
 
 __all__ = ["ServerLink"]
@@ -36,12 +37,12 @@ __all__ = ["ServerLink"]
 log = logging.getLogger("accord.agent")
 
 # More than a child takes to be ended in the least polite way, and what an address may take to be told goodbye.
-_STDIO_CLOSE_SECONDS = 10.0
-_REMOTE_CLOSE_SECONDS = 2.0
-_CANCEL_SECONDS = 2.0
+_STDIO_CLOSE_SECONDS = scaled(10.0)
+_REMOTE_CLOSE_SECONDS = scaled(2.0)
+_CANCEL_SECONDS = scaled(2.0)
 
 # How long a failed call waits for the reason: the owner learns it while it leaves.
-_REASON_SECONDS = 1.0
+_REASON_SECONDS = scaled(1.0)
 
 
 class ServerLink:

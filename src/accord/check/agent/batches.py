@@ -15,6 +15,7 @@ from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, Entry, is_answer, is_update, messages_in
 from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE, JUNE_V2, NO_BATCHES, V2, Row, agent_rules
+from accord.time_scale import scaled
 
 __all__ = ["RULES"]
 
@@ -41,7 +42,7 @@ RULES = agent_rules(
 # fmt: on
 
 
-ANSWER_SECONDS = 3.0
+ANSWER_SECONDS = scaled(3.0)
 """For the answer to an array behind a sign of life: what answers at all does so by then."""
 
 

@@ -15,6 +15,7 @@ from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unsee
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import SESSIONS, V1_JUNE, EditionName, Row, agent_rules
+from accord.time_scale import scaled
 
 __all__ = ["RULES"]
 
@@ -36,7 +37,7 @@ RULES = agent_rules(
 
 STDIO: dict[EditionName, str] = {"v2_june": "initialize.capabilities.session.mcp.stdio"}
 
-_GREETED_SECONDS = 8.0
+_GREETED_SECONDS = scaled(8.0)
 
 SERVER = """
 import json, socket, sys

@@ -20,13 +20,14 @@ from accord.check.engine.wire import Silence, Wire
 from accord.check.options import Options
 from accord.check.rule import VERSIONS
 from accord.errors import ConnectFailed
+from accord.time_scale import scaled
 
 __all__ = ["RESTORE_SECONDS", "AgentRunner", "Restored", "State", "leftovers", "restore_in", "restore_last"]
 
 
-RESTORE_SECONDS = 20.0
+RESTORE_SECONDS = scaled(20.0)
 """For the process that sets everything back, from its start to its last answer."""
-ANSWER_SECONDS = 5.0
+ANSWER_SECONDS = scaled(5.0)
 _ROUNDS = 3
 """One setting may bring another with it: what is still different is set once more."""
 
@@ -168,7 +169,7 @@ async def leftovers(program: Program, options: Options, folder: Path, journal: J
         ledger.close()
 
 
-LEAVING_SECONDS = 1.0
+LEAVING_SECONDS = scaled(1.0)
 """For the end of an agent when the check is cancelled."""
 
 

@@ -31,6 +31,7 @@ from accord.check.engine.process import Link, MemoryLink, ProcessLink, Program, 
 from accord.check.engine.wire import Silence
 from accord.check.options import Options
 from accord.check.rule import VERSIONS, Rule
+from accord.time_scale import scaled
 from accord.transport.process import start
 
 __all__ = ["PLACEHOLDER", "RULES", "check_client", "play_once", "with_agent"]
@@ -41,8 +42,8 @@ STRANGE = "ACCORD-CLIENT-INIT-005"
 PLACEHOLDER = "{agent}"
 _READ_BYTES = 64 * 1024
 # The end of a client's pipes is seen a little after its own.
-LAST_WORDS_SECONDS = 1.0
-TERMINATE_SECONDS = 2.0
+LAST_WORDS_SECONDS = scaled(1.0)
+TERMINATE_SECONDS = scaled(2.0)
 
 # Importing a topic registers its steps and judges.
 _TOPICS = (files, handshake, lines, questions, terminals, updates)

@@ -17,11 +17,12 @@ from accord.check.engine.record import INVALID_PARAMS, INVALID_REQUEST, NO_METHO
 from accord.check.engine.wire import Silence
 from accord.check.options import Options
 from accord.check.rule import VERSIONS, EditionName
+from accord.time_scale import scaled
 
 __all__ = ["ClientRunner", "StubAgent"]
 
 
-CALM_SECONDS = 0.3
+CALM_SECONDS = scaled(0.3)
 STAYS, EARLY = "ACCORD-CLIENT-TURN-001", "ACCORD-CLIENT-UPDATE-004"
 
 
@@ -174,7 +175,7 @@ class ClientRunner:
 
 STRANGE_VERSIONS: dict[EditionName, int] = {"v1": 9999, "v2_june": 9999, "v2": 0}
 """What nobody speaks; v2 lets an agent answer with no more than it was asked for."""
-SETTLE_SECONDS = 1.0
+SETTLE_SECONDS = scaled(1.0)
 MAX_OPEN_TURNS = 1000
 """A client that begins more at once is not served any further."""
 

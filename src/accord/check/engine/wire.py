@@ -14,11 +14,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from accord.check.engine.process import Link, Program, open_link
 from accord.check.engine.record import Allowance, Budget, Entry, Record, cost_of, is_answer, read_json
+from accord.time_scale import scaled
 
 __all__ = ["Deferred", "Gone", "Observer", "Refusal", "Reply", "Silence", "Wire"]
 
-TERMINATE_SECONDS = 2.0
-LEAVING_SECONDS = 0.5
+TERMINATE_SECONDS = scaled(2.0)
+LEAVING_SECONDS = scaled(0.5)
 MAX_UNENDED_BYTES = 64 * 1024
 """What is kept of a line that does not end within the budget."""
 

@@ -37,6 +37,7 @@ from accord.session.capability import AuthMethod
 from accord.session.event import Event, Noticed, StateChanged
 from accord.session.option import Command
 from accord.session.transcript import Transcript
+from accord.time_scale import scaled
 
 __all__ = ["ChatApp"]
 
@@ -46,7 +47,7 @@ REPAINT_SECONDS = 0.05
 CLOCK_SECONDS = 0.25
 # How much may happen between two repaints before no more is read.
 MAX_UNPAINTED = 4_000
-LEAVE_SECONDS = 2.0
+LEAVE_SECONDS = scaled(2.0)
 PLAN_BESIDE_CELLS = 116
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from accord.cli.chat.app import ChatApp
 from accord.cli.chat.chat_session import Connect, SessionOptions
 from accord.cli.show.presentation import Note
+from accord.time_scale import scaled
 
 __all__ = ["SessionOptions", "leave_with_terminal", "run_chat"]
 
@@ -41,7 +42,7 @@ def run_chat(
     return int(app.chat_session.status) if app.return_code == 0 else 1
 
 
-GRACE_SECONDS = 3.0
+GRACE_SECONDS = scaled(3.0)
 # What a shell reports for a program that SIGHUP has ended.
 HANGUP_STATUS = 129
 
