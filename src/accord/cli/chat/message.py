@@ -9,7 +9,8 @@ from textual.widget import Widget
 from textual.widgets import Markdown
 
 from accord.cli.chat.fold import Fold, FoldTitle
-from accord.cli.chat.widgets import BREAK, MUTED, Prose, Words, block_content, label
+from accord.cli.chat.markdown import Prose
+from accord.cli.chat.widgets import BREAK, MUTED, Words, block_content, label
 from accord.cli.show.presentation import THOUGHT
 from accord.display import EMPTY, SafeText, filled, joined, own, part_of, prose, prose_line, settled
 from accord.session.content import Block, Text

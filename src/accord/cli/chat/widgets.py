@@ -8,17 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
 from rich.cells import chop_cells
 from rich.style import Style
 from rich.text import Text as RichText
 from textual.app import App
-from textual.await_complete import AwaitComplete
 from textual.content import Content
 from textual.notifications import SeverityLevel
-from textual.widgets import Input, Markdown, Select, SelectionList, Static
+from textual.widgets import Input, Select, SelectionList, Static
 from textual.widgets.option_list import Option
 from textual.widgets.selection_list import Selection
 
@@ -30,7 +26,6 @@ from accord.session.content import Block, Text
 __all__ = [
     "BREAK",
     "MUTED",
-    "Prose",
     "Words",
     "announce",
     "block_content",
@@ -120,40 +115,6 @@ class Words(Static):
 
     def update(self, text: Content | SafeText = EMPTY, *, layout: bool = True) -> None:  # type: ignore[override]
         super().update(_content(text), layout=layout)
-
-
-class Prose(Markdown):
-    """Markdown that somebody else wrote. Links are not followed by it."""
-
-    def __init__(self, source: SafeText = EMPTY) -> None:
-        super().__init__(source, open_links=False, parser_factory=_parser)
-
-    def update(self, markdown: SafeText) -> AwaitComplete:  # type: ignore[override]
-        return super().update(markdown)
-
-    def append(self, markdown: SafeText) -> AwaitComplete:  # type: ignore[override]
-        return super().append(markdown)
-
-
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("gfm-like")
-    parser.core.ruler.push("safe_text", _clean)
-    return parser
-
-
-def _clean(state: StateCore) -> None:
-    """An entity such as `&#x202e;` is a character only after the source was parsed."""
-    for token in state.tokens:
-        _clean_token(token)
-
-
-def _clean_token(token: Token) -> None:
-    token.content = prose(token.content)
-    for name, value in token.attrs.items():
-        if isinstance(value, str):
-            token.attrs[name] = prose(value)
-    for child in token.children or ():
-        _clean_token(child)
 
 
 def option_of(text: Content | SafeText, *, disabled: bool = False) -> Option:

@@ -1,0 +1,130 @@
+"""Markdown of an agent that grows while it is read: however it was cut into chunks, the blocks are those of the whole.
+
+Textual's own `Markdown.append` parses on from the last block that it has shown, which goes wrong where that block was
+begun by `update`, and where a block shows nothing. Here the whole page is parsed each time; only the blocks behind the
+first difference are made anew. A page is short (`accord.cli.chat.message.Pages`), so that takes a few milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from textual.await_complete import AwaitComplete
+from textual.widgets import Markdown
+from textual.widgets._markdown import MarkdownBlock, MarkdownFence, MarkdownParagraph
+
+from accord.display import EMPTY, SafeText, joined, prose
+
+__all__ = ["Prose"]
+
+# What can take over another block's content where it stands; every other kind is replaced.
+_GROWING = (MarkdownParagraph, MarkdownFence)
+
+
+@dataclass(slots=True)
+class _Group:
+    """One block of the top level: its tokens, and the lines by which it is recognised."""
+
+    key: tuple[str, ...]
+    tokens: list[Token]
+    blocks: list[MarkdownBlock]
+
+
+class Prose(Markdown):
+    """Markdown that another program wrote. Links are not followed by it."""
+
+    def __init__(self, source: SafeText = EMPTY) -> None:
+        super().__init__(source, open_links=False, parser_factory=_parser)
+        self._groups: list[_Group] = []
+        self._references: dict[str, Any] = {}
+
+    def update(self, markdown: SafeText) -> AwaitComplete:  # type: ignore[override]
+        self._markdown = markdown
+        return AwaitComplete(self._show())
+
+    def append(self, markdown: SafeText) -> AwaitComplete:  # type: ignore[override]
+        # Before it is shown: a second append may come while the first one waits.
+        self._markdown = joined([prose(self._markdown), markdown])
+        return AwaitComplete(self._show())
+
+    async def _show(self) -> None:
+        async with self.lock:
+            groups, references = _groups(self._markdown)
+            same = self._same(groups) if references == self._references else 0
+            self._references = references
+            old, new = self._groups[same:], groups[same:]
+            for group in new:
+                group.blocks = list(self._parse_markdown(group.tokens))
+            with self.app.batch_update():
+                if old and new and await _take_over(old[0], new[0]):
+                    old, mounted = old[1:], new[1:]
+                else:
+                    mounted = new
+                for group in old:
+                    for block in group.blocks:
+                        await block.remove()
+                await self.mount_all([block for group in mounted for block in group.blocks])
+            self._groups = [*self._groups[:same], *new]
+
+    def _same(self, groups: list[_Group]) -> int:
+        count = 0
+        for before, now in zip(self._groups, groups, strict=False):
+            if before.key != now.key:
+                break
+            count += 1
+        return count
+
+
+def _groups(source: str) -> tuple[list[_Group], dict[str, Any]]:
+    """The blocks of the top level in order; and the definitions of links, which change blocks that name them."""
+    environment: dict[str, Any] = {}
+    lines = source.split("\n")
+    groups: list[_Group] = []
+    for token in _parser().parse(source, environment):
+        if token.level == 0 and token.nesting >= 0:
+            first, end = token.map or (0, len(lines))
+            groups.append(_Group((token.type, token.tag, *lines[first:end]), [], []))
+        groups[-1].tokens.append(token)
+    return groups, environment.get("references", {})
+
+
+async def _take_over(old: _Group, new: _Group) -> bool:
+    """Let a block that is shown become the new one where it stands, without a flicker; whether that is possible."""
+    if len(old.blocks) != 1 or len(new.blocks) != 1:
+        return False
+    (shown,), (block,) = old.blocks, new.blocks
+    if type(shown) is not type(block) or not isinstance(shown, _GROWING):
+        return False
+    # For these two kinds Textual's method keeps the widget.
+    await shown._update_from_block(block)  # noqa: SLF001 - there is no public way
+    shown.source_range = block.source_range
+    new.blocks = [shown]
+    return True
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("gfm-like")
+    # `parser.py` and `README.md` are files, although both endings are domains of the web.
+    assert parser.linkify is not None  # noqa: S101 - it comes with that preset
+    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
+    parser.core.ruler.push("safe_text", _clean)
+    return parser
+
+
+def _clean(state: StateCore) -> None:
+    """An entity such as `&#x202e;` is a character only after the source was parsed."""
+    for token in state.tokens:
+        _clean_token(token)
+
+
+def _clean_token(token: Token) -> None:
+    token.content = prose(token.content)
+    for name, value in token.attrs.items():
+        if isinstance(value, str):
+            token.attrs[name] = prose(value)
+    for child in token.children or ():
+        _clean_token(child)

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from textual.app import App
+from textual.widget import Widget
+from textual.widgets._markdown import MarkdownBlock, MarkdownFence
+
+from accord.cli.chat.markdown import Prose
+from accord.cli.chat.message import Speech
+from accord.display import prose
+from accord.session.content import Text
+from accord.session.entry import Passage
+
+DOCUMENT = """\
+# Title
+
+Some *text* with `code` in
+two lines.
+
+```python
+def f(x):
+
+    return "# no title"
+```
+| name | size |
+| --- | ---: |
+| a | 1 |
+| b | 22 |
+
+1. one
+   - inner
+
+   more of one
+2. two
+
+Setext
+======
+<div>
+
+after [a link][there] and parser.py
+
+> quoted
+> - list
+
+    indented code
+
+---
+[there]: https://example.com/x
+"""
+
+SHORT = [
+    "a `b`\n\n```py\nx = 1\n```\nc",
+    "|a|b|\n|-|-|\n|c|d|\n\ne",
+    "1. x\n   - y\n\n   z\n2. w",
+    "A\n==\n<div>\n\nb",
+    "[r] x\n\n[r]: /u\n",
+    "> q\n> - l\n\n    i\n",
+]
+"""A fence, a table, a list, a heading that is known by its second line, a definition that changes what was before."""
+
+PARTS = ["# h\n", "text ", "\n", "\n\n", "```", "~~~\n", "|a|b|\n", "|-|-|\n", "- x\n", "  - y\n", "1. z\n", "> q\n"]
+PARTS += ["    i\n", "===\n", "---\n", "<div>\n", "[r]: /u\n", "[r] ", "`c` ", "**b", "** ", "<!-- ", " -->\n", "\\\n"]
+
+
+def described(widget: Widget) -> Any:
+    """A block with everything in it, without what a screen adds."""
+    text = widget.code if isinstance(widget, MarkdownFence) else ""
+    if isinstance(widget, MarkdownBlock):
+        text += widget._content.markup
+    return type(widget).__name__, text, [described(child) for child in widget.children]
+
+
+async def blocks_of(app: App[None], chunks: list[str]) -> Any:
+    markdown = Prose(prose(chunks[0]))
+    await app.mount(markdown)
+    for chunk in chunks[1:]:
+        await markdown.append(prose(chunk))
+    assert markdown.source == "".join(chunks)
+    found = [described(child) for child in markdown.children]
+    await markdown.remove()
+    return found
+
+
+async def check_every_cut(text: str) -> None:
+    app: App[None] = App()
+    async with app.run_test():
+        whole = await blocks_of(app, [text])
+        for cut in range(len(text) + 1):
+            assert await blocks_of(app, [text[:cut], text[cut:]]) == whole, text[:cut]
+
+
+@pytest.mark.parametrize("text", SHORT)
+async def test_a_text_in_two_pieces_has_the_blocks_of_the_whole_wherever_it_was_cut(text: str) -> None:
+    await check_every_cut(text)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+async def test_a_long_text_in_two_pieces_has_the_blocks_of_the_whole_wherever_it_was_cut() -> None:
+    await check_every_cut(DOCUMENT)
+
+
+@pytest.mark.parametrize("text", SHORT)
+async def test_a_text_that_comes_character_by_character_has_the_blocks_of_the_whole(text: str) -> None:
+    app: App[None] = App()
+    async with app.run_test():
+        assert await blocks_of(app, list(text)) == await blocks_of(app, [text])
+
+
+@settings(max_examples=10)
+@given(st.lists(st.lists(st.sampled_from(PARTS), min_size=1, max_size=4).map("".join), min_size=2, max_size=8))
+def test_any_text_in_any_pieces_has_the_blocks_of_the_whole(chunks: list[str]) -> None:
+    async def compare() -> None:
+        app: App[None] = App()
+        async with app.run_test():
+            assert await blocks_of(app, chunks) == await blocks_of(app, ["".join(chunks)])
+
+    asyncio.run(compare())
+
+
+async def test_a_message_that_grows_has_the_blocks_of_the_whole() -> None:
+    app: App[None] = App()
+    async with app.run_test():
+        passage = Passage()
+        grown = Speech(passage)
+        await app.mount(grown)
+        for start in range(0, len(DOCUMENT), 29):
+            passage.append(Text(DOCUMENT[start : start + 29]))
+            await grown.follow(passage)
+        whole = Speech(Passage([Text(DOCUMENT)]))
+        await app.mount(whole)
+        await whole.follow(Passage([Text(DOCUMENT)]))
+        assert [described(each) for each in grown.query(Prose)] == [described(each) for each in whole.query(Prose)]
+
+
+async def test_what_stays_as_it_is_is_not_made_anew() -> None:
+    app: App[None] = App()
+    async with app.run_test():
+        markdown = Prose(prose("# Title\n\nfirst\n\n```py\nx = 1\n"))
+        await app.mount(markdown)
+        before = list(markdown.children)
+        await markdown.append(prose("y = 2\n```\n\nlast"))
+        assert list(markdown.children)[:3] == before
+        assert len(markdown.children) == 4
+
+
+@pytest.mark.parametrize("name", ["parser.py", "main.rs", "README.md", "src/app.sh", "run.me", "me@parser.py"])
+async def test_the_name_of_a_file_is_no_link(name: str) -> None:
+    app: App[None] = App()
+    async with app.run_test():
+        (paragraph,) = await blocks_of(app, [f"See {name} and https://example.com/{name}."])
+        assert paragraph[1].count("[@click") == 1
+        assert f"See {name} and " in paragraph[1]
