@@ -126,6 +126,19 @@ async def test_what_an_allow_rule_meets_is_done_in_a_turn(tmp_path: Path) -> Non
     ]
 
 
+async def test_a_write_that_the_agent_asked_for_is_not_shown_as_unasked_where_a_rule_allows_it_too(
+    tmp_path: Path,
+) -> None:
+    verdicts: list[Verdict] = []
+    policy = Policy(["allow edit"], on_verdict=verdicts.append)
+    async with asker(tmp_path, permission=policy) as desk, working(desk):
+        await permission(desk, kind="edit", locations=[{"path": str(tmp_path / "a")}])
+        assert await write(desk, tmp_path / "a") is None
+        assert await write(desk, tmp_path / "b") is None
+
+    assert [each.by for each in verdicts] == ["rule", "question", "rule"]
+
+
 @pytest.mark.parametrize("when", ["before", "after", "cancelled"])
 async def test_outside_a_running_turn_nothing_is_done_unasked_whatever_rules_allow(tmp_path: Path, when: str) -> None:
     policy = Policy(["allow all"])

@@ -201,10 +201,11 @@ class Policy:
         if decision.effect == "deny":
             by, is_allowed = _source(decision), False
             self.refused_requests += decision.rule is not None
-        elif decision.effect == "allow" and (in_turn or is_reading):
-            by, rule, is_allowed = _source(decision), decision.rule, True
+        # Before the rules that allow: the agent did ask, and what is shown must not say otherwise.
         elif in_turn and consent.is_granted(subject):
             by, is_allowed = "question", True
+        elif decision.effect == "allow" and (in_turn or is_reading):
+            by, rule, is_allowed = _source(decision), decision.rule, True
         elif is_reading and decision.rule is None:
             by, is_allowed = "default", True
         else:
