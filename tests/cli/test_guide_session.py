@@ -75,11 +75,11 @@ def test_the_session_of_the_guide_is_what_is_shown(accord: Accord, shown: list[s
 
 
 def test_it_has_every_line_that_such_a_session_has_in_order(shown: list[str]) -> None:
-    places = []
+    paths = []
     for pattern in LINES:
         found = [place for place, line in enumerate(shown) if re.fullmatch(pattern, line)]
         assert len(found) == 1, (pattern, shown)
-        places += found
-    assert places == sorted(places)
-    others = [line for place, line in enumerate(shown[1:], 1) if place not in places]
+        paths += found
+    assert paths == sorted(paths)
+    others = [line for place, line in enumerate(shown[1:], 1) if place not in paths]
     assert all(line.startswith("  think ") for line in others)

@@ -50,7 +50,7 @@ class Typing(Terminal):
         super().__init__()
         self._line = line
 
-    async def ask(self, prompt: SafeText) -> str | None:  # noqa: ARG002 - whatever is asked
+    async def read_line(self, prompt: SafeText) -> str | None:  # noqa: ARG002 - whatever is asked
         return self._line
 
 

@@ -60,7 +60,7 @@ def test_notes_on_trust_of_a_later_version_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["folder", "fifo", "huge"])
 def test_notes_on_trust_that_cannot_be_read_name_the_cause_and_hide_no_agent(world: World, kind: str) -> None:
-    notes = world.places.trust_file
+    notes = world.paths.trust_file
     notes.parent.mkdir(parents=True, exist_ok=True)
     if kind == "folder":
         notes.mkdir()

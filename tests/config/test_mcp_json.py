@@ -109,7 +109,7 @@ def test_what_is_only_odd_is_a_warning(path: Path) -> None:
 
 
 def test_the_users_own_lists_are_found(world: World) -> None:
-    assert user_mcp_files(world.places) == []
-    write(world.places.simse / "mcp.json", {"servers": []})
-    write(world.places.config / "mcp.json", {"mcpServers": {}})
-    assert user_mcp_files(world.places) == [world.places.config / "mcp.json", world.places.simse / "mcp.json"]
+    assert user_mcp_files(world.paths) == []
+    write(world.paths.simse / "mcp.json", {"servers": []})
+    write(world.paths.config / "mcp.json", {"mcpServers": {}})
+    assert user_mcp_files(world.paths) == [world.paths.config / "mcp.json", world.paths.simse / "mcp.json"]

@@ -86,7 +86,7 @@ def test_a_command_that_nobody_trusted_is_not_started() -> None:
 
 
 def test_a_program_that_is_not_installed_is_not_started(world: World) -> None:
-    download = Download("https://x.test/a.zip", world.places.cache, "a")
+    download = Download("https://x.test/a.zip", world.paths.cache, "a")
     with pytest.raises(DownloadError, match="not installed"):
         connect_to(AgentEntry("a", ("c",), "registry", "r", download=download))
 

@@ -27,8 +27,8 @@ def question(*kinds: str) -> PermissionQuestion:
     return PermissionQuestion(HERE, "Do it?", [PermissionOption(kind, kind, kind) for kind in kinds])  # type: ignore[arg-type]
 
 
-async def chosen(policy: Any, asked: PermissionQuestion, ask: Any = None) -> Any:
-    answer = await permission_for(policy, ask)(asked)
+async def chosen(policy: Any, asked: PermissionQuestion, on_question: Any = None) -> Any:
+    answer = await permission_for(policy, on_question)(asked)
     return answer.id if isinstance(answer, PermissionOption) else answer
 
 
@@ -52,10 +52,10 @@ async def test_each_policy_takes_its_option(policy: Any, kinds: tuple[str, ...],
 
 @pytest.mark.parametrize("policy", ["prompt", None])
 async def test_prompt_asks(policy: Any) -> None:
-    async def ask(_: PermissionQuestion) -> PermissionAnswer:
+    async def on_question(_: PermissionQuestion) -> PermissionAnswer:
         return "allow_once"
 
-    assert await chosen(policy, question(*ALL), ask) == "allow_once"
+    assert await chosen(policy, question(*ALL), on_question) == "allow_once"
     assert await chosen(policy, question(*ALL), lambda _: False) is False
 
 
@@ -66,7 +66,7 @@ async def test_no_answer_is_a_rejection() -> None:
 
 @pytest.mark.parametrize("policy", ["auto-approve", "deny"])
 async def test_nobody_is_asked_where_the_policy_knows(policy: Any) -> None:
-    def ask(_: PermissionQuestion) -> PermissionAnswer:
+    def on_question(_: PermissionQuestion) -> PermissionAnswer:
         raise AssertionError("nobody should be asked")
 
-    assert await chosen(policy, question(*ALL), ask) is not None
+    assert await chosen(policy, question(*ALL), on_question) is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.config.agents import Agents, load_agents
-from accord.config.places import Places
+from accord.config.paths import ConfigPaths
 from accord.config.trust import Trust, digest_of
 
 
@@ -16,19 +16,19 @@ from accord.config.trust import Trust, digest_of
 class World:
     """What a test writes into files, and reads back as agents."""
 
-    places: Places
+    paths: ConfigPaths
     project: Path
 
     @classmethod
     def make(cls, root: Path) -> World:
-        places = Places(root / "config", root / "state", root / "cache", root / "simse")
+        paths = ConfigPaths(root / "config", root / "state", root / "cache", root / "simse")
         project = root / "project"
         project.mkdir()
-        return cls(places, project)
+        return cls(paths, project)
 
     @property
     def trust(self) -> Trust:
-        return Trust(self.places.trust_file)
+        return Trust(self.paths.trust_file)
 
     @property
     def project_file(self) -> Path:
@@ -36,14 +36,14 @@ class World:
 
     @property
     def simse_file(self) -> Path:
-        return self.places.simse / "acp.json"
+        return self.paths.simse / "acp.json"
 
     @property
     def settings_file(self) -> Path:
         return self.project / ".simse" / "settings.json"
 
     def agents(self) -> Agents:
-        return load_agents(self.project, trust=self.trust, places=self.places)
+        return load_agents(self.project, trust=self.trust, paths=self.paths)
 
     def trust_project(self) -> None:
         self.trust.trust(self.project_file, digest_of(self.project_file))

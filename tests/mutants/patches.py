@@ -42,8 +42,8 @@ MUTANTS = (
         "dialects",
         "an answer without a word of simse's page allows",
         "simse/agent_permission.py",
-        "    return words.pop() if len(words) == 1 else REJECT\n",
-        '    return words.pop() if words else "allow_once"\n',
+        "    return found.pop() if len(found) == 1 else REJECT\n",
+        '    return found.pop() if found else "allow_once"\n',
         "tests/simse/test_agent.py::test_an_answer_that_is_none_of_the_four_words_rejects",
     ),
     Mutant(
@@ -762,10 +762,10 @@ MUTANTS = (
     Mutant(
         "environment",
         "a relative home is taken as it is",
-        "config/places.py",
+        "config/paths.py",
         "        if not all(each.is_absolute() for each in found):\n",
         "        if not found:\n",
-        "tests/config/test_places.py::test_there_are_no_folders_without_a_home",
+        "tests/config/test_paths.py::test_there_are_no_folders_without_a_home",
     ),
     Mutant(
         "environment",

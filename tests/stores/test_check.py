@@ -148,7 +148,7 @@ class LeavesHoles(MemoryStore):
 
 class TellsOnlyOne(MemoryStore):
     async def commit(self, session_id: str, ticket: int) -> None:
-        if any(not loss.told for loss in self._ledger._losses.get(session_id, ())):
+        if any(not loss.reported for loss in self._ledger._losses.get(session_id, ())):
             await super().commit(session_id, ticket)
 
 

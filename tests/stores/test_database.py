@@ -273,8 +273,8 @@ def test_a_transaction_that_fails_leaves_none_open(path: Path) -> None:
 def test_every_code_of_sqlite_has_a_reason(code: int, reason: str) -> None:
     error = sqlite3.OperationalError("in its words")
     error.sqlite_errorcode = code
-    told = of_sqlite(error, "/file")
-    assert (told.reason, told.path) == (reason, "/file")
+    reported = of_sqlite(error, "/file")
+    assert (reported.reason, reported.path) == (reason, "/file")
 
 
 def test_what_has_no_code_has_failed() -> None:
@@ -292,8 +292,8 @@ def test_what_has_no_code_has_failed() -> None:
     ],
 )
 def test_every_error_of_the_system_has_a_reason(number: int | None, reason: str) -> None:
-    told = of_system(OSError(number, "in its words"), "/file")
-    assert (told.reason, told.path) == (reason, "/file")
+    reported = of_system(OSError(number, "in its words"), "/file")
+    assert (reported.reason, reported.path) == (reason, "/file")
 
 
 def test_a_file_that_another_makes_during_the_first_look_is_not_taken_for_a_strangers(path: Path) -> None:

@@ -12,7 +12,7 @@ FULL = StoreError("no space", reason="full", path="/file")
 
 def lost(ledger: Ledger, session_id: str, ticket: int) -> bool:
     try:
-        ledger.tell(session_id, ticket)
+        ledger.raise_loss(session_id, ticket)
     except StoreError:
         return True
     return False
@@ -35,7 +35,7 @@ def test_an_error_has_the_facts_of_its_cause() -> None:
     ledger = Ledger()
     ledger.lose("a", 1, FULL)
     with pytest.raises(StoreError) as caught:
-        ledger.tell("a", 1)
+        ledger.raise_loss("a", 1)
     error = caught.value
     assert (str(error), error.reason, error.path, error.session_id) == ("no space", "full", "/file", "a")
     assert error.__cause__ is FULL
@@ -43,12 +43,12 @@ def test_an_error_has_the_facts_of_its_cause() -> None:
 
 def test_a_session_goes_on_losing_until_somebody_was_told() -> None:
     ledger = Ledger()
-    assert not ledger.lose_more("a", 1)
+    assert not ledger.lose_also("a", 1)
     ledger.lose("a", 2, FULL)
-    assert ledger.lose_more("a", 3)
-    assert not ledger.lose_more("b", 4)
+    assert ledger.lose_also("a", 3)
+    assert not ledger.lose_also("b", 4)
     assert lost(ledger, "a", 3)
-    assert not ledger.lose_more("a", 5)
+    assert not ledger.lose_also("a", 5)
     assert not lost(ledger, "a", 5)
 
 
@@ -63,14 +63,14 @@ def test_all_who_lost_are_told_also_after_the_first() -> None:
 
 def test_any_loss_is_told_once() -> None:
     ledger = Ledger()
-    ledger.tell_any()
+    ledger.raise_any_loss()
     ledger.lose("a", 1, FULL)
     ledger.lose("b", 2, StoreError("second"))
     with pytest.raises(StoreError) as caught:
-        ledger.tell_any()
+        ledger.raise_any_loss()
     assert caught.value.session_id == "a"
-    ledger.tell_any()
-    assert not ledger.lose_more("b", 3)
+    ledger.raise_any_loss()
+    assert not ledger.lose_also("b", 3)
 
 
 def test_losses_that_were_told_do_not_pile_up() -> None:

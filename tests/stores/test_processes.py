@@ -92,9 +92,11 @@ def survive(path: Path, rounds: int, seed: int) -> None:
         process.kill()
         positions += process.lines()
         process.end()
-        told = [int(position) for position in positions if position is not None]
+        reported = [int(position) for position in positions if position is not None]
         log = asyncio.run(log_of(path))
-        assert len(log) >= told[-1], f"round {number} (seed {seed}): {told[-1]} events were told, {len(log)} are kept"
+        assert len(log) >= reported[-1], (
+            f"round {number} (seed {seed}): {reported[-1]} events were told, {len(log)} are kept"
+        )
         assert [text.split()[1] for text in log] == list(map(str, range(len(log))))
 
 
@@ -126,13 +128,13 @@ def test_processes_that_share_a_new_file_never_collide(path: Path) -> None:
 
 def test_a_file_that_may_not_grow_keeps_what_it_has_and_goes_on_when_it_may(path: Path) -> None:
     process = Process("full", path)
-    told = dict(line.split() for line in process.lines())
+    reported = dict(line.split() for line in process.lines())
     assert process.end() == 0
-    kept = int(told["kept"])
+    kept = int(reported["kept"])
     assert kept > 0
-    assert told["reason"] in {"full", "failed"}
-    assert int(told["read"]) == kept
-    assert int(told["position"]) == kept + 1
+    assert reported["reason"] in {"full", "failed"}
+    assert int(reported["read"]) == kept
+    assert int(reported["position"]) == kept + 1
     log = asyncio.run(log_of(path))
     assert [text.split()[1] for text in log] == list(map(str, range(kept + 1)))
 

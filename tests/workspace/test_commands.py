@@ -167,7 +167,7 @@ async def test_the_end_is_not_told_before_the_output_that_came_before_it(program
 
 
 async def test_a_kill_waits_for_the_last_of_the_output(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands_module, "LAST_WORDS_SECONDS", 20)
+    monkeypatch.setattr(commands_module, "DRAIN_SECONDS", 20)
     async with await start_command(program("import os, signal; os.write(1, b'the end'); signal.pause()")) as command:
         command._source.wanted = False
         assert await until(lambda: unread_bytes(command._descriptor) == len("the end"))

@@ -112,7 +112,7 @@ def test_lines_are_chosen_by_number(disk: Disk, tree: Tree, line: int | None, li
 def test_lines_are_found_across_the_pieces_in_which_a_file_is_read(
     disk: Disk, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk_module, "_PIECE_BYTES", 7)
+    monkeypatch.setattr(disk_module, "_CHUNK_BYTES", 7)
     (tree.root / "file").write_text("".join(f"line {number}\n" for number in range(100)), encoding="utf-8")
     assert disk.read_text(tree.root / "file", 50, 2) == "line 49\nline 50\n"
 

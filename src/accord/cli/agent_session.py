@@ -206,20 +206,20 @@ async def logged_in(agent: ConnectedAgent, work: Callable[[], Awaitable[T]], log
 
 
 async def _opening(agent: ConnectedAgent, request: SessionRequest) -> Session:
-    more: dict[str, Any] = {
+    options: dict[str, Any] = {
         "additional_directories": request.additional_directories,
         "mcp_servers": request.mcp_servers,
     }
     if request.id is None:
-        return await agent.new_session(request.cwd, **more)
+        return await agent.new_session(request.cwd, **options)
     if request.replay != "never":
         try:
-            return await agent.load_session(request.id, request.cwd, key=request.key, **more)
+            return await agent.load_session(request.id, request.cwd, key=request.key, **options)
         except LocalProtocolError:
             # The agent cannot replay the conversation; going on without it is better than nothing.
             if request.replay == "required":
                 raise
-    return await agent.resume_session(request.id, request.cwd, key=request.key, **more)
+    return await agent.resume_session(request.id, request.cwd, key=request.key, **options)
 
 
 @contextlib.asynccontextmanager
@@ -386,7 +386,7 @@ def _option_of(session: Session, name: str) -> Select | Toggle | None:
 
 def _value_of(option: Select | Toggle, value: str) -> Any:
     if isinstance(option, Toggle):
-        words = {
+        switches = {
             "on": True,
             "true": True,
             "yes": True,
@@ -396,9 +396,9 @@ def _value_of(option: Select | Toggle, value: str) -> Any:
             "no": False,
             "0": False,
         }
-        if value.lower() not in words:
+        if value.lower() not in switches:
             raise Failure(Status.USAGE, "settings", f"{option.id} is on or off, not {value!r}")
-        return words[value.lower()]
+        return switches[value.lower()]
     values = option.values()
     if values and value not in values:
         raise Failure(Status.USAGE, "settings", f"{option.id} has no value {value!r}; one of: {', '.join(values)}")

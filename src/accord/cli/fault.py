@@ -42,7 +42,7 @@ def failure_of(error: AccordError, name: str, agent: str = "") -> Failure:
         if isinstance(error, kinds):
             failure: Failure = make(error, name, agent)
             return failure
-    return Failure(Status.FAILED, name, _said(error), cause=type(error).__name__)
+    return Failure(Status.FAILED, name, _message_of(error), cause=type(error).__name__)
 
 
 def session_failure(error: AccordError, session_id: str, agent: str = "") -> Failure:
@@ -65,7 +65,7 @@ def unforeseen(error: AccordError | OSError) -> Failure:
     return Failure(Status.FAILED, "system", f"{where}{error.strerror or error}", cause=type(error).__name__)
 
 
-def _said(error: AccordError) -> str:
+def _message_of(error: AccordError) -> str:
     if isinstance(error, ConnectionLost):
         status = error.exit_status
         ended = "" if status is None else f" (signal {-status})" if status < 0 else f" (exit status {status})"
@@ -74,7 +74,7 @@ def _said(error: AccordError) -> str:
 
 
 def _config(error: Any, _name: str, _agent: str) -> Failure:
-    return Failure(Status.USAGE, "config", _said(error), cause=type(error).__name__)
+    return Failure(Status.USAGE, "config", _message_of(error), cause=type(error).__name__)
 
 
 def _unknown(error: UnknownAgent, _name: str, _agent: str) -> Failure:
@@ -112,8 +112,8 @@ _LATE = {
 
 def _login(error: AuthRequired, _name: str, agent: str) -> Failure:
     ways = [_way(each) for each in error.auth_methods if isinstance(each, dict) and isinstance(each.get("id"), str)]
-    said = "" if error.message == AuthRequired.default_message else f": {error.message}"
-    message = f"the agent wants you to log in first{said}"
+    reason = "" if error.message == AuthRequired.default_message else f": {error.message}"
+    message = f"the agent wants you to log in first{reason}"
     if not ways:
         advice = "It offers no login: give it its key in its environment (--env K=V)"
         return Failure(Status.LOGIN, "login", message, advice=advice, cause="AuthRequired")
@@ -129,8 +129,8 @@ def _way(method: dict[str, Any]) -> str:
 
 def login_line(agent: str, method: str = "") -> str:
     """The line that logs in to an agent; a method stands behind a name, and before a command."""
-    words = (method, agent) if agent.startswith("-- ") else (agent, method)
-    return " ".join(["accord agents login", *filter(None, words)])
+    parts = (method, agent) if agent.startswith("-- ") else (agent, method)
+    return " ".join(["accord agents login", *filter(None, parts)])
 
 
 def _not_started(error: ConnectFailed, name: str, agent: str) -> Failure:
@@ -146,7 +146,7 @@ def _lost(error: ConnectionLost, name: str, agent: str) -> Failure:
     what = "the agent ended before it was ready" if name == "start" else "the agent is gone"
     advice = f"See: accord agents doctor {agent}"
     return Failure(
-        Status.NO_AGENT, name, f"{what}: {_said(error)}", advice=advice, agent_stderr=error.stderr_tail,
+        Status.NO_AGENT, name, f"{what}: {_message_of(error)}", advice=advice, agent_stderr=error.stderr_tail,
         cause="ConnectionLost",
     )  # fmt: skip
 
@@ -167,13 +167,13 @@ def _limited(error: RateLimited, name: str, _agent: str) -> Failure:
 
 def _refused(error: RequestError, name: str, _agent: str) -> Failure:
     details = error.data
-    more = ""
+    suffix = ""
     if isinstance(details, dict):
-        said, kept = details.get("details") or details.get("message"), details.get("correlationId")
-        more = f": {said}" if isinstance(said, str) else f"; its log has the reason under {kept}" if kept else ""
+        reason, kept = details.get("details") or details.get("message"), details.get("correlationId")
+        suffix = f": {reason}" if isinstance(reason, str) else f"; its log has the reason under {kept}" if kept else ""
     elif isinstance(details, str):
-        more = f": {details}"
-    message = f"the agent answered with an error: {error.message} ({error.code}){more}"
+        suffix = f": {details}"
+    message = f"the agent answered with an error: {error.message} ({error.code}){suffix}"
     return Failure(Status.FAILED, name, message, cause=type(error).__name__)
 
 

@@ -41,10 +41,10 @@ to copy:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the line says; the exit status."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    line = list(sys.argv[1:] if arguments is None else arguments)
     _take_any_text()
     try:
-        status = _main(words)
+        status = _main(line)
         sys.stdout.flush()
     except BrokenPipeError:
         from accord.cli.show.screen import silence  # noqa: PLC0415 - not for `--version`
@@ -64,8 +64,8 @@ def _take_any_text() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _main(words: list[str]) -> int:
-    verb = words[0] if words else "--help"
+def _main(line: list[str]) -> int:
+    verb = line[0] if line else "--help"
     if verb in {"--version", "-V"}:
         sys.stdout.write(f"accord {VERSION}\n")
         return 0
@@ -82,7 +82,7 @@ def _main(words: list[str]) -> int:
         if verb not in VERBS:
             advice = f"The verb comes first, one of: {', '.join(VERBS)}"
             raise UsageFailure(f"there is no verb {verb!r}", advice=advice)
-        return _run(verb, words[1:])
+        return _run(verb, line[1:])
     except BrokenPipeError:
         raise
     except (Failure, AccordError, OSError) as error:
@@ -94,7 +94,7 @@ def _main(words: list[str]) -> int:
         return failure.status
 
 
-def _run(verb: str, words: list[str]) -> int:
+def _run(verb: str, line: list[str]) -> int:
     from importlib import import_module  # noqa: PLC0415 - not for `--version`
 
     if verb != "agent":
@@ -103,8 +103,8 @@ def _run(verb: str, words: list[str]) -> int:
     # Whoever runs an agent by an editor wants its log; whoever types wants the one line.
     logs.direct_logs(warnings=verb == "agent")
     logs.direct_tracebacks()
-    room = import_module(f"accord.cli.verbs.{verb}")
-    status: int = room.run(words)
+    module = import_module(f"accord.cli.verbs.{verb}")
+    status: int = module.run(line)
     return status
 
 

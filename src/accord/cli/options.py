@@ -29,16 +29,16 @@ def split_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None
     Raises:
         UsageFailure: Nothing is behind it that could be a program.
     """
-    words = list(arguments)
-    if "--" not in words:
-        return words, None
-    place = words.index("--")
-    command = words[place + 1 :]
+    line = list(arguments)
+    if "--" not in line:
+        return line, None
+    place = line.index("--")
+    command = line[place + 1 :]
     if not command:
         raise UsageFailure("a command must follow --")
     if not command[0]:
         raise UsageFailure("the command behind -- is empty", advice="Its first word names the program")
-    return words[:place], command
+    return line[:place], command
 
 
 class Parser(argparse.ArgumentParser):
@@ -55,13 +55,13 @@ class Parser(argparse.ArgumentParser):
         )
         self.verb = verb
 
-    def read(self, words: Sequence[str]) -> argparse.Namespace:
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
         """What the words say.
 
         Raises:
             UsageFailure: Nothing that this verb understands.
         """
-        return self.parse_intermixed_args(list(words))
+        return self.parse_intermixed_args(list(arguments))
 
     def error(self, message: str) -> NoReturn:
         """Say it in our way; argparse would print its usage and leave."""

@@ -13,7 +13,7 @@ from accord.cli.status import UsageFailure
 from accord.cli.target import Target
 from accord.client import Policy, Verdict, load_rules
 from accord.client.question import PermissionCallback
-from accord.config import Places
+from accord.config import ConfigPaths
 from accord.config.answers import AnswerFiles, agent_identity, set_aside_old_answers
 from accord.config.permission import rules_for
 from accord.session.entry import ToolCall
@@ -26,24 +26,24 @@ def policy_of(
     target: Target,
     rules: Sequence[Rule],
     *,
-    ask: PermissionCallback | None,
+    on_question: PermissionCallback | None,
     environment: dict[str, str] | None = None,
-    say: Callable[[str], Any] = lambda _: None,
+    notify: Callable[[str], Any] = lambda _: None,
     on_verdict: Callable[[Verdict], Any] | None = None,
     on_unasked: Callable[[ToolCall, Rule], Any] | None = None,
 ) -> Policy:
-    """The policy for `connect(permission=...)`; `ask` is None where nobody can be asked.
+    """The policy for `connect(permission=...)`; `on_question` is None where nobody can be asked.
 
-    What the user answers with "always" is kept in the state folder. `say` gets a line where there is something to know.
+    What the user answers with "always" is kept in the state folder. `notify` gets a line for the user.
     """
     entry = target.entry
-    folder = Places.here().state / "always"
+    folder = ConfigPaths.here().state / "always"
     count = set_aside_old_answers(folder)
     if count:
-        say(f"{count} files of answers from an earlier version were set aside in {folder}: you will be asked again")
+        notify(f"{count} files of answers from an earlier version were set aside in {folder}: you will be asked again")
     return Policy(
         [*rules, *rules_for(entry.permission_policy)],
-        on_question=ask,
+        on_question=on_question,
         remember=AnswerFiles(folder, agent_identity(entry.argv, {**entry.env, **(environment or {})})),
         prefer_lasting=entry.permission_policy == "auto-approve",
         on_verdict=on_verdict,

@@ -66,6 +66,6 @@ class UsageFailure(Failure):
         super().__init__(Status.USAGE, "usage", message, advice=advice)
 
 
-def spelled(words: Sequence[str]) -> str:
+def spelled(arguments: Sequence[str]) -> str:
     """A command as somebody would type it."""
-    return shlex.join(words)
+    return shlex.join(arguments)

@@ -22,7 +22,7 @@ COMMAND = "-- "
 ADDRESSES = ("ws://", "wss://", "http://", "https://")
 
 
-_POLICY_WORDS: dict[str | None, SafeText] = {
+_POLICY_TEXTS: dict[str | None, SafeText] = {
     "auto-approve": own("auto-approve: whatever it wants is allowed, without asking"),
     "deny": own("deny: whatever it asks for is denied"),
     "prompt": own("prompt: asks you"),
@@ -49,18 +49,18 @@ class Target:
         return f'accord run {self.key} {option} "{what}"'
 
 
-def split_agent(words: Sequence[str], command: Sequence[str] | None, verb: str) -> tuple[str | None, list[str]]:
+def split_agent(arguments: Sequence[str], command: Sequence[str] | None, verb: str) -> tuple[str | None, list[str]]:
     """The agent's name, None where there is a command, and the other words.
 
     Raises:
         UsageFailure: Nobody is named.
     """
     if command is not None:
-        return None, list(words)
-    if not words:
+        return None, list(arguments)
+    if not arguments:
         advice = f"See: accord agents ls; or try: accord {verb} demo"
         raise UsageFailure("name an agent, or a command behind --", advice=advice)
-    return words[0], list(words[1:])
+    return arguments[0], list(arguments[1:])
 
 
 def target_of(name: str | None, command: Sequence[str] | None) -> Target:
@@ -131,7 +131,7 @@ def _trust_question(entry: AgentEntry) -> SafeText:
     ]
     for name, value in entry.env.items():
         lines.append(filled("  without {}", name) if value is None else filled("  with {}={}", name, value))
-    lines.append(filled("  permission: {}", _POLICY_WORDS.get(entry.permission_policy, own("asks you"))))
+    lines.append(filled("  permission: {}", _POLICY_TEXTS.get(entry.permission_policy, own("asks you"))))
     return joined([*lines, own("trust this file?")], own("\n"))
 
 

@@ -14,7 +14,7 @@ from accord.cli.fault import phase
 from accord.cli.show.line import Line, Span
 from accord.cli.show.question import (
     can_be_shown_whole,
-    contradicting_words,
+    contradiction_text,
     question_lines,
     sentence_of,
     whole_lines,
@@ -66,7 +66,7 @@ class Terminal:
         self._screen.lines(lines)
         self._screen.flush()
 
-    async def ask(self, prompt: SafeText) -> str | None:
+    async def read_line(self, prompt: SafeText) -> str | None:
         """The line that the user types; None where the input ends."""
         self._screen.text(prompt)
         self._screen.flush()
@@ -81,7 +81,7 @@ class Terminal:
             self._screen.line([])
         return answer
 
-    def say(self, text: SafeText, style: str = "") -> None:
+    def show_line(self, text: SafeText, style: str = "") -> None:
         self.show([[Span(text, style)]])
 
 
@@ -126,18 +126,18 @@ class _Choices:
         self._question = question
         self._options = keys_of(question.options)
         self._wide = {choice.key: choice for choice in wide_choices(question)}
-        self.can_show_more = can_be_shown_whole(question)
+        self.can_show_whole = can_be_shown_whole(question)
 
     @property
     def keys(self) -> list[str]:
-        return [*self._options, *self._wide, *(["v"] * self.can_show_more)]
+        return [*self._options, *self._wide, *(["v"] * self.can_show_whole)]
 
     @property
     def prompt(self) -> SafeText:
         offered = [filled("[{}] {}", key, exact(option.name, 100)) for key, option in self._options.items()]
         if not offered:
             offered.append(own("[n] No"))
-        if self.can_show_more:
+        if self.can_show_whole:
             has_diff = self._question.tool is not None and self._question.tool.content
             offered.append(own("[v] whole diff") if has_diff else own("[v] whole input"))
         return filled("  {}  {} > ", sentence_of(self._question), joined(offered, own("  ")))
@@ -146,10 +146,10 @@ class _Choices:
         """What is to be known before the question."""
         left_out = len(self._question.options) - len(self._options)
         if left_out:
-            terminal.say(filled("  {}", contradicting_words(left_out)), "yellow")
+            terminal.show_line(filled("  {}", contradiction_text(left_out)), "yellow")
         if self._wide:
             names = joined((filled("[{}] {}", key, choice.name) for key, choice in self._wide.items()), own("  "))
-            terminal.say(filled("  always can also mean:  {}", names), "dim")
+            terminal.show_line(filled("  always can also mean:  {}", names), "dim")
 
     def meant(self, answer: str) -> tuple[bool, PermissionOption | WiderAnswer | None]:
         """Whether an answer is understood, and what it is.
@@ -187,25 +187,25 @@ class Questions:
             choices = _Choices(question)
             choices.show(self._terminal)
             while True:
-                answer = await self._terminal.ask(choices.prompt)
+                answer = await self._terminal.read_line(choices.prompt)
                 if answer is None:
                     return question.reject()
-                if answer.lower() == "v" and choices.can_show_more:
+                if answer.lower() == "v" and choices.can_show_whole:
                     self._terminal.show(whole_lines(question))
                     continue
                 is_understood, meant = choices.meant(answer)
                 if is_understood:
                     return meant
-                self._terminal.say(filled("  one of: {}", ", ".join(choices.keys)), "dim")
+                self._terminal.show_line(filled("  one of: {}", ", ".join(choices.keys)), "dim")
 
     async def elicit(self, question: FormQuestion | UrlQuestion) -> ElicitAnswer:
         """What the user fills in, or whether the address was visited."""
         async with self._terminal.floor():
-            self._terminal.say(filled("  {}", prose_line(question.message)), "bold")
+            self._terminal.show_line(filled("  {}", prose_line(question.message)), "bold")
             if isinstance(question, FormQuestion):
                 return await self._form(question.schema)
-            self._terminal.say(filled("  {}", question.url), "cyan")
-            answer = await self._terminal.ask(own("  open it in your browser; done?  [y] yes  [n] no > "))
+            self._terminal.show_line(filled("  {}", question.url), "cyan")
+            answer = await self._terminal.read_line(own("  open it in your browser; done?  [y] yes  [n] no > "))
             return "cancel" if answer is None else answer.lower() in {"y", "yes"}
 
     async def _form(self, schema: dict[str, Any]) -> ElicitAnswer:
@@ -215,13 +215,13 @@ class Questions:
         for name, field in (fields if isinstance(fields, dict) else {}).items():
             known = field if isinstance(field, dict) else {}
             while True:
-                answer = await self._terminal.ask(_field_prompt(name, known, needed=name in required))
+                answer = await self._terminal.read_line(_field_prompt(name, known, needed=name in required))
                 if answer is None:
                     return "cancel"
                 try:
                     value = _field_value(answer, known, needed=name in required)
                 except ValueError as error:
-                    self._terminal.say(filled("  {}", str(error)), "dim")
+                    self._terminal.show_line(filled("  {}", str(error)), "dim")
                     continue
                 if value is not None:
                     values[name] = value
@@ -231,23 +231,23 @@ class Questions:
     async def yes(self, prompt: SafeText) -> bool:
         """A plain yes or no."""
         async with self._terminal.floor():
-            answer = await self._terminal.ask(filled("{}  [y] yes  [n] no > ", prompt))
+            answer = await self._terminal.read_line(filled("{}  [y] yes  [n] no > ", prompt))
             return answer is not None and answer.lower() in {"y", "yes"}
 
     async def choose(self, title: SafeText, choices: Sequence[tuple[str, str]]) -> str | None:
         """One of several, by number or by id."""
         async with self._terminal.floor():
-            self._terminal.say(title, "bold")
+            self._terminal.show_line(title, "bold")
             for number, (id_, name) in enumerate(choices, 1):
-                self._terminal.say(filled("  [{}] {} ({})", number, name, id_))
+                self._terminal.show_line(filled("  [{}] {} ({})", number, name, id_))
             while True:
-                answer = await self._terminal.ask(own("which? > "))
+                answer = await self._terminal.read_line(own("which? > "))
                 if answer is None or not answer:
                     return None
                 for number, (id_, _) in enumerate(choices, 1):
                     if answer in {str(number), id_}:
                         return id_
-                self._terminal.say(filled("  a number from 1 to {}", len(choices)), "dim")
+                self._terminal.show_line(filled("  a number from 1 to {}", len(choices)), "dim")
 
     def alone(self) -> AbstractAsyncContextManager[None]:
         """While this lasts the terminal is somebody else's: nothing is asked, and nothing is shown."""

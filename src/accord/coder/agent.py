@@ -120,7 +120,7 @@ def _register(agent: Agent, later: _Later) -> None:
         await later.coder.model(turn, name.strip())
 
     @agent.command("help", "Shows what can be said")
-    async def tell(turn: Turn, _: str) -> None:
+    async def show_help(turn: Turn, _: str) -> None:
         await later.coder.help(turn)
 
 

@@ -93,30 +93,30 @@ class Coder:
 
 def message_of(blocks: Sequence[Block], cwd: str) -> UserMessage:
     """A prompt as models take it: links and files by name in their place, what was embedded behind the text."""
-    said: list[str] = []
+    texts: list[str] = []
     behind: list[str] = []
     pictures: list[Picture] = []
     for block in blocks:
         match block:
             case Text(text=text):
-                said.append(text)
+                texts.append(text)
             case Link(uri=uri):
-                said.append(_named(uri, cwd))
+                texts.append(_named(uri, cwd))
             case Resource(uri=uri, text=str(text)):
-                said.append(_named(uri, cwd))
+                texts.append(_named(uri, cwd))
                 behind.append(f"{_named(uri, cwd)}:\n{text}")
             case Image(data=data, mime_type=mime_type):
                 pictures.append(Picture(data, mime_type))
             case _:
                 continue
-    return UserMessage("".join(_spaced(said)), pictures, "\n\n".join(behind))
+    return UserMessage("".join(_spaced(texts)), pictures, "\n\n".join(behind))
 
 
-def _spaced(pieces: Sequence[str]) -> list[str]:
+def _spaced(texts: Sequence[str]) -> list[str]:
     """Pieces that were not written with a space between them get one."""
     return [
-        piece if n == 0 or pieces[n - 1][-1:].isspace() or piece[:1].isspace() else f" {piece}"
-        for n, piece in enumerate(pieces)
+        text if n == 0 or texts[n - 1][-1:].isspace() or text[:1].isspace() else f" {text}"
+        for n, text in enumerate(texts)
     ]
 
 

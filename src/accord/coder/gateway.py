@@ -95,7 +95,7 @@ class Gateway:
             ]
         )
         messages = _wire_messages(request, self._name)
-        with _in_our_words(self._name):
+        with _translated_errors(self._name):
             async with model_request_stream(
                 self._model, messages, model_settings=settings, model_request_parameters=parameters
             ) as stream:
@@ -251,7 +251,7 @@ def _cost(response: ModelResponse) -> float | None:
 
 
 @contextmanager
-def _in_our_words(name: str) -> Iterator[None]:
+def _translated_errors(name: str) -> Iterator[None]:
     try:
         yield
     except exceptions.ModelAPIError as error:
@@ -264,7 +264,7 @@ def _in_our_words(name: str) -> Iterator[None]:
 
 _BUSY = "The provider of {} has had too many requests: wait a little"
 # The first that fits: what is more special stands before what it is a special case of.
-_WORDS: tuple[tuple[type[exceptions.ModelAPIError], type[ModelError], str], ...] = (
+_ERRORS: tuple[tuple[type[exceptions.ModelAPIError], type[ModelError], str], ...] = (
     (
         exceptions.ModelContextWindowExceededError,
         ModelFull,
@@ -296,15 +296,17 @@ def _translated(error: exceptions.ModelAPIError, name: str) -> ModelError:
         return ModelBroken(f"The answer of the model {name} stopped in the middle: try again")
     if isinstance(error, exceptions.ModelRateLimitError):
         return ModelBusy(_BUSY.format(name), error.retry_after)
-    for theirs, ours, words in _WORDS:
+    for theirs, ours, template in _ERRORS:
         if isinstance(error, theirs):
-            return ours(words.format(name))
+            return ours(template.format(name))
     if isinstance(error, exceptions.ModelRequestRejectedError):
-        return ModelRefused(f"The provider of {name} refused the request{_said(error)}")
-    return ModelBroken(f"The provider of {name} failed{_said(error) or ': check its address, or try again'}")
+        return ModelRefused(f"The provider of {name} refused the request{_provider_message(error)}")
+    return ModelBroken(
+        f"The provider of {name} failed{_provider_message(error) or ': check its address, or try again'}"
+    )
 
 
-def _said(error: exceptions.ModelAPIError) -> str:
+def _provider_message(error: exceptions.ModelAPIError) -> str:
     """What the provider itself said, if it is a sentence."""
     body = error.body
     if isinstance(body, dict):

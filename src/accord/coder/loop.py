@@ -14,7 +14,7 @@ from typing import Any
 
 from accord.agent import ToolFailed, Turn
 from accord.agent.mcp import McpError
-from accord.coder.instructions import SUMMARISE, system_text, told_again
+from accord.coder.instructions import SUMMARISE, conversation_text, system_text
 from accord.coder.memory import Memory
 from accord.coder.model import (
     CHARACTERS_PER_TOKEN,
@@ -63,7 +63,7 @@ class Limits:
 class _Answer:
     """One answer of the model, as far as it was heard."""
 
-    said: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     calls: list[ToolUse] = field(default_factory=list)
     reply: Reply = field(default_factory=Reply)
     tokens: int = 0
@@ -140,7 +140,7 @@ class Loop:
 
     async def _converse(self) -> None:
         for _ in range(self._limits.max_requests):
-            if not await self._make_room():
+            if not await self._fit_context():
                 await self._turn.say(
                     "The conversation does not fit into the model any more: /compact, or a new session."
                 )
@@ -148,7 +148,7 @@ class Loop:
                 return
             servers = await self._turn.mcp()
             toolbox = Toolbox(str(self._turn.option("mode")), servers.tools)
-            answer = await self._ask(toolbox)
+            answer = await self._request_answer(toolbox)
             self._memory.pay(answer.cost)
             if answer.end == "refused":
                 self._memory.forget_from(self._start)
@@ -166,7 +166,7 @@ class Loop:
             await self._save()
         self._turn.finish("max_turn_requests")
 
-    async def _ask(self, toolbox: Toolbox) -> _Answer:
+    async def _request_answer(self, toolbox: Toolbox) -> _Answer:
         session = self._turn.session
         system = system_text(session.cwd, session.additional_directories, str(self._turn.option("mode")))
         for last in (False, True):
@@ -177,7 +177,7 @@ class Loop:
                     raise
                 if self._can_compact():
                     await self._compact()
-                self._memory.shorten_results(self._start, self._room() // 2)
+                self._memory.shorten_results(self._start, self._token_limit() // 2)
         raise AssertionError("the second try returns or raises")
 
     async def _stream(self, request: ModelRequest) -> _Answer:
@@ -188,7 +188,7 @@ class Loop:
             async for delta in deltas:
                 match delta:
                     case TextDelta(text=text):
-                        answer.said.append(text)
+                        answer.texts.append(text)
                         self._streamed = True
                         await turn.say(text)
                     case ThoughtDelta(text=text):
@@ -202,7 +202,7 @@ class Loop:
                             self._turn.add_token_usage(delta.input_tokens, delta.output_tokens)
         if not answer.end:
             raise ModelBroken("The model's answer has no end: try again")
-        answer.reply = Reply("".join(answer.said), answer.calls, self._model.name, answer.raw)
+        answer.reply = Reply("".join(answer.texts), answer.calls, self._model.name, answer.raw)
         return answer
 
     async def _take(self, answer: _Answer, toolbox: Toolbox) -> None:
@@ -243,7 +243,7 @@ class Loop:
             status="pending",
             name=use.name,
             input=use.arguments,
-            locations=call.places,
+            locations=call.locations,
             cancellable=call.cancellable,
         )
         work = Work(turn, shown, self._gate)
@@ -259,25 +259,25 @@ class Loop:
 
     # --- the context
 
-    def _room(self) -> int:
+    def _token_limit(self) -> int:
         return int(self._model.context_tokens * self._limits.full_share)
 
     def _can_compact(self) -> bool:
         # A summary and the answer to it are as short as it gets.
         return self._start > 2  # noqa: PLR2004
 
-    async def _make_room(self) -> bool:
+    async def _fit_context(self) -> bool:
         """Compact the context where it is nearly full; whether a request fits now."""
-        if self._memory.tokens > self._room() and self._can_compact():
+        if self._memory.tokens > self._token_limit() and self._can_compact():
             await self._compact()
-        if self._memory.tokens > self._room():
-            self._memory.shorten_results(self._start, self._room())
+        if self._memory.tokens > self._token_limit():
+            self._memory.shorten_results(self._start, self._token_limit())
         return self._memory.tokens <= self._model.context_tokens
 
     async def _compact(self) -> None:
-        earlier = self._memory.messages[: self._start]
-        characters = self._room() * CHARACTERS_PER_TOKEN
-        request = ModelRequest(SUMMARISE, [UserMessage(told_again(earlier, characters))], [], "summary")
+        before = self._memory.messages[: self._start]
+        characters = self._token_limit() * CHARACTERS_PER_TOKEN
+        request = ModelRequest(SUMMARISE, [UserMessage(conversation_text(before, characters))], [], "summary")
         async with self._turn.compact() as compaction:
             summary: list[str] = []
             async with aclosing(self._model.stream(request)) as deltas:

@@ -60,11 +60,11 @@ class OfflineModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """The answer, in pieces as other models give it."""
-        said = 0
+        characters = 0
         for delta in _summary(request) if request.purpose == "summary" else _answer(request):
-            said += len(getattr(delta, "text", ""))
+            characters += len(getattr(delta, "text", ""))
             yield delta
-        yield Spent(estimated_tokens(*request.messages), said // 4)
+        yield Spent(estimated_tokens(*request.messages), characters // 4)
         yield Ended("done")
 
     async def __aenter__(self) -> Self:
@@ -78,17 +78,17 @@ class OfflineModel:
 
 def _answer(request: ModelRequest) -> Iterator[Delta]:
     place = max(n for n, message in enumerate(request.messages) if isinstance(message, UserMessage))
-    asked, since = request.messages[place], request.messages[place + 1 :]
-    text = asked.text if isinstance(asked, UserMessage) else ""
-    if isinstance(asked, UserMessage) and asked.pictures and not since:
+    prompt, since = request.messages[place], request.messages[place + 1 :]
+    text = prompt.text if isinstance(prompt, UserMessage) else ""
+    if isinstance(prompt, UserMessage) and prompt.pictures and not since:
         yield TextDelta("I cannot see pictures, and go by the text alone.\n\n")
     try:
         actions = understand(text)
     except NotUnderstood as trouble:
-        yield from _say(_not_understood(text, trouble))
+        yield from _text_deltas(_not_understood(text, trouble))
         return
     if not actions:
-        yield from _say("What shall I do? I understand:\n\n" + CAN_DO)
+        yield from _text_deltas("What shall I do? I understand:\n\n" + CAN_DO)
         return
     replies = [message for message in since if isinstance(message, Reply)]
     results = [result for message in since if isinstance(message, ToolResults) for result in message.results]
@@ -105,9 +105,9 @@ class _Progress:
         self.stuck = False
         self._replies = replies
         self._leaving = next((result for result in results if result.name == "leave_plan"), None)
-        asked_to_plan = all(action.tool == "plan" for action in actions)
+        only_plans = all(action.tool == "plan" for action in actions)
         for result in results:
-            if (result.name not in _PLANNING or asked_to_plan) and self.left and not self.stuck:
+            if (result.name not in _PLANNING or only_plans) and self.left and not self.stuck:
                 self._note(self.left.popleft(), result)
 
     def _note(self, action: Action, result: ToolResult) -> None:
@@ -129,15 +129,15 @@ class _Progress:
             if plans:
                 yield self._plan(place)
             yield ToolUse(f"call-{place}-1", self.left[0].tool, self.left[0].arguments)
-        elif plans and not self._has_told_the_end():
+        elif plans and not self._has_shown_final_plan():
             yield self._plan(place)
         else:
-            yield from _say("\n\n".join(self._report()))
+            yield from _text_deltas("\n\n".join(self._report()))
 
     def _outside_the_mode(self, missing: list[Action], offered: set[str], place: int) -> Iterator[Delta]:
         if "leave_plan" not in offered:
             names = ", ".join(dict.fromkeys(action.tool for action in missing))
-            yield from _say(
+            yield from _text_deltas(
                 f"I did nothing: the mode here does not allow to {names}. Switch to the mode code for that."
             )
         elif self._leaving is None:
@@ -145,7 +145,7 @@ class _Progress:
             yield self._plan(place, running=False)
             yield ToolUse(f"call-{place}-1", "leave_plan", {"plan": steps})
         else:
-            yield from _say("I stay in the mode plan, and nothing was changed.")
+            yield from _text_deltas("I stay in the mode plan, and nothing was changed.")
 
     def _plan(self, place: int, *, running: bool = True) -> ToolUse:
         done = len(self.done) - (1 if self.stuck else 0)
@@ -157,7 +157,7 @@ class _Progress:
             steps.append({"content": action.label, "status": status})
         return ToolUse(f"call-{place}-0", "plan", {"steps": steps})
 
-    def _has_told_the_end(self) -> bool:
+    def _has_shown_final_plan(self) -> bool:
         return bool(self._replies) and all(call.name == "plan" for call in self._replies[-1].calls)
 
     def _report(self) -> Iterator[str]:
@@ -210,11 +210,13 @@ def _not_understood(text: str, trouble: NotUnderstood) -> str:
 
 def _summary(request: ModelRequest) -> Iterator[Delta]:
     """What a summary can be without understanding: what the user wanted, one line each."""
-    lines = [line for message in request.messages if isinstance(message, UserMessage) for line in _wishes(message.text)]
-    yield from _say("The user asked for:\n" + "\n".join(lines[-MAX_SHOWN_LINES:]))
+    lines = [
+        line for message in request.messages if isinstance(message, UserMessage) for line in _requests_in(message.text)
+    ]
+    yield from _text_deltas("The user asked for:\n" + "\n".join(lines[-MAX_SHOWN_LINES:]))
 
 
-def _wishes(text: str) -> Iterator[str]:
+def _requests_in(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if line.startswith("User: "):
             yield f"- {line.removeprefix('User: ')[:200]}"
@@ -222,6 +224,6 @@ def _wishes(text: str) -> Iterator[str]:
             yield line[:200]
 
 
-def _say(text: str) -> Iterator[TextDelta]:
-    for piece in re.findall(r"(?s).{1,80}(?:\s+|$)|.{1,80}", text):
-        yield TextDelta(piece)
+def _text_deltas(text: str) -> Iterator[TextDelta]:
+    for part in re.findall(r"(?s).{1,80}(?:\s+|$)|.{1,80}", text):
+        yield TextDelta(part)

@@ -88,15 +88,15 @@ class ProviderModel:
         """The answer. What fails before anything of it came is asked again, after a while."""
         gateway = await self._open()
         for attempt in range(1, ATTEMPTS + 1):
-            heard = False
+            has_begun = False
             try:
                 async with aclosing(gateway.stream(request)) as deltas:
                     async for delta in deltas:
-                        heard = True
+                        has_begun = True
                         yield delta
             except ModelError as error:
                 pause = self._pause(error, attempt)
-                if heard or pause is None:
+                if has_begun or pause is None:
                     raise
                 # Before the advice; names of models have colons too, but no space behind them.
                 reason = str(error).partition(": ")[0]

@@ -49,19 +49,19 @@ def _rule(*patterns: str) -> Callable[[Maker], Maker]:
     rf"(?:read|show|open|cat|print|display)(?: me)? {_PATH}(?: lines? (?P<first>\d+)(?: ?(?:-|to) ?(?P<last>\d+))?)?",
     rf"(?:read|show|print)(?: me)? lines? (?P<first>\d+)(?: ?(?:-|to) ?(?P<last>\d+))? (?:of|in|from) {_PATH}",
 )
-def _read(said: dict[str, str]) -> list[Action]:
-    path = said["path"]
+def _read(groups: dict[str, str]) -> list[Action]:
+    path = groups["path"]
     arguments: dict[str, Any] = {"path": path}
-    if said.get("first"):
-        first, last = int(said["first"]), int(said.get("last") or said["first"])
+    if groups.get("first"):
+        first, last = int(groups["first"]), int(groups.get("last") or groups["first"])
         arguments |= {"line": max(first, 1), "limit": max(last - first + 1, 1)}
     return [Action("read", f"read {path}", arguments)]
 
 
 @_rule(rf"what(?: is|'s|s) in {_PATH}", rf"what does {_PATH} (?:say|contain)", rf"look (?:at|into) {_PATH}")
-def _what_is_in(said: dict[str, str]) -> list[Action]:
-    path = said["path"]
-    (listing,) = _list(said)
+def _what_is_in(groups: dict[str, str]) -> list[Action]:
+    path = groups["path"]
+    (listing,) = _list(groups)
     return [Action("read", f"read {path}", {"path": path}, otherwise=listing)]
 
 
@@ -69,8 +69,8 @@ def _what_is_in(said: dict[str, str]) -> list[Action]:
     rf"(?:list|ls|tree)(?: (?:all )?(?:the )?files)?(?: (?:in|of|below))?(?: {_PATH})?",
     rf"(?:what|which) files are (?:there|in {_PATH}|here)",
 )
-def _list(said: dict[str, str]) -> list[Action]:
-    path = said.get("path") or "."
+def _list(groups: dict[str, str]) -> list[Action]:
+    path = groups.get("path") or "."
     return [Action("list", "list the files" if path == "." else f"list {path}", {"path": path})]
 
 
@@ -78,8 +78,8 @@ def _list(said: dict[str, str]) -> list[Action]:
     rf"(?:search|find|grep|look)(?: for)? (?P<text>.+?)(?: in {_PATH}(?: folder| directory)?)?",
     r"where is (?P<text>\S+)(?: used| defined)?",
 )
-def _search(said: dict[str, str]) -> list[Action]:
-    text, path = said["text"], said.get("path") or "."
+def _search(groups: dict[str, str]) -> list[Action]:
+    text, path = groups["text"], groups.get("path") or "."
     arguments: dict[str, Any] = {"pattern": text, "path": path}
     expression = re.fullmatch(r"/(.+)/", text)
     if expression is not None:
@@ -92,9 +92,9 @@ def _search(said: dict[str, str]) -> list[Action]:
     rf"(?:change|rename) (?P<old>.+?) (?:to|into) (?P<new>.*?) in {_PATH}",
     rf"(?:remove|delete) (?P<old>.+?) (?:from|in) {_PATH}",
 )
-def _replace(said: dict[str, str]) -> list[Action]:
-    path = said["path"]
-    arguments = {"path": path, "old": said["old"], "new": said.get("new") or "", "all": True}
+def _replace(groups: dict[str, str]) -> list[Action]:
+    path = groups["path"]
+    arguments = {"path": path, "old": groups["old"], "new": groups.get("new") or "", "all": True}
     return [Action("read", f"read {path}", {"path": path}, quiet=True), Action("edit", f"edit {path}", arguments)]
 
 
@@ -104,24 +104,24 @@ def _replace(said: dict[str, str]) -> list[Action]:
     rf"(?:create|make|write) {_PATH} (?:with|containing)(?: the text)? (?P<text>.*)",
     r"(?:create|make) (?:a |an |the )?(?:new |empty )?file (?P<path>\S+)",
 )
-def _write(said: dict[str, str]) -> list[Action]:
-    path, text = said["path"], said.get("text") or ""
+def _write(groups: dict[str, str]) -> list[Action]:
+    path, text = groups["path"], groups.get("text") or ""
     if text and not text.endswith("\n"):
         text += "\n"
     return [Action("write", f"write {path}", {"path": path, "text": text})]
 
 
 @_rule(r"(?:run|execute|exec) (?P<command>.+)")
-def _run(said: dict[str, str]) -> list[Action]:
-    command = said["command"]
+def _run(groups: dict[str, str]) -> list[Action]:
+    command = groups["command"]
     if re.match(r"(?:the|my|all|some|it|that|this)\b", command):
         raise NotUnderstood(f"run {command}", "Which command is that? Say for example: run python -m pytest -q")
     return [Action("run", f"run {command}", {"command": command})]
 
 
 @_rule(r"(?:make a )?plan:? (?P<steps>.+)")
-def _plan(said: dict[str, str]) -> list[Action]:
-    steps = [step.strip() for step in re.split(r"[;\n,]|\band\b", said["steps"]) if step.strip()]
+def _plan(groups: dict[str, str]) -> list[Action]:
+    steps = [step.strip() for step in re.split(r"[;\n,]|\band\b", groups["steps"]) if step.strip()]
     return [Action("plan", "plan", {"steps": [{"content": step} for step in steps]})]
 
 
@@ -149,22 +149,22 @@ class _Held:
     """What stands in quotes or fences: taken out, so that no rule looks into it, and put back as it is wanted."""
 
     def __init__(self, text: str) -> None:
-        self._pieces: list[tuple[str, str]] = []
+        self._quoted: list[tuple[str, str]] = []
         self.text = _HELD.sub(self._take, text.replace("\x00", ""))
 
     def _take(self, match: re.Match[str]) -> str:
         inner = next((group for group in match.groups() if group is not None), "")
-        self._pieces.append((match[0], inner))
-        return f"\x00{len(self._pieces) - 1}\x00"
+        self._quoted.append((match[0], inner))
+        return f"\x00{len(self._quoted) - 1}\x00"
 
     def whole(self, text: str) -> str:
         """With quotes, as it was written."""
-        return _MARK.sub(lambda mark: self._pieces[int(mark[1])][0], text)
+        return _MARK.sub(lambda mark: self._quoted[int(mark[1])][0], text)
 
     def inner(self, text: str) -> str:
         """Without the quotes, if they are around all of it."""
         mark = _MARK.fullmatch(text)
-        return self.whole(text) if mark is None else self._pieces[int(mark[1])][1]
+        return self.whole(text) if mark is None else self._quoted[int(mark[1])][1]
 
 
 def understand(text: str) -> list[Action]:
@@ -192,8 +192,8 @@ def _clause(clause: str, held: _Held) -> list[Action]:
     for pattern, maker in _COMPILED:
         match = pattern.fullmatch(clause)
         if match is not None:
-            said = {name: value for name, value in match.groupdict().items() if value is not None}
-            return maker({name: _put_back(name, value, held) for name, value in said.items()})
+            groups = {name: value for name, value in match.groupdict().items() if value is not None}
+            return maker({name: _put_back(name, value, held) for name, value in groups.items()})
     raise NotUnderstood(held.whole(clause))
 
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from accord.config.health import Backoff, CircuitBreaker, Health
     from accord.config.mcp_json import McpFile, load_mcp, user_mcp_files
     from accord.config.opening import connect_to
+    from accord.config.paths import ConfigPaths
     from accord.config.permission import permission_for
-    from accord.config.places import Places
     from accord.config.records import Record, Records
     from accord.config.registry import Registry, load_registry
     from accord.config.trust import Trust
@@ -54,7 +54,7 @@ _HOMES = {
     "mcp_json": ("McpFile", "load_mcp", "user_mcp_files"),
     "opening": ("connect_to",),
     "permission": ("permission_for",),
-    "places": ("Places",),
+    "paths": ("ConfigPaths",),
     "records": ("Record", "Records"),
     "registry": ("Registry", "load_registry"),
     "trust": ("Trust",),
@@ -68,12 +68,12 @@ __all__ = [
     "CircuitBreaker",
     "ConfigError",
     "ConfigFile",
+    "ConfigPaths",
     "DownloadError",
     "Fleet",
     "FleetFailed",
     "Health",
     "McpFile",
-    "Places",
     "Problem",
     "Record",
     "Records",

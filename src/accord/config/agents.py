@@ -15,7 +15,7 @@ from pathlib import Path
 from accord.config.acp_json import ConfigFile, Scope, read_config, read_default_server
 from accord.config.entry import DEMO, AgentEntry, demo_entry, entry_of, registry_entry
 from accord.config.errors import ConfigError, Problem, UnknownAgent
-from accord.config.places import Places, expand_home
+from accord.config.paths import ConfigPaths, expand_home
 from accord.config.registry import Registry, launch, load_registry
 from accord.config.trust import Trust
 
@@ -26,28 +26,28 @@ _NO_AGENT = "add one with `accord agents add`, or try the built-in agent `demo`"
 
 
 def find(
-    name: str, *, cwd: str | os.PathLike[str] = ".", trust: Trust | None = None, places: Places | None = None
+    name: str, *, cwd: str | os.PathLike[str] = ".", trust: Trust | None = None, paths: ConfigPaths | None = None
 ) -> AgentEntry:
     """The agent of a name; `default` is the config's default agent. May fetch a registry, and blocks meanwhile.
 
     Raises:
-        UnknownAgent: There is none; has the nearest names.
+        UnknownAgent: There is none; `suggestions` are names that may have been meant.
         ConfigError: Its entry cannot be used, or none was found and a file could not be read; or the notes on trust
             cannot be read, or there is no home directory.
         RegistryError: The registry that should have it cannot be read, or it cannot run here.
     """
-    return load_agents(cwd, trust=trust, places=places).find(name)
+    return load_agents(cwd, trust=trust, paths=paths).find(name)
 
 
 def load_agents(
-    cwd: str | os.PathLike[str] = ".", *, trust: Trust | None = None, places: Places | None = None
+    cwd: str | os.PathLike[str] = ".", *, trust: Trust | None = None, paths: ConfigPaths | None = None
 ) -> Agents:
     """What the files say about agents in a directory; broken files are in `errors`.
 
     Raises:
         ConfigError: There is no home directory.
     """
-    here = places or Places.here()
+    here = paths or ConfigPaths.here()
     folder = Path(cwd).absolute()
     wanted: list[tuple[Path, Scope]] = [
         (folder / "acp.json", "project"),
@@ -65,11 +65,11 @@ def load_agents(
 class Agents:
     """All agents of one directory. The first file that has a name counts, also if its entry is broken."""
 
-    def __init__(self, files: list[ConfigFile], settings: Path, trust: Trust, places: Places) -> None:
+    def __init__(self, files: list[ConfigFile], settings: Path, trust: Trust, paths: ConfigPaths) -> None:
         self.files = files
         self._settings = settings
         self._trust = trust
-        self._places = places
+        self._paths = paths
         self._registry: Registry | None = None
         self._chosen, wrong = read_default_server(settings)
         self.errors: list[ConfigError] = [error for file in files for error in file.errors]
@@ -93,20 +93,20 @@ class Agents:
             return demo_entry()
         return self._from_registry(name)
 
-    def default(self, wish: str | None = None) -> AgentEntry:
+    def default(self, name: str | None = None) -> AgentEntry:
         """The default agent.
 
-        That is `wish`, or the `defaultServer` of simse's workspace settings, of the project's file, of the user's, of
+        That is `name`, or the `defaultServer` of simse's workspace settings, of the project's file, of the user's, of
         simse's; or the first agent of the first file that has one.
 
         Raises:
             UnknownAgent: There is none, or not the one that is named.
         """
-        if wish is not None and wish != DEFAULT:
-            return self.find(wish)
-        for source, key, name in self._defaults():
+        if name is not None and name != DEFAULT:
+            return self.find(name)
+        for source, key, default in self._defaults():
             try:
-                return self.find(name)
+                return self.find(default)
             except UnknownAgent as error:
                 raise ConfigError(source, [Problem(key, f"the name of an agent ({error})")]) from error
         raise self._unknown(DEFAULT)
@@ -128,15 +128,15 @@ class Agents:
         Nothing is fetched: an entry that leaves its command to the registry has none here.
         """
         found: list[AgentEntry] = []
-        seen: set[str] = set()
+        names_so_far: set[str] = set()
         for file in self.files:
             needs_trust = bool(file.servers) and self._looks_foreign(file)
             found += [
-                replace(entry_of(server, file, needs_trust=needs_trust), shadowed=name in seen)
+                replace(entry_of(server, file, needs_trust=needs_trust), shadowed=name in names_so_far)
                 for name, server in file.servers.items()
             ]
-            seen.update(file.servers, file.broken)
-        return [*found, replace(demo_entry(), shadowed=DEMO in seen)]
+            names_so_far.update(file.servers, file.broken)
+        return [*found, replace(demo_entry(), shadowed=DEMO in names_so_far)]
 
     def servers(self) -> list[AgentEntry]:
         """Those of the files that count, and nothing that is built in: what a fleet starts."""
@@ -159,7 +159,7 @@ class Agents:
             for file in self.files:
                 if file.registry is not None and not self._is_foreign(file):
                     address = _address(file.registry, file.path.absolute().parent)
-                    self._registry = load_registry(address, self._places.cache)
+                    self._registry = load_registry(address, self._paths.cache)
                     self.warnings += self._registry.warnings
                     break
         return self._registry
@@ -193,7 +193,7 @@ class Agents:
             raise ConfigError(chosen.source, [problem])
         if registry is None or name not in registry.agents:
             raise self._unknown(name)
-        found = launch(registry.agents[name], self._places.cache)
+        found = launch(registry.agents[name], self._paths.cache)
         return registry_entry(name, found, registry.address, chosen)
 
     def _unknown(self, name: str) -> Exception:
@@ -210,10 +210,10 @@ class Agents:
             for file in self.files
             if file.registry is not None and self._looks_foreign(file)
         ]
-        nearest = difflib.get_close_matches(name, known, 3)
+        suggestions = difflib.get_close_matches(name, known, 3)
         if name == DEFAULT:
             return UnknownAgent(name, hint="; ".join([_NO_AGENT, *hints]))
-        return UnknownAgent(name, nearest=nearest, known=known, hint="; ".join(hints))
+        return UnknownAgent(name, suggestions=suggestions, known=known, hint="; ".join(hints))
 
 
 def _is_same(one: Path, other: Path) -> bool:

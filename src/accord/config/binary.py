@@ -60,9 +60,9 @@ def install(entry: AgentEntry, *, fetch: Callable[..., Iterator[bytes]] = fetch_
 
 def _fetch(wanted: Download, archive: IO[bytes], fetch: Callable[..., Iterator[bytes]]) -> None:
     digest = hashlib.sha256()
-    for piece in fetch(wanted.address, max_bytes=MAX_ARCHIVE_BYTES, timeout_seconds=DOWNLOAD_SECONDS):
-        digest.update(piece)
-        archive.write(piece)
+    for chunk in fetch(wanted.address, max_bytes=MAX_ARCHIVE_BYTES, timeout_seconds=DOWNLOAD_SECONDS):
+        digest.update(chunk)
+        archive.write(chunk)
     if wanted.sha256 is not None and digest.hexdigest() != wanted.sha256:
         raise DownloadError(wanted.address, "it is not the archive that the registry describes", reason="digest")
 
@@ -110,8 +110,8 @@ def _unzip(wanted: Download, archive: IO[bytes], place: Path) -> None:
                 target.chmod(target.stat().st_mode | _EXECUTABLE)
 
 
-def _added(wanted: Download, size: int, more: int) -> int:
-    size += more
+def _added(wanted: Download, size: int, added_bytes: int) -> int:
+    size += added_bytes
     if size > MAX_UNPACKED_BYTES:
         raise DownloadError(wanted.address, f"it unpacks to more than {MAX_UNPACKED_BYTES} bytes", reason="large")
     return size

@@ -65,7 +65,7 @@ def fetch(
     request = urllib.request.Request(address, headers={"User-Agent": f"accord/{VERSION}"})  # noqa: S310 - see above
     try:
         with _opener().open(request, timeout=min(timeout_seconds, _SILENCE_SECONDS)) as response:
-            yield from _pieces(response, address, max_bytes, lambda: deadline - clock())
+            yield from _chunks(response, address, max_bytes, lambda: deadline - clock())
     except TimeoutError as error:
         raise DownloadError(address, "no answer in time", reason="slow") from error
     except urllib.error.HTTPError as error:
@@ -78,16 +78,16 @@ def fetch(
         raise DownloadError(address, str(error) or type(error).__name__, reason="failed") from error
 
 
-def _pieces(response: Any, address: str, max_bytes: int, left: Callable[[], float]) -> Iterator[bytes]:
+def _chunks(response: Any, address: str, max_bytes: int, left: Callable[[], float]) -> Iterator[bytes]:
     size = 0
     # `read1` is one read of the socket: a server that trickles cannot hold us past the deadline.
-    while piece := response.read1(_CHUNK_BYTES):
-        size += len(piece)
+    while chunk := response.read1(_CHUNK_BYTES):
+        size += len(chunk)
         if size > max_bytes:
             raise DownloadError(address, f"it is larger than {max_bytes} bytes", reason="large")
         if left() < 0:
             raise DownloadError(address, "it takes too long", reason="slow")
-        yield piece
+        yield chunk
     expected = response.length
     if expected:
         raise DownloadError(address, f"it broke off {expected} bytes before its end", reason="failed")

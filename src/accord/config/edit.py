@@ -18,7 +18,7 @@ from typing import Any
 from accord.config.acp_json import check_version
 from accord.config.errors import ConfigError, Problem, UnknownAgent
 from accord.config.fields import Notes, Table, join_key, parse_object, read_bytes
-from accord.config.places import Places
+from accord.config.paths import ConfigPaths
 from accord.stores.folder import make_folder
 from accord.time_scale import scaled
 
@@ -96,7 +96,7 @@ def set_default(name: str, *, path: str | os.PathLike[str] | None = None) -> Pat
 
 def _place(path: str | os.PathLike[str] | None) -> Path:
     # Through a link: who keeps the real file elsewhere wants it to be changed there.
-    return Path(os.path.realpath(Places.here().user_file if path is None else path))
+    return Path(os.path.realpath(ConfigPaths.here().user_file if path is None else path))
 
 
 def _is_named(entry: Any, name: str) -> bool:

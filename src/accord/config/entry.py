@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from accord.config.acp_json import ConfigFile, PermissionPolicy, Server
-from accord.config.places import expand_home
+from accord.config.paths import expand_home
 from accord.config.registry import Download, Launch
 
 __all__ = ["DEMO", "AgentEntry", "Origin", "demo_entry", "entry_of", "registry_entry"]

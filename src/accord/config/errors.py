@@ -1,8 +1,8 @@
-"""Every exception of this room: which file, which key, what was expected; which name, and which ones are near.
+"""The exceptions of this package: which file, which key, what was expected; which name, and which names are similar.
 
 AccordError
 ├── ConfigError       a file that cannot be used as it stands: all its problems, the first one as attributes
-├── UnknownAgent      no such name: the nearest ones
+├── UnknownAgent      no such name: suggestions for it
 ├── UntrustedFile     a project's file that nobody has trusted yet names the command
 ├── RegistryError     a registry that cannot be read, or an agent of it that cannot run here
 ├── DownloadError     an address that cannot be fetched within the limits
@@ -50,17 +50,19 @@ class ConfigError(AccordError):
 
 
 class UnknownAgent(AccordError):
-    """No agent of this name; `nearest` are names that may have been meant, `known` are all."""
+    """No agent of this name; `suggestions` are names that may have been meant, `known` are all."""
 
-    def __init__(self, name: str, *, nearest: Sequence[str] = (), known: Sequence[str] = (), hint: str = "") -> None:
+    def __init__(
+        self, name: str, *, suggestions: Sequence[str] = (), known: Sequence[str] = (), hint: str = ""
+    ) -> None:
         sentence = f"there is no agent {name!r}"
-        if nearest:
-            sentence += f"; did you mean {' or '.join(nearest)}?"
+        if suggestions:
+            sentence += f"; did you mean {' or '.join(suggestions)}?"
         elif known:
             sentence += f"; known are {', '.join(known)}"
         super().__init__(f"{sentence} ({hint})" if hint else sentence)
         self.name = name
-        self.nearest = tuple(nearest)
+        self.suggestions = tuple(suggestions)
         self.known = tuple(known)
 
 

@@ -30,7 +30,7 @@ _KINDS: dict[type, str] = {
     float: "a number",
     type(None): "null",
 }
-_SAID = {"a number": "a whole number"}
+_KIND_PREFIXES = {"a number": "a whole number"}
 
 
 class Notes:
@@ -44,8 +44,8 @@ class Notes:
         """Something is wrong at a key; what stands there is told by its kind only."""
         kind = "" if found is ... else _KINDS.get(type(found), "")
         # "a text that is not empty, not a text" would help nobody.
-        is_said = not kind or expected.startswith(_SAID.get(kind, kind))
-        self.problems.append(Problem(key, expected if is_said else f"{expected}, not {kind}"))
+        is_repeated = not kind or expected.startswith(_KIND_PREFIXES.get(kind, kind))
+        self.problems.append(Problem(key, expected if is_repeated else f"{expected}, not {kind}"))
 
     def warn(self, key: str, sentence: str) -> None:
         """Something at a key is odd and does no harm."""
@@ -64,7 +64,7 @@ class Table:
 
     def __init__(self, values: Mapping[str, Any], key: str, notes: Notes) -> None:
         self._values = values
-        self._asked: dict[str, None] = {}
+        self._read: dict[str, None] = {}
         self._skipped: set[str] = set()
         self.key = key
         self.notes = notes
@@ -206,8 +206,8 @@ class Table:
     def finish(self) -> None:
         """Report the keys that nobody asked for."""
         for name in self._values:
-            if name not in self._asked and name not in self._skipped:
-                near = difflib.get_close_matches(name, list(self._asked), 1)
+            if name not in self._read and name not in self._skipped:
+                near = difflib.get_close_matches(name, list(self._read), 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 self.notes.warn(join_key(self.key, name), f"unknown key, ignored{hint}")
 
@@ -219,7 +219,7 @@ class Table:
                 self.notes.problem(key, "an object", value)
 
     def _take(self, name: str) -> Any:
-        self._asked[name] = None
+        self._read[name] = None
         return self._values.get(name)
 
     def _wrong(self, name: str, expected: str) -> None:

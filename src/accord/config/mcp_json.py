@@ -11,7 +11,7 @@ from typing import Literal
 
 from accord.config.errors import ConfigError, Problem
 from accord.config.fields import Notes, Table, open_table, read_bytes
-from accord.config.places import Places, expand_home
+from accord.config.paths import ConfigPaths, expand_home
 from accord.session.ask import McpServer
 
 __all__ = ["McpFile", "Skipped", "load_mcp", "user_mcp_files"]
@@ -51,9 +51,9 @@ class McpFile:
     warnings: list[str] = field(default_factory=list)
 
 
-def user_mcp_files(places: Places | None = None) -> list[Path]:
+def user_mcp_files(paths: ConfigPaths | None = None) -> list[Path]:
     """The user's own lists that are there: Accord's, then simse's."""
-    here = places or Places.here()
+    here = paths or ConfigPaths.here()
     return [path for path in (here.config / "mcp.json", here.simse / "mcp.json") if path.is_file()]
 
 
@@ -115,8 +115,10 @@ class _Reading:
 
     def _server(self, name: str, entry: Table, required: tuple[str, ...]) -> McpServer:
         key = "transport" if "transport" in entry else "type"
-        word = entry.choice(key, tuple(_TYPES))
-        kind = _TYPES[word] if word is not None else ("http" if "url" in entry and "command" not in entry else "stdio")
+        choice = entry.choice(key, tuple(_TYPES))
+        kind = (
+            _TYPES[choice] if choice is not None else ("http" if "url" in entry and "command" not in entry else "stdio")
+        )
         command = entry.text("command", needed=kind == "stdio")
         url = entry.text("url", needed=kind != "stdio")
         if url is not None and not url.startswith(("http://", "https://")):

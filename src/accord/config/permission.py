@@ -22,22 +22,24 @@ def rules_for(policy: PermissionPolicy | None) -> tuple[Rule, ...]:
     return _RULES.get(policy, ())
 
 
-def permission_for(policy: PermissionPolicy | None, ask: PermissionCallback | None = None, **options: Any) -> Policy:
+def permission_for(
+    policy: PermissionPolicy | None, on_question: PermissionCallback | None = None, **options: Any
+) -> Policy:
     """The policy for `accord.connect(permission=...)`; `options` are further ones of `Policy`.
 
     `auto-approve` allows everything, with an option that holds on where the agent offers one; `deny` denies it.
-    `prompt`, which is meant where no policy is named, asks `ask`; where that is None the answer is no.
+    `prompt`, which is meant where no policy is named, asks `on_question`; where that is None the answer is no.
     """
-    asking = None if ask is None else _Asking(ask)
-    return Policy(rules_for(policy), on_question=asking, prefer_lasting=policy == "auto-approve", **options)
+    callback = None if on_question is None else _RejectUnanswered(on_question)
+    return Policy(rules_for(policy), on_question=callback, prefer_lasting=policy == "auto-approve", **options)
 
 
-class _Asking:
+class _RejectUnanswered:
     """A callback of which no answer is a rejection, as far as the agent offers one."""
 
-    def __init__(self, ask: PermissionCallback) -> None:
-        self._ask = ask
+    def __init__(self, on_question: PermissionCallback) -> None:
+        self._callback = on_question
 
     async def __call__(self, question: PermissionQuestion) -> PermissionAnswer:
-        answer: PermissionAnswer = await called(self._ask, question)
+        answer: PermissionAnswer = await called(self._callback, question)
         return question.reject() if answer is None else answer

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from accord.config.places import Places
+from accord.config.paths import ConfigPaths
 from accord.errors import StoreError
 from accord.stores.folder import make_private
 from accord.stores.refusal import damaged, of_sqlite, of_system, sqlite_reason
@@ -90,7 +90,7 @@ class Records:
         busy_seconds: float = BUSY_SECONDS,
         read_only: bool = False,
     ) -> None:
-        place = Places.here().records_file if path is None else Path(path)
+        place = ConfigPaths.here().records_file if path is None else Path(path)
         self._path = str(place)
         self._connection = _open(place, busy_seconds, _open_to_read if read_only else _open_once)
         self._columns = _COLUMNS
@@ -126,12 +126,12 @@ class Records:
         A record never becomes older: of two processes the later one counts.
         """
         moment = time.time() if at is None else at
-        place = _said(_place(cwd))
+        place = _column_text(_place(cwd))
         with self._transaction():
             if name is not None:
                 self._connection.execute(
                     "UPDATE records SET name = NULL WHERE agent = ? AND cwd = ? AND name = ? AND session_id != ?",
-                    (_said(agent), place, _said(name), _said(session_id)),
+                    (_column_text(agent), place, _column_text(name), _column_text(session_id)),
                 )
             self._connection.execute(
                 f"INSERT INTO records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - our own words
@@ -139,8 +139,8 @@ class Records:
                 "name = coalesce(excluded.name, name), title = coalesce(excluded.title, title), "
                 "updated_at = max(excluded.updated_at, updated_at), key = coalesce(excluded.key, key)",
                 (
-                    *(_said(agent), _said(session_id), place),
-                    *(name and _said(name), title and _said(title), moment, moment, key),
+                    *(_column_text(agent), _column_text(session_id), place),
+                    *(name and _column_text(name), title and _column_text(title), moment, moment, key),
                 ),
             )
 
@@ -165,10 +165,10 @@ class Records:
         """Drop a record; says whether there was one."""
         sql = "DELETE FROM records WHERE agent = ? AND session_id = ?"
         with self._transaction():
-            return self._connection.execute(sql, (_said(agent), _said(session_id))).rowcount > 0
+            return self._connection.execute(sql, (_column_text(agent), _column_text(session_id))).rowcount > 0
 
     def _select(self, **wanted: str | None) -> list[Record]:
-        given = {column: _said(value) for column, value in wanted.items() if value is not None}
+        given = {column: _column_text(value) for column, value in wanted.items() if value is not None}
         where = " AND ".join(f"{column} = ?" for column in given) or "TRUE"
         order = "ORDER BY updated_at DESC, rowid DESC"
         sql = f"SELECT {self._columns} FROM records WHERE {where} {order}"  # noqa: S608 - our own words
@@ -330,7 +330,7 @@ def _place(cwd: str | os.PathLike[str]) -> str:
     return os.path.realpath(cwd)
 
 
-def _said(text: str) -> str | bytes:
+def _column_text(text: str) -> str | bytes:
     """A text as SQLite takes it: as bytes where UTF-8 has no words for it (half an emoji, a path in other bytes)."""
     try:
         text.encode()
@@ -339,7 +339,7 @@ def _said(text: str) -> str | bytes:
     return text
 
 
-def _heard(value: Any) -> Any:
+def _column_value(value: Any) -> Any:
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
 
 
@@ -349,7 +349,7 @@ def _record(row: Sequence[Any]) -> Record:
     Raises:
         ValueError: Somebody else wrote it.
     """
-    agent, session_id, cwd, name, title, created_at, updated_at, key = (_heard(value) for value in row)
+    agent, session_id, cwd, name, title, created_at, updated_at, key = (_column_value(value) for value in row)
     needed, optional, moments = (agent, session_id, cwd), (name, title, key), (created_at, updated_at)
     if not (
         all(isinstance(each, str) for each in needed)

@@ -218,9 +218,9 @@ def _agent(entry: Table) -> RegistryAgent:
 
 def _package(way: Table) -> Package:
     name, command = way.text("package", needed=True) or "", way.text("cmd")
-    for key, word in (("package", name), ("cmd", command or "")):
+    for key, text in (("package", name), ("cmd", command or "")):
         # It would become an option of the runner.
-        if word.startswith("-"):
+        if text.startswith("-"):
             way.notes.problem(f"{way.key}.{key}", "a name that does not begin with '-'")
     return Package(name, command, way.texts("args"), way.pairs("env"))
 

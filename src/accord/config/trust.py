@@ -15,7 +15,7 @@ from typing import Any
 
 from accord.config.errors import ConfigError, Problem
 from accord.config.fields import read_bytes
-from accord.config.places import Places
+from accord.config.paths import ConfigPaths
 from accord.stores.folder import make_private
 
 __all__ = ["Trust", "digest_of"]
@@ -34,7 +34,7 @@ class Trust:
     """The user's notes; `path` is the file that keeps them, in the platform's state folder unless it is given."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self._path = Places.here().trust_file if path is None else Path(path)
+        self._path = ConfigPaths.here().trust_file if path is None else Path(path)
 
     def is_trusted(self, path: str | os.PathLike[str], sha256: str) -> bool:
         """Whether this file was trusted with this content. A line that is no note of ours trusts nothing.

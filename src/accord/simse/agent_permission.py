@@ -6,7 +6,7 @@ from typing import Any
 
 from accord.dialects import Json
 from accord.session.meta_original import ORIGINAL
-from accord.simse.permission import REJECT, WORDS
+from accord.simse.permission import REJECT, RESPONSES
 from accord.simse.update import METHOD, PERMISSION
 
 __all__ = ["OpenPermissions", "PendingPermission"]
@@ -40,13 +40,13 @@ class PendingPermission:
         }
         return {"jsonrpc": "2.0", "method": METHOD, "params": {"sessionId": self.session_id, **fields}}
 
-    def offers(self, word: str) -> bool:
+    def offers(self, response: str) -> bool:
         """Whether the agent has an option of exactly this kind."""
-        return word in self._options
+        return response in self._options
 
-    def answer(self, word: str) -> Json:
+    def answer(self, response: str) -> Json:
         """The answer for the agent: the first option of the kind, else of the same kind for once, else none."""
-        option = self._options.get(word) or self._options.get(word.replace("_always", "_once"))
+        option = self._options.get(response) or self._options.get(response.replace("_always", "_once"))
         outcome = {"outcome": "cancelled"} if option is None else {"outcome": "selected", "optionId": option}
         return {"jsonrpc": "2.0", "id": self.id, "result": {"outcome": outcome}}
 
@@ -63,7 +63,7 @@ class OpenPermissions:
         """Whether the client was asked under this id and has not answered."""
         return isinstance(request_id, str) and request_id in self._open
 
-    def ask(self, question: PendingPermission) -> tuple[list[Json], list[Json]]:
+    def open_question(self, question: PendingPermission) -> tuple[list[Json], list[Json]]:
         """What the client is asked, and what the agent is answered at once because an earlier answer still holds."""
         held = self._always.get(question.session_id, {}).get(question.action)
         if held is not None and (held.startswith("reject") or question.offers(held)):
@@ -73,16 +73,16 @@ class OpenPermissions:
         self._open[request_id] = question
         return [question.update(request_id)], []
 
-    def take(self, request_id: Any, said: Json, session_id: Any = None) -> list[Json] | None:
+    def take(self, request_id: Any, answer: Json, session_id: Any = None) -> list[Json] | None:
         """The answer for the agent; None where no such question is open."""
         if not self.is_open(request_id) or session_id not in (None, self._open[request_id].session_id):
             return None
         question = self._open.pop(request_id)
-        word = _word_in(said)
+        response = _response_in(answer)
         # Where the agent offers no "always", a permission holds once. A rejection may always hold longer.
-        if word.endswith("_always") and (word.startswith("reject") or question.offers(word)):
-            self._always.setdefault(question.session_id, {})[question.action] = word
-        return [question.answer(word)]
+        if response.endswith("_always") and (response.startswith("reject") or question.offers(response)):
+            self._always.setdefault(question.session_id, {})[question.action] = response
+        return [question.answer(response)]
 
     def withdraw(self, id_: Any) -> bool:
         """The agent does not wait for an answer any more; False if the request is none of ours."""
@@ -97,17 +97,17 @@ class OpenPermissions:
             self._always.pop(session_id, None)
 
 
-def _word_in(said: Json) -> str:
+def _response_in(answer: Json) -> str:
     """The one of the page's four words in an answer, wherever it stands; a rejection where there is not exactly one."""
-    words: set[str] = set()
-    values: list[tuple[Any, int]] = [(said, 0)]
+    found: set[str] = set()
+    values: list[tuple[Any, int]] = [(answer, 0)]
     while values:
         value, depth = values.pop()
-        if isinstance(value, str) and value in WORDS:
-            words.add(value)
+        if isinstance(value, str) and value in RESPONSES:
+            found.add(value)
         elif isinstance(value, dict) and depth < MAX_DEPTH:
             values += [(each, depth + 1) for each in value.values()]
-    return words.pop() if len(words) == 1 else REJECT
+    return found.pop() if len(found) == 1 else REJECT
 
 
 def _description(call: Json) -> str:

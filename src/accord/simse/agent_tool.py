@@ -109,7 +109,7 @@ class OwnCalls:
         self._stand_ins: set[tuple[str, str]] = set()
         """Calls that v1 makes up for a question about no call: the page asks without one."""
 
-    def told(self, session_id: str, update: Json) -> Json | None:
+    def client_update(self, session_id: str, update: Json) -> Json | None:
         """The update of the page for one of v1; None where it has nothing to tell."""
         key = (session_id, update["toolCallId"])
         first = update.get("sessionUpdate") == TOOL_CALL
@@ -128,7 +128,7 @@ class OwnCalls:
             return _page(call, {"status": "completed", "error": shown or FAILED})
         return _page(call, {"status": "completed", "output": call.get("rawOutput", shown)})
 
-    def asked(self, session_id: str, call: Json) -> str:
+    def action_of(self, session_id: str, call: Json) -> str:
         """The action of a question about a call: the tool's name, else the kind of the call, else its title."""
         key = (session_id, call["toolCallId"])
         if key not in self._calls:

@@ -70,7 +70,7 @@ class AgentTranslator:
         # The `requestId` of a `$/cancel_request` is that of a JSON-RPC request.
         names_permission = method != "$/cancel_request" and self._permissions.is_open(params.get("requestId"))
         if method == METHOD or names_permission:
-            return self._told(message, params)
+            return self._client_report(message, params)
         return Translation([], [message])
 
     def _prompt(self, message: Json, params: Json) -> Translation:
@@ -80,7 +80,7 @@ class AgentTranslator:
             return Translation([], [message])
         return Translation([], [{**message, "params": {**params, "prompt": [{"type": "text", "text": prompt}]}}])
 
-    def _told(self, message: Json, params: Json) -> Translation:
+    def _client_report(self, message: Json, params: Json) -> Translation:
         """The answer to a permission, or the state of a tool: nothing of it is for the agent as it stands."""
         session, found = params.get("sessionId"), update_of(params)
         fields = params if found is None else found[1]
@@ -121,8 +121,8 @@ class AgentTranslator:
         return Translation([message], []) if serve is None else serve(self, message, params)
 
     def _permission(self, message: Json, params: Any) -> Translation:
-        action = self._own_calls.asked(params["sessionId"], params["toolCall"])
-        return Translation(*self._permissions.ask(PendingPermission(message["id"], params, action)))
+        action = self._own_calls.action_of(params["sessionId"], params["toolCall"])
+        return Translation(*self._permissions.open_question(PendingPermission(message["id"], params, action)))
 
     def _order(self, message: Json, params: Any) -> Translation:
         return Translation([self._orders.order(message["id"], params)], [])
@@ -134,12 +134,14 @@ class AgentTranslator:
         """The page names three kinds of updates; a client of it gets no others."""
         session_id, update = params["sessionId"], params["update"]
         tag = update.get("sessionUpdate")
-        told = update if tag == "agent_message_chunk" else None
+        client_update = update if tag == "agent_message_chunk" else None
         if tag in ("tool_call", "tool_call_update"):
-            told = self._own_calls.told(session_id, update)
-        if told is None:
+            client_update = self._own_calls.client_update(session_id, update)
+        if client_update is None:
             return Translation([], [])
-        return Translation([{"jsonrpc": "2.0", "method": METHOD, "params": {"sessionId": session_id, **told}}], [])
+        return Translation(
+            [{"jsonrpc": "2.0", "method": METHOD, "params": {"sessionId": session_id, **client_update}}], []
+        )
 
     def _withdraw(self, message: Json, params: Any) -> Translation:
         id_ = params["requestId"]

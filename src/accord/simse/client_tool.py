@@ -45,9 +45,9 @@ async def run_tool(
     call = turn.tool(title or name, name=name, input=input, status="pending", meta={BY_CLIENT: "client"})
     async with call:
         order = {"sessionId": turn.session.id, "toolCallId": call.id, "toolName": name, "input": input}
-        await _ask(turn, ORDER_METHOD, order, timeout_seconds)
+        await _request(turn, ORDER_METHOD, order, timeout_seconds)
         await call.update(status="in_progress")
-        result = await _ask(turn, RESULT_METHOD, order, timeout_seconds)
+        result = await _request(turn, RESULT_METHOD, order, timeout_seconds)
         if "error" in result:
             raise ToolFailed(result["error"])
         await call.complete(output=result["output"])
@@ -56,7 +56,7 @@ async def run_tool(
     raise call.error or ToolFailed("the tool call was cancelled")
 
 
-async def _ask(turn: Turn, method: str, params: dict[str, Any], timeout_seconds: float | None) -> Any:
+async def _request(turn: Turn, method: str, params: dict[str, Any], timeout_seconds: float | None) -> Any:
     try:
         return await turn.request(method, params, timeout_seconds=timeout_seconds)
     except (CallTimeout, RequestError) as error:

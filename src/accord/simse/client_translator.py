@@ -44,7 +44,7 @@ class ClientTranslator:
     def __init__(self, tools: Collection[str] = ()) -> None:
         self._tools = frozenset(tools)
         self._calls: dict[Id, _Call] = {}
-        self._asked: dict[str, Question | Order] = {}
+        self._pending: dict[str, Question | Order] = {}
         """What the client was asked and has not answered, by the ids that were made here."""
         self._withdrawn: set[str] = set()
         """Such ids whose answers nobody waits for."""
@@ -70,8 +70,8 @@ class ClientTranslator:
             return Translation([{**message, "params": {**params, "prompt": prompt_text(params.get("prompt"))}}], [])
         if method == "session/cancel" and session is not None:
             self._cancelled.add(session)
-            told, withdrawn = self._withdraw(session, "cancelled")
-            return Translation([message, *told], withdrawn)
+            to_agent, withdrawn = self._withdraw(session, "cancelled")
+            return Translation([message, *to_agent], withdrawn)
         return Translation([message], [])
 
     def _answered(self, message: Json) -> Translation:
@@ -79,32 +79,32 @@ class ClientTranslator:
         if id_ in self._withdrawn:
             self._withdrawn.remove(id_)
             return Translation([], [])
-        asked = self._asked.pop(id_, None) if isinstance(id_, str) else None
-        if asked is None:
+        pending = self._pending.pop(id_, None) if isinstance(id_, str) else None
+        if pending is None:
             return Translation([message], [])
-        if isinstance(asked, Order):
-            told, shown = asked.answered(message)
-            return Translation([told], [shown])
+        if isinstance(pending, Order):
+            to_agent, shown = pending.answered(message)
+            return Translation([to_agent], [shown])
         response = response_of(message)
         if response.endswith("_always"):
-            self._always.setdefault(asked.session_id, {})[asked.action] = response
-        return Translation([asked.answer(response)], [asked.end(response)])
+            self._always.setdefault(pending.session_id, {})[pending.action] = response
+        return Translation([pending.answer(response)], [pending.end(response)])
 
     def _withdraw(self, session_id: str, reason: str) -> tuple[list[Json], list[Json]]:
         """End what the client was asked for a session: the answers for the agent, and what the client is told."""
-        told: list[Json] = []
+        to_agent: list[Json] = []
         withdrawn: list[Json] = []
-        for id_, asked in [each for each in self._asked.items() if each[1].session_id == session_id]:
-            del self._asked[id_]
+        for id_, pending in [each for each in self._pending.items() if each[1].session_id == session_id]:
+            del self._pending[id_]
             self._withdrawn.add(id_)
-            if isinstance(asked, Order):
-                answer, shown = asked.failed(reason)
+            if isinstance(pending, Order):
+                answer, shown = pending.failed(reason)
             else:
-                answer, shown = asked.answer(REJECT), asked.end(REJECT)
-            told.append(answer)
+                answer, shown = pending.answer(REJECT), pending.end(REJECT)
+            to_agent.append(answer)
             cancel = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": id_}}
             withdrawn += [shown, cancel]
-        return told, withdrawn
+        return to_agent, withdrawn
 
     # --- from the agent
 
@@ -140,8 +140,8 @@ class ClientTranslator:
         if held is not None:
             return Translation([question.answer(held)], [])
         id_ = self._make_id()
-        self._asked[id_] = question
-        return Translation([], [question.ask(id_)])
+        self._pending[id_] = question
+        return Translation([], [question.request(id_)])
 
     def _order(self, order: Order, updates: list[Json]) -> Translation:
         if self._runs(order):
@@ -149,15 +149,15 @@ class ClientTranslator:
             return Translation([], [])
         reason = self._reason_against(order)
         if reason is not None:
-            told, shown = order.failed(reason)
-            return Translation([told], [*updates, shown])
+            to_agent, shown = order.failed(reason)
+            return Translation([to_agent], [*updates, shown])
         id_ = self._make_id()
-        self._asked[id_] = order
+        self._pending[id_] = order
         updates[0]["params"]["update"]["status"] = "in_progress"
         return Translation([order.started()], [*updates, order.request(id_)])
 
     def _runs(self, order: Order) -> bool:
-        running = (each for each in self._asked.values() if isinstance(each, Order))
+        running = (each for each in self._pending.values() if isinstance(each, Order))
         return any((each.session_id, each.call_id) == (order.session_id, order.call_id) for each in running)
 
     def _reason_against(self, order: Order) -> str | None:
@@ -195,11 +195,11 @@ class ClientTranslator:
         if "error" in message and message["error"] is not None:
             return message
         result = message.get("result")
-        told = result if isinstance(result, dict) else {}
-        if isinstance(told.get("stopReason"), str):
+        fields = result if isinstance(result, dict) else {}
+        if isinstance(fields.get("stopReason"), str):
             return message
         reason = "cancelled" if session_id in self._cancelled else "end_turn"
-        return {"jsonrpc": "2.0", "id": message["id"], "result": {**told, "stopReason": reason}}
+        return {"jsonrpc": "2.0", "id": message["id"], "result": {**fields, "stopReason": reason}}
 
     # --- what does not come
 
@@ -235,8 +235,8 @@ def _introduced(message: Json) -> Json:
         return {"jsonrpc": "2.0", "id": message["id"], "result": UNKNOWN_AGENT}
     if isinstance(result, dict) and "protocolVersion" in result:
         return message
-    told = result if isinstance(result, dict) else {}
-    return {"jsonrpc": "2.0", "id": message["id"], "result": {**UNKNOWN_AGENT, **told}}
+    fields = result if isinstance(result, dict) else {}
+    return {"jsonrpc": "2.0", "id": message["id"], "result": {**UNKNOWN_AGENT, **fields}}
 
 
 def _refused(message: Json) -> list[Json]:

@@ -10,7 +10,7 @@ from accord.dialects import Json
 from accord.session.meta_original import ToolOriginal, keep
 from accord.simse.update import METHOD, notification, shown
 
-__all__ = ["REJECT", "WORDS", "Question", "question_in", "response_of"]
+__all__ = ["REJECT", "RESPONSES", "Question", "question_in", "response_of"]
 
 REJECT = "reject_once"
 """What everything is that does not approve: the page has no word for a question that was dismissed."""
@@ -21,7 +21,7 @@ NAMES = {
     "reject_once": "Reject once",
     "reject_always": "Always reject",
 }
-WORDS = frozenset(NAMES)
+RESPONSES = frozenset(NAMES)
 """The page's four answers."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 _STRANGE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -41,7 +41,7 @@ class Question:
     def _call_id(self) -> str:
         return f"permission-{self.request_id}"
 
-    def ask(self, id_: str) -> Json:
+    def request(self, id_: str) -> Json:
         """The request for the client, about a tool call that stands for the action."""
         call = {
             "toolCallId": self._call_id,

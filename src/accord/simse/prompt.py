@@ -11,10 +11,10 @@ def prompt_text(blocks: Any) -> Any:
     """The blocks, a line apart: texts as they are, and for the others a few words that stand for them."""
     if not isinstance(blocks, list):
         return blocks
-    return "\n".join(_words(block) for block in blocks)
+    return "\n".join(_block_text(block) for block in blocks)
 
 
-def _words(block: Any) -> str:
+def _block_text(block: Any) -> str:
     if not isinstance(block, dict):
         return str(block)
     match block.get("type"):

@@ -44,10 +44,10 @@ class Order:
 
     def completed(self, output: Any) -> tuple[Json, Json]:
         """How it ended, for the agent and for the client."""
-        told: Json = {"status": "completed", "rawOutput": output}
+        fields: Json = {"status": "completed", "rawOutput": output}
         if isinstance(output, str):
-            told["content"] = shown(output)
-        return self._page({"status": "completed", "output": output}), self._told(told)
+            fields["content"] = shown(output)
+        return self._page({"status": "completed", "output": output}), self._v1_update(fields)
 
     def failed(self, error: str) -> tuple[Json, Json]:
         """That it failed, for the agent and for the client.
@@ -56,7 +56,7 @@ class Order:
         """
         return (
             self._page({"status": "completed", "error": error}),
-            self._told({"status": "failed", "content": shown(error)}),
+            self._v1_update({"status": "failed", "content": shown(error)}),
         )
 
     def answered(self, answer: Json) -> tuple[Json, Json]:
@@ -65,14 +65,14 @@ class Order:
         if not isinstance(error, dict):
             return self.completed(answer.get("result"))
         data = error.get("data")
-        clue = data.get("correlationId") if isinstance(data, dict) else None
+        correlation_id = data.get("correlationId") if isinstance(data, dict) else None
         message = str(error.get("message", "the tool failed"))
-        return self.failed(message if clue is None else f"{message} ({clue})")
+        return self.failed(message if correlation_id is None else f"{message} ({correlation_id})")
 
     def _page(self, fields: Json) -> Json:
         params = {"sessionId": self.session_id, "type": "tool_call_update", "toolCallId": self.call_id, **fields}
         return {"jsonrpc": "2.0", "method": METHOD, "params": params}
 
-    def _told(self, fields: Json) -> Json:
+    def _v1_update(self, fields: Json) -> Json:
         update = {"sessionUpdate": "tool_call_update", "toolCallId": self.call_id, **fields}
         return notification(self.session_id, update)

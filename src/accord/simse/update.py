@@ -67,8 +67,8 @@ def _tagged(update: Json) -> tuple[str, Json] | None:
 def v1_updates(tag: str, fields: Json) -> list[Json]:
     """What v1 says instead; what neither knows stays as it is, below its tag."""
     translate = _TRANSLATIONS.get(tag)
-    told = [fields] if translate is None else translate(fields)
-    return [{"sessionUpdate": tag, **each} for each in told]
+    fields_out = [fields] if translate is None else translate(fields)
+    return [{"sessionUpdate": tag, **each} for each in fields_out]
 
 
 def _chunks(fields: Json) -> list[Json]:
@@ -80,10 +80,10 @@ def _chunks(fields: Json) -> list[Json]:
 
 
 def _tool_call(fields: Json) -> list[Json]:
-    told = _tool_fields(fields)
+    fields_out = _tool_fields(fields)
     if "toolName" in fields:
-        told = {"title": str(fields["toolName"]), "kind": "other", **told}
-    return [told]
+        fields_out = {"title": str(fields["toolName"]), "kind": "other", **fields_out}
+    return [fields_out]
 
 
 def _tool_call_update(fields: Json) -> list[Json]:
@@ -91,15 +91,15 @@ def _tool_call_update(fields: Json) -> list[Json]:
 
 
 def _tool_fields(fields: Json) -> Json:
-    told = {_NAMES.get(name, name): value for name, value in fields.items() if name != "error"}
+    fields_out = {_NAMES.get(name, name): value for name, value in fields.items() if name != "error"}
     error, output = fields.get("error"), fields.get("output")
     if error is not None:
         # The page has no status for a failure, only this text.
-        told["status"] = "failed"
-        told.setdefault("content", shown(error if isinstance(error, str) else str(error)))
+        fields_out["status"] = "failed"
+        fields_out.setdefault("content", shown(error if isinstance(error, str) else str(error)))
     elif isinstance(output, str):
-        told.setdefault("content", shown(output))
-    return told
+        fields_out.setdefault("content", shown(output))
+    return fields_out
 
 
 _NAMES = {"toolName": "name", "input": "rawInput", "output": "rawOutput"}

@@ -74,19 +74,19 @@ def _expect(truth: object, otherwise: str) -> None:
 
 
 async def _expect_refusal(call: Callable[[], Awaitable[object]], reason: str, what: str) -> None:
-    seen = "nothing"
+    found = "nothing"
     try:
         await call()
     except StoreError as error:
-        seen = error.reason
-    _expect(seen == reason, f"{what} raised {seen} instead of {reason}")
+        found = error.reason
+    _expect(found == reason, f"{what} raised {found} instead of {reason}")
 
 
 def _record(name: str, time: float = 1.0, cwd: str = "/work", title: str | None = None) -> SessionRecord:
     return SessionRecord(name, cwd, time, time, title, roots=("/more", "/mehr/ü"))
 
 
-def _words(name: str, count: int, start: int = 0) -> list[Event]:
+def _texts(name: str, count: int, start: int = 0) -> list[Event]:
     return [MessageChunk("agent", Text(f"{name} {number}")) for number in range(start, start + count)]
 
 
@@ -104,7 +104,7 @@ _STRANGE: list[Event] = [
 async def _order(store: Store) -> None:
     """Events come back as they were, in order, from any position."""
     await store.create(_record("a"))
-    events = [*_words("a", 300), *_STRANGE, *_words("b", 300)]
+    events = [*_texts("a", 300), *_STRANGE, *_texts("b", 300)]
     _expect(await store.append("a", events[:250]) == 250, "append returned another position than the last event's")  # noqa: PLR2004
     ticket = 0
     for event in events[250:]:
@@ -146,14 +146,14 @@ async def _ownership(store: Store) -> None:
 async def _queued_is_read(store: Store) -> None:
     """What was queued is read, copied and flushed without a commit of its own."""
     await store.create(_record("a"))
-    store.queue("a", _words("a", 3))
-    _expect(await store.read("a") == _words("a", 3), "it is not read")
-    store.queue("a", _words("a", 3, start=3))
+    store.queue("a", _texts("a", 3))
+    _expect(await store.read("a") == _texts("a", 3), "it is not read")
+    store.queue("a", _texts("a", 3, start=3))
     await store.fork("a", _record("b"))
-    _expect(await store.read("b") == _words("a", 6), "it is not in the copy")
-    store.queue("a", _words("a", 3, start=6))
+    _expect(await store.read("b") == _texts("a", 6), "it is not in the copy")
+    store.queue("a", _texts("a", 3, start=6))
     await store.flush()
-    _expect(await store.read("a") == _words("a", 9), "it was not flushed")
+    _expect(await store.read("a") == _texts("a", 9), "it was not flushed")
 
 
 async def _isolation(store: Store) -> None:
@@ -163,10 +163,10 @@ async def _isolation(store: Store) -> None:
         await store.create(_record(name))
     for round_number in range(3):
         for name in names:
-            await store.append(name, _words(name, 4, start=4 * round_number))
+            await store.append(name, _texts(name, 4, start=4 * round_number))
     await store.patch("a", title="mine", state=b"mine")
     for name in names:
-        _expect(await store.read(name) == _words(name, 12), f"the log of {name!r} has other events")
+        _expect(await store.read(name) == _texts(name, 12), f"the log of {name!r} has other events")
     record = await store.get("b")
     _expect(record is not None and record.title is None, "a title went to another session")
     _expect(await store.state("b") is None, "a state went to another session")
@@ -199,14 +199,14 @@ async def _unknown_session(store: Store) -> None:
     _expect(await store.get("none") is None, "there is a record of it")
     _expect(not await store.exists("none"), "it exists")
     for what, call in {
-        "append": lambda: store.append("none", _words("x", 1)),
+        "append": lambda: store.append("none", _texts("x", 1)),
         "append of nothing": lambda: store.append("none", []),
         "read": lambda: store.read("none"),
         "read_page": lambda: store.read_page("none"),
         "state": lambda: store.state("none"),
         "patch": lambda: store.patch("none", title="x"),
         "fork": lambda: store.fork("none", _record("copy")),
-        "commit": lambda: store.commit("none", store.queue("none", _words("x", 1))),
+        "commit": lambda: store.commit("none", store.queue("none", _texts("x", 1))),
     }.items():
         await _expect_refusal(call, "unknown_session", what)
     _expect(not await store.exists("copy"), "a failed fork left a session")
@@ -214,43 +214,43 @@ async def _unknown_session(store: Store) -> None:
     await _expect_refusal(lambda: store.fork("empty", _record("empty")), "session_exists", "a fork onto itself")
 
 
-async def _loss_is_told(store: Store) -> None:
+async def _loss_is_reported(store: Store) -> None:
     """Events that could not be kept are told to whoever queued them, and no others are kept behind them until then."""
-    store.queue("late", _words("late", 1))
+    store.queue("late", _texts("late", 1))
     await store.create(_record("other"))
-    ticket = store.queue("late", _words("late", 1))
-    await store.append("other", _words("other", 1))
+    ticket = store.queue("late", _texts("late", 1))
+    await store.append("other", _texts("other", 1))
     await store.create(_record("late"))
-    again = store.queue("late", _words("late", 1))
+    again = store.queue("late", _texts("late", 1))
     await _expect_refusal(lambda: store.commit("late", again), "unknown_session", "the first commit behind the loss")
     await _expect_refusal(lambda: store.commit("late", ticket), "unknown_session", "the commit of a lost ticket")
     _expect(await store.read("late") == [], "an event was kept behind a hole")
-    await store.append("late", _words("late", 2))
-    store.queue("gone", _words("gone", 1))
+    await store.append("late", _texts("late", 2))
+    store.queue("gone", _texts("gone", 1))
     await _expect_refusal(store.flush, "unknown_session", "flush")
     await store.flush()
-    _expect(await store.read("late") == _words("late", 2), "the session did not recover")
+    _expect(await store.read("late") == _texts("late", 2), "the session did not recover")
 
 
 async def _pages(store: Store) -> None:
     """Pages list every session once, newest first, whatever is created or deleted meanwhile."""
     for number in range(60):
         await store.create(_record(f"s{number}", float(number // 3), cwd=f"/work/{number % 2}"))
-    seen: list[tuple[float, str]] = []
+    found: list[tuple[float, str]] = []
     cursor: str | None = None
     for page_number in range(100):
         page = await store.list_sessions(cursor=cursor, limit=7)
-        seen += [(record.updated_at, record.id) for record in page.records]
+        found += [(record.updated_at, record.id) for record in page.records]
         cursor = page.next_cursor
         if cursor is None:
             break
         _expect(len(page.records) == 7, "a page before the last one is not full")  # noqa: PLR2004
         await store.create(_record(f"new{page_number}", 1000.0 + page_number))
-        await store.delete(seen[-1][1])
+        await store.delete(found[-1][1])
     _expect(cursor is None, "the pages do not end")
-    _expect(len(set(seen)) == len(seen), "a session was listed twice")
-    _expect({name for _, name in seen} >= {f"s{number}" for number in range(60)}, "a session was missed")
-    _expect([time for time, _ in seen] == sorted((time for time, _ in seen), reverse=True), "the newest is not first")
+    _expect(len(set(found)) == len(found), "a session was listed twice")
+    _expect({name for _, name in found} >= {f"s{number}" for number in range(60)}, "a session was missed")
+    _expect([time for time, _ in found] == sorted((time for time, _ in found), reverse=True), "the newest is not first")
     page = await store.list_sessions(cwd="/work/1", limit=1000)
     _expect(page.next_cursor is None, "there is a cursor behind the last page")
     _expect(page.records and {record.cwd for record in page.records} == {"/work/1"}, "the cwd is not filtered exactly")
@@ -263,15 +263,15 @@ async def _pages(store: Store) -> None:
 async def _forks(store: Store) -> None:
     """A fork has the log and the state of its source, and then they go separate ways."""
     await store.create(_record("a"))
-    await store.append("a", _words("a", 10))
+    await store.append("a", _texts("a", 10))
     await store.patch("a", state=b"both")
     await store.fork("a", _record("b", 5.0, title="copy"))
     _expect(await store.state("b") == b"both", "the copy of a session has not its state")
-    await store.append("a", _words("only a", 1))
-    await store.append("b", _words("only b", 2))
+    await store.append("a", _texts("only a", 1))
+    await store.append("b", _texts("only b", 2))
     await store.patch("b", state=b"only b")
-    _expect(await store.read("a") == _words("a", 10) + _words("only a", 1), "the copy changed its source")
-    _expect(await store.read("b") == _words("a", 10) + _words("only b", 2), "the copy has other events")
+    _expect(await store.read("a") == _texts("a", 10) + _texts("only a", 1), "the copy changed its source")
+    _expect(await store.read("b") == _texts("a", 10) + _texts("only b", 2), "the copy has other events")
     _expect(await store.state("a") == b"both", "the copy's state became its source's")
     expected = SessionRecord("b", "/work", 5.0, 5.0, "copy", ("/more", "/mehr/ü"), 12)
     _expect(await store.get("b") == expected, "the copy has another record than the one given for it")
@@ -283,17 +283,17 @@ async def _deletes(store: Store) -> None:
     """A deleted session is gone with all it had, and deleting it again does nothing."""
     for name in ("a", "b"):
         await store.create(_record(name))
-        await store.append(name, _words(name, 5))
+        await store.append(name, _texts(name, 5))
         await store.patch(name, state=b"x")
     await store.delete("a")
     await store.delete("a")
     await store.delete("never")
     _expect(not await store.exists("a"), "it is still there")
-    await _expect_refusal(lambda: store.append("a", _words("a", 1)), "unknown_session", "append to it")
+    await _expect_refusal(lambda: store.append("a", _texts("a", 1)), "unknown_session", "append to it")
     await store.create(_record("a"))
     _expect(await store.read("a") == [], "a new session of its name has its log")
     _expect(await store.state("a") is None, "a new session of its name has its state")
-    _expect(await store.read("b") == _words("b", 5), "another session lost events")
+    _expect(await store.read("b") == _texts("b", 5), "another session lost events")
 
 
 async def _concurrency(store: Store) -> None:
@@ -303,7 +303,7 @@ async def _concurrency(store: Store) -> None:
     async def work(name: str) -> None:
         await store.create(_record(name))
         for number in range(_EACH):
-            event = _words(name, 1, start=number)
+            event = _texts(name, 1, start=number)
             await store.append("shared", event)
             await store.commit(name, store.queue(name, event))
 
@@ -312,7 +312,7 @@ async def _concurrency(store: Store) -> None:
     shared = await store.read("shared")
     _expect(len(shared) == _TASKS * _EACH, f"{_TASKS * _EACH} events became {len(shared)}")
     for name in names:
-        expected = _words(name, _EACH)
+        expected = _texts(name, _EACH)
         _expect(await store.read(name) == expected, "a task's own log is out of order")
         _expect([event for event in shared if event in expected] == expected, "a shared log is out of order")
 
@@ -321,45 +321,45 @@ async def _calls_in_order(store: Store) -> None:
     """Calls take effect in the order in which they were made, also when nobody waited in between."""
     calls = [
         asyncio.ensure_future(call)
-        for call in (store.create(_record("a")), store.append("a", _words("a", 1)), store.fork("a", _record("b")))
+        for call in (store.create(_record("a")), store.append("a", _texts("a", 1)), store.fork("a", _record("b")))
     ]
     await asyncio.sleep(0)
-    ticket = store.queue("b", _words("b", 1))
+    ticket = store.queue("b", _texts("b", 1))
     await asyncio.gather(*calls)
     await store.commit("b", ticket)
-    _expect(await store.read("a") == _words("a", 1), "an event went to the copy's source")
-    _expect(await store.read("b") == _words("a", 1) + _words("b", 1), "an event overtook a fork")
+    _expect(await store.read("a") == _texts("a", 1), "an event went to the copy's source")
+    _expect(await store.read("b") == _texts("a", 1) + _texts("b", 1), "an event overtook a fork")
 
 
 async def _cancellation(store: Store) -> None:
     """A caller that is cancelled while it waits disturbs nobody."""
     await store.create(_record("a"))
-    waiting = [asyncio.create_task(store.append("a", _words("a", 1, start=number))) for number in range(10)]
+    waiting = [asyncio.create_task(store.append("a", _texts("a", 1, start=number))) for number in range(10)]
     await asyncio.sleep(0)
     for task in waiting[::2]:
         task.cancel()
     outcomes = await asyncio.gather(*waiting, return_exceptions=True)
     _expect(all(isinstance(outcome, int) for outcome in outcomes[1::2]), "others failed with it")
-    _expect(await store.read("a") == _words("a", 10), "what was queued was taken back")
+    _expect(await store.read("a") == _texts("a", 10), "what was queued was taken back")
 
 
 async def _unwritable(store: Store) -> None:
     """An event that cannot be written down is refused at once, with all that came along."""
     await store.create(_record("a"))
-    seen = "nothing"
+    found = "nothing"
     try:
-        store.queue("a", [*_words("a", 1), ToolChanged("t", raw_output=object())])
+        store.queue("a", [*_texts("a", 1), ToolChanged("t", raw_output=object())])
     except StoreError as error:
-        seen = error.reason
-    _expect(seen == "unwritable", f"queue raised {seen}")
-    await store.append("a", _words("b", 1))
-    _expect(await store.read("a") == _words("b", 1), "a part of it was kept, or nothing can be kept any more")
+        found = error.reason
+    _expect(found == "unwritable", f"queue raised {found}")
+    await store.append("a", _texts("b", 1))
+    _expect(await store.read("a") == _texts("b", 1), "a part of it was kept, or nothing can be kept any more")
 
 
 async def _closing(store: Store) -> None:
     """A closed store refuses everything but closing it again."""
     await store.create(_record("a"))
-    ticket = store.queue("a", _words("a", 1))
+    ticket = store.queue("a", _texts("a", 1))
     await store.close()
     await store.close()
     calls: dict[str, Callable[[], Awaitable[object]]] = {
@@ -390,7 +390,7 @@ async def _owners(store: Store) -> None:
     _expect(not await store.acquire("a"), "the second to acquire a session was taken for the first")
     await store.release("a")
     _expect(not await store.acquire("a"), "a session is free although it was acquired once more than released")
-    _expect(await store.append("a", _words("a", 1)) == 1, "the owner cannot append")
+    _expect(await store.append("a", _texts("a", 1)) == 1, "the owner cannot append")
     await store.release("a")
     await store.release("a")
     await store.release("a")
@@ -416,14 +416,14 @@ async def _fill(store: Store) -> None:
     await store.create(_record("b", 9.0), owned=True)
     await store.acquire("a")
     # Nobody commits these: closing does.
-    store.queue("a", _words("a", 50))
+    store.queue("a", _texts("a", 50))
 
 
 async def _find_again(store: Store) -> None:
     """What was kept is there again when the store is opened anew."""
-    expected = [*_STRANGE, *_words("a", 50)]
+    expected = [*_STRANGE, *_texts("a", 50)]
     _expect(await store.read("a") == expected, "the log differs")
-    _expect(await store.append("a", _words("a", 1)) == len(expected) + 1, "it is not continued where it ended")
+    _expect(await store.append("a", _texts("a", 1)) == len(expected) + 1, "it is not continued where it ended")
     _expect(await store.state("a") == b"state", "the state differs")
     for name in ("a", "b"):
         _expect(await store.acquire(name), "a store that was closed still owns a session")
@@ -438,7 +438,7 @@ _CHECKS: tuple[Check, ...] = (
     _isolation,
     _record_kept,
     _unknown_session,
-    _loss_is_told,
+    _loss_is_reported,
     _pages,
     _forks,
     _deletes,

@@ -321,8 +321,8 @@ class Database:
         with self._transaction("DEFERRED"):
             rows = self._connection.execute(sql, (*values, limit + 1)).fetchall()
         records = [as_record(row) for row in rows[:limit]]
-        more = len(rows) > limit
-        return SessionPage(records, encode_cursor(records[-1].updated_at, records[-1].id) if more else None)
+        has_more = len(rows) > limit
+        return SessionPage(records, encode_cursor(records[-1].updated_at, records[-1].id) if has_more else None)
 
     def fork(self, session_id: str, record: SessionRecord, owner: Owner | None = None) -> None:
         """Copy a session's log and state under a new record, which belongs to `owner`; the source may be another's."""

@@ -16,13 +16,13 @@ _REMEMBERED = 32
 
 
 class _Loss:
-    __slots__ = ("error", "first", "last", "told")
+    __slots__ = ("error", "first", "last", "reported")
 
     def __init__(self, ticket: int, error: StoreError) -> None:
         self.first = ticket
         self.last = ticket
         self.error = error
-        self.told = False
+        self.reported = False
 
 
 class Ledger:
@@ -40,36 +40,36 @@ class Ledger:
     def lose(self, session_id: str, ticket: int, error: StoreError) -> None:
         """Note that the events of a ticket will never be kept. Tickets of one session are noted in order."""
         losses = self._losses.setdefault(session_id, [])
-        if losses and not losses[-1].told:
+        if losses and not losses[-1].reported:
             losses[-1].last = ticket
             return
         losses.append(_Loss(ticket, error))
         del losses[:-_REMEMBERED]
 
-    def lose_more(self, session_id: str, ticket: int) -> bool:
+    def lose_also(self, session_id: str, ticket: int) -> bool:
         """Whether the ticket is lost too, because nobody was told of an earlier loss of its session."""
         losses = self._losses.get(session_id)
-        if not losses or losses[-1].told:
+        if not losses or losses[-1].reported:
             return False
         losses[-1].last = ticket
         return True
 
-    def tell(self, session_id: str, ticket: int) -> None:
+    def raise_loss(self, session_id: str, ticket: int) -> None:
         """Raise the error by which the ticket was lost, if it was; the session may go on then."""
         for loss in self._losses.get(session_id, ()):
             if loss.first <= ticket <= loss.last:
-                raise _told(loss, session_id)
+                raise _reported(loss, session_id)
 
-    def tell_any(self) -> None:
+    def raise_any_loss(self) -> None:
         """Raise the first error of which nobody was told; all sessions may go on then."""
-        untold = [(loss, name) for name, losses in self._losses.items() for loss in losses if not loss.told]
-        errors = [_told(loss, name) for loss, name in untold]
+        untold = [(loss, name) for name, losses in self._losses.items() for loss in losses if not loss.reported]
+        errors = [_reported(loss, name) for loss, name in untold]
         if errors:
             raise errors[0]
 
 
-def _told(loss: _Loss, session_id: str) -> StoreError:
-    loss.told = True
+def _reported(loss: _Loss, session_id: str) -> StoreError:
+    loss.reported = True
     # A new one each time: several tasks may be told, and each adds its own traceback.
     error = StoreError(str(loss.error), reason=loss.error.reason, path=loss.error.path, session_id=session_id)
     error.__cause__ = loss.error

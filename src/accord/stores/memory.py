@@ -89,7 +89,7 @@ class MemoryStore:
         sessions = self._open_sessions()
         texts = [encode_event(event) for event in events]
         ticket = self._ledger.issue()
-        if self._ledger.lose_more(session_id, ticket):
+        if self._ledger.lose_also(session_id, ticket):
             return ticket
         if session_id in sessions:
             sessions[session_id].texts += texts
@@ -102,13 +102,13 @@ class MemoryStore:
         self._open_sessions()
         # As in any other store, others get a turn: nobody should come to rely on the contrary.
         await asyncio.sleep(0)
-        self._ledger.tell(session_id, ticket)
+        self._ledger.raise_loss(session_id, ticket)
 
     async def flush(self) -> None:
         """Raise the first failure that nobody was told of."""
         self._open_sessions()
         await asyncio.sleep(0)
-        self._ledger.tell_any()
+        self._ledger.raise_any_loss()
 
     async def append(self, session_id: str, events: Sequence[Event]) -> int:
         """Queue and commit; returns the position of the last event of the log."""
@@ -145,13 +145,13 @@ class MemoryStore:
     async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
         """One page of the sessions, the last updated first."""
         records = [session.record for session in self._open_sessions().values()]
-        places = sorted(((one.updated_at, one.id) for one in records if cwd in (None, one.cwd)), reverse=True)
+        positions = sorted(((one.updated_at, one.id) for one in records if cwd in (None, one.cwd)), reverse=True)
         if cursor is not None:
             last = decode_cursor(cursor)
-            places = [place for place in places if place < last]
-        found = [_counted(self._sessions[session_id]) for _, session_id in places[: max(limit, 1)]]
-        more = len(places) > len(found)
-        return SessionPage(found, encode_cursor(found[-1].updated_at, found[-1].id) if more else None)
+            positions = [place for place in positions if place < last]
+        found = [_counted(self._sessions[session_id]) for _, session_id in positions[: max(limit, 1)]]
+        has_more = len(positions) > len(found)
+        return SessionPage(found, encode_cursor(found[-1].updated_at, found[-1].id) if has_more else None)
 
     async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
         """Keep a new session with a copy of the log and the state as they are now."""
@@ -170,7 +170,7 @@ class MemoryStore:
         if not self._closed:
             self._closed = True
             self._sessions.clear()
-            self._ledger.tell_any()
+            self._ledger.raise_any_loss()
 
     def _open_sessions(self) -> dict[str, _Session]:
         if self._closed:

@@ -143,13 +143,13 @@ class SqliteStore:
         """Return when everything that was queued for the session up to `ticket` is in the file."""
         await self._settle(ticket)
         with self._lock:
-            self._ledger.tell(session_id, ticket)
+            self._ledger.raise_loss(session_id, ticket)
 
     async def flush(self) -> None:
         """Commit all that is queued; raises the first failure that nobody was told of."""
         await self._settle()
         with self._lock:
-            self._ledger.tell_any()
+            self._ledger.raise_any_loss()
 
     async def append(self, session_id: str, events: Sequence[Event]) -> int:
         """Queue and commit; returns the position of the last event of the log."""
@@ -195,7 +195,7 @@ class SqliteStore:
         self._writer.shutdown()
         self._reader.shutdown()
         with self._lock:
-            self._ledger.tell_any()
+            self._ledger.raise_any_loss()
 
     # --- on the loop
 
@@ -204,7 +204,7 @@ class SqliteStore:
         with self._lock:
             self._refuse_when_closed()
             queued = _Queued(self._ledger.issue(), session_id, texts)
-            if not self._ledger.lose_more(session_id, queued.ticket):
+            if not self._ledger.lose_also(session_id, queued.ticket):
                 current = self._rounds[-1]
                 current.queued.append(queued)
                 current.size_bytes += sum(map(len, texts))

@@ -23,21 +23,21 @@ def outline(records: Iterable[tuple[str, bytes, Message]]) -> str:
 
 
 class _Line:
-    def __init__(self, arrow: str, words: list[str], session: str | None, chunk: str | None = None) -> None:
+    def __init__(self, arrow: str, parts: list[str], session: str | None, chunk: str | None = None) -> None:
         self.arrow = arrow
-        self.words = words
+        self.parts = parts
         self.session = session
         self.chunk = chunk
 
-    def is_like(self, arrow: str, words: list[str], message: Message) -> bool:
-        return (self.arrow, self.words, self.session) == (arrow, words, message.session)
+    def is_like(self, arrow: str, parts: list[str], message: Message) -> bool:
+        return (self.arrow, self.parts, self.session) == (arrow, parts, message.session)
 
 
 class _Drawing:
     def __init__(self) -> None:
         self._lines: list[_Line] = []
         self._sessions: list[str] = []
-        self._asked: dict[tuple[str, str], Message] = {}
+        self._requests: dict[tuple[str, str], Message] = {}
 
     def add(self, direction: str, text: bytes, message: Message) -> None:
         arrow = ARROWS[direction]
@@ -47,8 +47,8 @@ class _Drawing:
             self._add_update(arrow, message)
         elif message.method:
             if message.is_request:
-                self._asked[direction, _key(message.id)] = message
-            self._put(arrow, [message.method, *_said(message)], message.session)
+                self._requests[direction, _key(message.id)] = message
+            self._put(arrow, [message.method, *_subject_of(message)], message.session)
         elif message.is_answer:
             self._add_answer(direction, arrow, message)
         else:
@@ -59,29 +59,29 @@ class _Drawing:
         return "".join(f"{' '.join(self._parts(line, many=many))}\n" for line in self._lines)
 
     def _parts(self, line: _Line, *, many: bool) -> list[str]:
-        parts = [line.arrow, *line.words]
+        parts = [line.arrow, *line.parts]
         if line.chunk is not None:
             parts.append(_short(line.chunk))
         if many and line.session is not None:
             parts.append(f"#{self._sessions.index(line.session) + 1}")
         return parts
 
-    def _put(self, arrow: str, words: list[str], session: str | None, chunk: str | None = None) -> None:
-        self._lines.append(_Line(arrow, words, session, chunk))
+    def _put(self, arrow: str, parts: list[str], session: str | None, chunk: str | None = None) -> None:
+        self._lines.append(_Line(arrow, parts, session, chunk))
 
     def _add_update(self, arrow: str, message: Message) -> None:
         update = message.body
-        words = [str(update.get("sessionUpdate"))]
+        parts = [str(update.get("sessionUpdate"))]
         chunk = _chunk(update)
         last = self._lines[-1] if self._lines else None
-        if chunk is not None and last is not None and last.chunk is not None and last.is_like(arrow, words, message):
+        if chunk is not None and last is not None and last.chunk is not None and last.is_like(arrow, parts, message):
             last.chunk += chunk
             return
-        words += [str(update[key]) for key in ("title", "status", "state", "stopReason") if _is_plain(update.get(key))]
-        self._put(arrow, words, message.session, chunk)
+        parts += [str(update[key]) for key in ("title", "status", "state", "stopReason") if _is_plain(update.get(key))]
+        self._put(arrow, parts, message.session, chunk)
 
     def _add_answer(self, direction: str, arrow: str, message: Message) -> None:
-        request = self._asked.get(("in" if direction == "out" else "out", _key(message.id)))
+        request = self._requests.get(("in" if direction == "out" else "out", _key(message.id)))
         method = f"answer to {_key(message.id)}" if request is None else request.method
         session = None if request is None else request.session
         if message.error is not None:
@@ -91,7 +91,7 @@ class _Drawing:
             self._put(arrow, [method, "ok", *_outcome(message.get("result"))], session)
 
 
-def _said(message: Message) -> list[str]:
+def _subject_of(message: Message) -> list[str]:
     """What a request is about, in a word or two."""
     params = message.params
     if not isinstance(params, dict):

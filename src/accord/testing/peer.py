@@ -106,12 +106,12 @@ class ScriptedPeer:
             ScriptFailed: It did not.
         """
         async with self._patience("the end"):
-            while await self._hear():
+            while await self._read_text():
                 pass
 
     async def requests(self) -> AsyncIterator[Message]:
         """Everything that waits or comes, one message after the other, until the other side leaves; unbounded."""
-        while self._waiting or await self._hear():
+        while self._waiting or await self._read_text():
             if self._waiting:
                 yield self._waiting.pop(0)
 
@@ -124,13 +124,13 @@ class ScriptedPeer:
 
     async def _take(self, wanted: Callable[[Message], bool], what: str) -> Message:
         async with self._patience(what):
-            seen = 0
+            checked = 0
             while True:
-                for place, message in enumerate(self._waiting[seen:], seen):
+                for place, message in enumerate(self._waiting[checked:], checked):
                     if wanted(message):
                         return self._waiting.pop(place)
-                seen = len(self._waiting)
-                if not await self._hear():
+                checked = len(self._waiting)
+                if not await self._read_text():
                     raise ScriptFailed(f"the other side left while the script waited for {what}", self._waiting)
 
     @contextlib.asynccontextmanager
@@ -141,7 +141,7 @@ class ScriptedPeer:
         except TimeoutError:
             raise ScriptFailed(f"{what} did not come in {self.patience_seconds:g} s", self._waiting) from None
 
-    async def _hear(self) -> bool:
+    async def _read_text(self) -> bool:
         """Read one text; False when there is no more."""
         if not self._ended and not self._texts:
             with contextlib.suppress(TransportError):

@@ -118,14 +118,14 @@ async def _concurrency(left: Transport, right: Transport) -> None:
             await left.send(b"%d %d " % (sender, number) + b"x" * (number * 700))
 
     sending = asyncio.gather(*(send_all(sender) for sender in range(senders)))
-    seen, received = [0] * senders, _Texts(right)
+    next_number, received = [0] * senders, _Texts(right)
     for _ in range(senders * each):
         text = await received.next() or b""
         _expect(text.count(b" ") == 2, "a text was torn")  # noqa: PLR2004
         name, number, filling = text.split(b" ")
         _expect(filling == b"x" * (int(number) * 700), "a text was torn")
-        _expect(int(number) == seen[int(name)], "a later text overtook an earlier one")
-        seen[int(name)] += 1
+        _expect(int(number) == next_number[int(name)], "a later text overtook an earlier one")
+        next_number[int(name)] += 1
     await sending
 
 

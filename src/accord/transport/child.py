@@ -30,7 +30,7 @@ TERMINATE_SECONDS = scaled(1.0)
 EXIT_SECONDS = scaled(1.0)
 
 # How long a process that outlives the child and has its stdout may go on talking.
-LAST_WORDS_SECONDS = scaled(0.25)
+DRAIN_SECONDS = scaled(0.25)
 
 
 async def spawn(
@@ -208,9 +208,9 @@ class ChildTransport(StreamTransport):
         )
 
     def _on_exit(self) -> None:
-        self._loop.call_later(LAST_WORDS_SECONDS, self._on_last_words)
+        self._loop.call_later(DRAIN_SECONDS, self._on_drain_timeout)
 
-    def _on_last_words(self) -> None:
+    def _on_drain_timeout(self) -> None:
         self._process.reap()
         if not self._closed:
             self._source.end_soon()

@@ -84,12 +84,12 @@ class _Household:
                 if sys.platform != "win32":
                     os.register_at_fork(after_in_child=self._forget_all)
             self._groups[marker] = group
-            self._tell(f"+{marker} {group}\n")
+            self._write_line(f"+{marker} {group}\n")
 
     def forget(self, marker: str) -> None:
         with self._lock:
             if self._groups.pop(marker, None) is not None and self._pipe >= 0:
-                self._tell(f"-{marker}\n")
+                self._write_line(f"-{marker}\n")
 
     def end_all(self) -> None:
         with self._lock:
@@ -113,7 +113,7 @@ class _Household:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._watchdog.wait(_EXIT_SECONDS)
 
-    def _tell(self, line: str) -> None:
+    def _write_line(self, line: str) -> None:
         if self._pipe >= 0 and self._write(line):
             return
         # The first one, or somebody killed the last: it has to know everything.

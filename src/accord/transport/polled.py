@@ -93,10 +93,10 @@ class PolledSource:
 
     def _read(self) -> None:
         budget_bytes = _GREEDY_BYTES
-        while self._read_piece() and self.greedy and self.wanted and budget_bytes > 0:
+        while self._read_chunk() and self.greedy and self.wanted and budget_bytes > 0:
             budget_bytes -= READ_BYTES
 
-    def _read_piece(self) -> bool:
+    def _read_chunk(self) -> bool:
         """Whether a whole piece came, so that more may be there."""
         limit_bytes = self._remaining_bytes
         try:
@@ -137,16 +137,16 @@ class PolledSink:
     """Writes at once what it can; owns the descriptor.
 
     A frame leaves at once, except where frames follow each other closely: the further frames of that turn of the loop
-    are joined in `buffer` and leave together at its end. `on_room` is called when the system took some of what was
+    are joined in `buffer` and leave together at its end. `on_space` is called when the system took some of what was
     buffered.
     """
 
     def __init__(
-        self, descriptor: int, on_room: Callable[[], None], fail: Callable[[OSError], None], buffer: WriteBuffer
+        self, descriptor: int, on_space: Callable[[], None], fail: Callable[[OSError], None], buffer: WriteBuffer
     ) -> None:
         self._loop = get_running_loop()
         self._descriptor = descriptor
-        self._on_room = on_room
+        self._on_space = on_space
         self._fail = fail
         self._was_blocking = os.get_blocking(descriptor)
         os.set_blocking(descriptor, False)
@@ -224,12 +224,12 @@ class PolledSink:
         if not self._watched:
             self.flush()
             # Also where a full slice has left within the turn already: nothing else tells the senders that wait.
-            self._on_room()
+            self._on_space()
         self._wrote_at = monotonic()
 
     def _on_writable(self) -> None:
         self.flush()
-        self._on_room()
+        self._on_space()
 
     def _watch(self) -> None:
         if not self._watched:

@@ -53,7 +53,7 @@ def start(
         # The system would take `=x` as it is.
         if not name or "=" in name or "\0" in name:
             raise ConnectFailed(f"{name!r} is no name of an environment variable", argv=tuple(argv))
-    argv = [_encodable(word) for word in argv]
+    argv = [_encodable(argument) for argument in argv]
     changes = {_encodable(name): value and _encodable(value) for name, value in changes.items()}
     environment = {**os.environ, **{name: value for name, value in changes.items() if value is not None}}
     for name, value in changes.items():

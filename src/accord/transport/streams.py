@@ -69,7 +69,7 @@ class StreamTransport:
         # the first.
         self._source = open_source(read_from, self._feed, self._on_input_error, force_threads=force_threads)
         self._sink = _open_sink(
-            write_to, self._on_room, self._on_output_error, self._buffer, force_threads=force_threads
+            write_to, self._on_space, self._on_output_error, self._buffer, force_threads=force_threads
         )
 
     @property
@@ -269,7 +269,7 @@ class StreamTransport:
         """Let go of the descriptors."""
         self._sink.close()
         self._source.close()
-        self._on_room()
+        self._on_space()
         self._gone.set()
 
     def _fits(self, size_bytes: int) -> bool:
@@ -282,7 +282,7 @@ class StreamTransport:
     def _is_over(self) -> bool:
         return self._sink.buffered_bytes > HIGH_WATER_BYTES
 
-    def _on_room(self) -> None:
+    def _on_space(self) -> None:
         self._queue.advance()
         if self._flushed is not None and not self._sink.buffered_bytes and not self._flushed.done():
             self._flushed.set_result(None)
@@ -290,7 +290,7 @@ class StreamTransport:
     def _on_output_error(self, error: OSError) -> None:
         self._output_error = error
         self._queue.close()
-        self._on_room()
+        self._on_space()
 
     def _feed(self, data: bytes) -> None:
         # Read to be thrown away: a peer that is stuck in a write could not see that we closed.
@@ -353,14 +353,14 @@ def open_source(
 
 def _open_sink(
     descriptor: int,
-    on_room: Callable[[], None],
+    on_space: Callable[[], None],
     fail: Callable[[OSError], None],
     buffer: WriteBuffer,
     *,
     force_threads: bool,
 ) -> PolledSink | ThreadedSink:
     if can_poll(descriptor) and not force_threads:
-        return PolledSink(descriptor, on_room, fail, buffer)
+        return PolledSink(descriptor, on_space, fail, buffer)
     from accord.transport.threaded import ThreadedSink  # noqa: PLC0415
 
-    return ThreadedSink(descriptor, on_room, fail)
+    return ThreadedSink(descriptor, on_space, fail)

@@ -68,7 +68,7 @@ class ThreadedSource:
         self.wanted = False
         self.greedy = False
         """Means nothing here: a thread reads all that there is anyway."""
-        self._asked = False
+        self._reading = False
         self._ended = False
         self._orders: SimpleQueue[Literal["read", "stop"]] = SimpleQueue()
         self._alarm = _Alarm()
@@ -78,8 +78,8 @@ class ThreadedSource:
     def resume(self) -> None:
         """Read on."""
         self.wanted = True
-        if not self._asked and not self._ended:
-            self._asked = True
+        if not self._reading and not self._ended:
+            self._reading = True
             self._orders.put("read")
 
     def end_soon(self) -> None:
@@ -99,7 +99,7 @@ class ThreadedSource:
         self._alarm.ring()
 
     def _arrive(self, data: bytes) -> None:
-        self._asked = False
+        self._reading = False
         if self._ended:
             return
         self._ended = not data
@@ -135,14 +135,14 @@ class ThreadedSink:
     As `accord.transport.polled.PolledSink`; frames that were put while the thread was busy leave together.
     """
 
-    def __init__(self, descriptor: int, on_room: Callable[[], None], fail: Callable[[OSError], None]) -> None:
+    def __init__(self, descriptor: int, on_space: Callable[[], None], fail: Callable[[OSError], None]) -> None:
         self._loop = get_running_loop()
         self._descriptor = descriptor
-        self._on_room = on_room
+        self._on_space = on_space
         self._fail = fail
         self.buffered_bytes = 0
         is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        self._piece_bytes = SLICE_BYTES if is_file else _SAFE_WRITE_BYTES
+        self._slice_bytes = SLICE_BYTES if is_file else _SAFE_WRITE_BYTES
         self._frames: SimpleQueue[bytes | bytearray | None] = SimpleQueue()
         self._alarm = _Alarm()
         self._closed = False
@@ -168,7 +168,7 @@ class ThreadedSink:
     def _on_written(self, size_bytes: int) -> None:
         if not self._closed:
             self.buffered_bytes -= size_bytes
-            self._on_room()
+            self._on_space()
 
     def _break(self, error: OSError) -> None:
         if not self._closed:
@@ -214,5 +214,5 @@ class ThreadedSink:
         while written < len(data):
             if not self._alarm.wait(self._descriptor, to_write=True):
                 return False
-            written += os.write(self._descriptor, data[written : written + self._piece_bytes])
+            written += os.write(self._descriptor, data[written : written + self._slice_bytes])
         return True

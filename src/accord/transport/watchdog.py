@@ -79,11 +79,11 @@ def find_marked(marker: str) -> list[int]:
     """The living processes that have `marker` in their environment, without this one."""
     if sys.platform != "linux":
         return []
-    word = marker.encode()
+    variable = marker.encode()
     own = os.getpid()
     # Not pathlib: it would double the time in which the watchdog starts.
     names = [name for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208
-    return [int(name) for name in names if int(name) != own and word in _environment(name)]
+    return [int(name) for name in names if int(name) != own and variable in _environment(name)]
 
 
 def kill_marked(marker: str) -> bool:
@@ -97,13 +97,13 @@ def kill_marked(marker: str) -> bool:
 
 def sweep(markers: list[str], seconds: float, quiet_seconds: float = 0.0) -> None:
     """Kill whoever has one of the markers until they are gone and were for a while, for a bounded time."""
-    last_seen = time.monotonic()
-    deadline = last_seen + seconds
+    last_found = time.monotonic()
+    deadline = last_found + seconds
     clean = 0
-    while time.monotonic() < deadline and (clean < CLEAN_SCANS or time.monotonic() - last_seen < quiet_seconds):
+    while time.monotonic() < deadline and (clean < CLEAN_SCANS or time.monotonic() - last_found < quiet_seconds):
         found = [kill_marked(marker) for marker in markers]
         if any(found):
-            clean, last_seen = 0, time.monotonic()
+            clean, last_found = 0, time.monotonic()
         else:
             clean += 1
         if clean == 0 or quiet_seconds:

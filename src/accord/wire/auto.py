@@ -108,14 +108,14 @@ def _meaning_of(opening: bytes) -> Literal["lines", "headers", "header", "banner
 
     `header` is one that any peer may send before those of ours.
     """
-    words = opening.removeprefix(BOM).lstrip(b" \t\r")
-    if words.startswith((b"{", b"[")):
+    start = opening.removeprefix(BOM).lstrip(b" \t\r")
+    if start.startswith((b"{", b"[")):
         return "lines"
-    if _CONTENT_HEADER.match(words):
+    if _CONTENT_HEADER.match(start):
         return "headers"
-    header = _HEADER.match(words)
+    header = _HEADER.match(start)
     if header is not None and header[1]:
         return "header"
     if len(opening) == _OPENING_BYTES or b"\n" in opening:
         return "banner"
-    return None if header is not None or BOM.startswith(words) else "banner"
+    return None if header is not None or BOM.startswith(start) else "banner"

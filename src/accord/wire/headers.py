@@ -78,15 +78,15 @@ class HeaderReader:
         return texts
 
     def _read_body(self, data: bytes, at: int, texts: list[bytes]) -> int:
-        piece = data[at : at + self._missing]
-        self._missing -= len(piece)
+        part = data[at : at + self._missing]
+        self._missing -= len(part)
         if self._missing:
-            self._held += piece
+            self._held += part
         else:
-            body = self._complete(piece)
+            body = self._complete(part)
             self._reset()
             self._deliver(body, texts)
-        return at + len(piece)
+        return at + len(part)
 
     def _read_line(self, data: bytes, at: int, texts: list[bytes]) -> int:
         newline = data.find(b"\n", at)
@@ -97,10 +97,10 @@ class HeaderReader:
         self._obey(self._complete(data[at:newline]).removesuffix(b"\r"), texts)
         return newline + 1
 
-    def _complete(self, piece: bytes) -> bytes:
+    def _complete(self, part: bytes) -> bytes:
         if not self._held:
-            return piece
-        self._held += piece
+            return part
+        self._held += part
         whole = bytes(self._held)
         self._held.clear()
         return whole

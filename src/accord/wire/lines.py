@@ -22,7 +22,7 @@ __all__ = ["LineReader", "frame_line"]
 _LF, _CR = b"\n\r"
 
 # From this size on a piece stands for itself.
-_PIECE_BYTES = 4096
+_CHUNK_BYTES = 4096
 
 
 class LineReader:
@@ -92,7 +92,7 @@ class LineReader:
 
     def _hold(self, data: bytes) -> None:
         held = self._held
-        if len(data) >= _PIECE_BYTES:
+        if len(data) >= _CHUNK_BYTES:
             held.append(data)
         elif held and isinstance(held[-1], bytearray):
             held[-1] += data

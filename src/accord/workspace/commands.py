@@ -37,7 +37,7 @@ DEFAULT_OUTPUT_BYTES = 16 * 1024 * 1024
 GRACE_SECONDS = scaled(1.0)
 
 # How long the last of the output may be on its way when the process that wrote it is gone.
-LAST_WORDS_SECONDS = scaled(0.25)
+DRAIN_SECONDS = scaled(0.25)
 
 
 class Outcome(NamedTuple):
@@ -242,15 +242,15 @@ class Command:
             await process.wait(KILL_SECONDS)
             process.reap()
             await process.sweep()
-            await self._read_last_words()
+            await self._drain_output()
         finally:
             process.destroy()
             self._finish()
 
-    async def _read_last_words(self) -> None:
+    async def _drain_output(self) -> None:
         # Nobody is left to write, so the end is near; unless somebody hides from us.
         with suppress(TimeoutError):
-            async with asyncio.timeout(LAST_WORDS_SECONDS):
+            async with asyncio.timeout(DRAIN_SECONDS):
                 await self._silent.wait()
 
     def _let_go(self) -> None:
@@ -264,13 +264,13 @@ class Command:
             return
         self._tail.feed(data)
         if self._on_output is not None:
-            self._tell(self._on_output, data)
+            self._call_on_output(self._on_output, data)
         if self._owed_bytes is not None:
             self._owed_bytes -= len(data)
             if self._owed_bytes <= 0:
                 self._finish()
 
-    def _tell(self, on_output: Callable[[bytes], None], data: bytes) -> None:
+    def _call_on_output(self, on_output: Callable[[bytes], None], data: bytes) -> None:
         try:
             on_output(data)
         except Exception as error:  # noqa: BLE001 - a listener that fails must not stop the reading
@@ -289,7 +289,7 @@ class Command:
         if self._silent.is_set():
             self._finish()
         elif self._may_lag:
-            self._loop.call_later(LAST_WORDS_SECONDS, self._finish)
+            self._loop.call_later(DRAIN_SECONDS, self._finish)
         else:
             self._owed_bytes = unread_bytes(self._descriptor)
             if not self._owed_bytes:

@@ -44,7 +44,7 @@ DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 # How far a read by lines may look for its first one.
 DEFAULT_MAX_SCAN_BYTES = 1024 * 1024 * 1024
 
-_PIECE_BYTES = 1024 * 1024
+_CHUNK_BYTES = 1024 * 1024
 # How often a file may turn into a link under our hands before we give up.
 _ATTEMPTS = 8
 
@@ -219,7 +219,7 @@ class Disk:
     def _read(self, descriptor: int, selection: Selection, text: str) -> None:
         scanned_bytes = 0
         while not selection.is_full:
-            data = os.read(descriptor, _PIECE_BYTES)
+            data = os.read(descriptor, _CHUNK_BYTES)
             if not data:
                 return
             selection.feed(data)
@@ -236,7 +236,7 @@ class Disk:
             return
         with _closed(present):
             if self._keep_line_ends:
-                content = with_line_end(content, line_end_of(os.read(present, _PIECE_BYTES)))
+                content = with_line_end(content, line_end_of(os.read(present, _CHUNK_BYTES)))
             _put(place, content.encode(), os.fstat(present))
 
 
@@ -328,7 +328,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
     with memoryview(data) as view:
         written = 0
         while written < len(data):
-            written += os.write(descriptor, view[written : written + _PIECE_BYTES])
+            written += os.write(descriptor, view[written : written + _CHUNK_BYTES])
 
 
 def _dress(descriptor: int, like: os.stat_result) -> None:

@@ -27,7 +27,7 @@ __all__ = ["TerminalSize", "launch"]
 _TERM = "xterm-256color"
 
 # Started by its name on disk: this process has no use for it.
-_FOREGROUND = str(Path(__file__).with_name("foreground.py"))
+_CONTROLLING_TERMINAL = str(Path(__file__).with_name("controlling_terminal.py"))
 
 # Held until the process that they belong to is forgotten: the collector could else finalise one of them before the
 # command that ends it, and that one would complain.
@@ -54,7 +54,7 @@ def launch(
     Raises:
         StartFailed: There is no such program or directory, or it may not be run.
     """
-    argv = [whole(word) for word in argv]
+    argv = [whole(argument) for argument in argv]
     try:
         environment = _environment(changes)
         marker, environment = lineage.mark(environment)
@@ -104,7 +104,7 @@ def _line(
 ) -> Sequence[str]:
     if not argv or not argv[0]:
         raise ValueError("no program was named")
-    if any("\0" in word for word in argv):
+    if any("\0" in argument for argument in argv):
         raise ValueError("a null character is in its words")
     if pty is None and sys.platform != "win32":
         return argv
@@ -117,7 +117,7 @@ def _line(
     if not sys.executable or getattr(sys, "frozen", False):
         # A frozen program is its own interpreter. A terminal that is nobody's is still one, without job control.
         return argv
-    return [sys.executable, "-I", "-S", _FOREGROUND, *argv]
+    return [sys.executable, "-I", "-S", _CONTROLLING_TERMINAL, *argv]
 
 
 def _open_stream(pty: TerminalSize | None) -> tuple[int, int]:

@@ -17,9 +17,9 @@ from accord.cli.chat.dialogs.frame import ReadingDialog
 from accord.cli.chat.dialogs.permission import PermissionDialog
 from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.lines import DiffView
-from accord.cli.chat.message import Earlier, Prompted, Speech, Thought
+from accord.cli.chat.message import OmittedParts, PassageView, PromptPart, ThoughtPart
 from accord.cli.chat.timeline import NotePart
-from accord.cli.chat.tool_call import More, TerminalPart, ToolPart
+from accord.cli.chat.tool_call import OmittedLines, TerminalPart, ToolPart
 from accord.cli.show.presentation import Note
 from accord.config import Record
 from accord.display import filled
@@ -73,7 +73,7 @@ async def test_a_thought_is_a_line_until_it_is_unfolded(tmp_path: Path, edition:
         await chat.say("stream")
         await chat.sees("The end.")
         assert "First I count." not in chat.text
-        thought = chat.part(Thought)
+        thought = chat.part(ThoughtPart)
         await chat.pilot.click(thought)
         await chat.sees("First I count.")
         await chat.pilot.click(thought)
@@ -116,7 +116,7 @@ async def test_a_refusal_and_what_it_took_out_of_the_memory_are_shown(tmp_path: 
     async with open_chat(make_actor().agent, tmp_path, edition=edition) as chat:
         await chat.say("refuse this")
         await chat.sees("the agent refused")
-        await chat.until(lambda: chat.part(Prompted).has_class("-refused"))
+        await chat.until(lambda: chat.part(PromptPart).has_class("-refused"))
 
 
 async def test_a_notice_is_a_toast_and_no_markup(tmp_path: Path) -> None:
@@ -600,7 +600,7 @@ async def test_many_parts_are_laid_out_by_and_by_and_the_old_ones_on_demand(tmp_
         timeline = chat.app.timeline
         shown = len(timeline.parts)
         assert shown <= 231
-        timeline._earlier.action_turn_over()
+        timeline._omitted.action_turn_over()
         await chat.until(lambda: len(timeline.parts) > shown, "older parts")
 
 
@@ -716,9 +716,9 @@ async def test_a_link_is_followed_only_into_the_web(tmp_path: Path, monkeypatch:
     opened: list[str] = []
     async with open_chat(make_actor().agent, tmp_path) as chat:
         monkeypatch.setattr(chat.app, "open_url", opened.append)
-        chat.app.timeline.post_message(Speech.LinkClicked("file:///etc/passwd"))
+        chat.app.timeline.post_message(PassageView.LinkClicked("file:///etc/passwd"))
         await chat.sees("Not opened")
-        chat.app.timeline.post_message(Speech.LinkClicked("https://example.org/x"))
+        chat.app.timeline.post_message(PassageView.LinkClicked("https://example.org/x"))
         await chat.sees("https://example.org/x")
         assert opened == ["https://example.org/x"]
 
@@ -742,7 +742,7 @@ async def test_a_long_diff_is_shown_in_part_and_whole_by_a_key(tmp_path: Path) -
         change = accord.FileChange(str(tmp_path / "a"), None, new)
         session._happen(ToolChanged("t", title="Write a", kind="edit", content=[accord.Diff([change])]))
         await chat.sees("461 more lines")
-        chat.part(ToolPart).query_one(More).action_turn_over()
+        chat.part(ToolPart).query_one(OmittedLines).action_turn_over()
         dialog = await asked(chat, ReadingDialog)
         assert dialog.query_one(DiffView).text.count("\n") == 500
         await chat.press("end")
@@ -782,7 +782,7 @@ async def test_a_message_that_grows_page_by_page_keeps_its_last_pages_laid_out(t
             await ends_with(chat, f"page {number} ")
         await chat.until(lambda: len(pages_of(chat)) == 10, "ten pages")
         before = pages_of(chat)[0].source
-        chat.app.timeline.query(Earlier).last().action_turn_over()
+        chat.app.timeline.query(OmittedParts).last().action_turn_over()
         await chat.until(lambda: pages_of(chat)[0].source != before, "earlier pages")
         await chat.until(lambda: len(pages_of(chat)) == 14, "four more pages")
 

@@ -29,7 +29,7 @@ class Told:
     def tell(self, *events: Event) -> None:
         for event in events:
             self.transcript.fold(event)
-            self.changes.hear(event)
+            self.changes.track(event)
 
 
 def chunk(text: str, id_: str | None = None) -> MessageChunk:

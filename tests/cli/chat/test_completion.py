@@ -8,9 +8,9 @@ from accord.cli.chat.completion import (
     FileList,
     complete_command,
     complete_file,
-    file_word,
     mention_of,
     pasted_picture,
+    path_prefix,
     prompt_of,
 )
 from accord.session.option import Command
@@ -39,7 +39,7 @@ def test_commands_are_completed_at_the_begin(before: str, names: list[str] | Non
     [("@", ""), ("look at @src/a", "src/a"), ("(@a", "a"), ("me@home", None), ("@a b", None), ("line\n@x", "x")],
 )
 def test_a_word_behind_an_at_sign_is_a_file(before: str, word: str | None) -> None:
-    assert file_word(before) == word
+    assert path_prefix(before) == word
 
 
 def test_files_are_ranked_by_name_then_path_then_letters() -> None:

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets._markdown import MarkdownBlock, MarkdownFence
 
 from accord.cli.chat.markdown import Prose
-from accord.cli.chat.message import Speech
+from accord.cli.chat.message import PassageView
 from accord.display import prose
 from accord.session.content import Text
 from accord.session.entry import Passage
@@ -127,12 +127,12 @@ async def test_a_message_that_grows_has_the_blocks_of_the_whole() -> None:
     app: App[None] = App()
     async with app.run_test():
         passage = Passage()
-        grown = Speech(passage)
+        grown = PassageView(passage)
         await app.mount(grown)
         for start in range(0, len(DOCUMENT), 29):
             passage.append(Text(DOCUMENT[start : start + 29]))
             await grown.follow(passage)
-        whole = Speech(Passage([Text(DOCUMENT)]))
+        whole = PassageView(Passage([Text(DOCUMENT)]))
         await app.mount(whole)
         await whole.follow(Passage([Text(DOCUMENT)]))
         assert [described(each) for each in grown.query(Prose)] == [described(each) for each in whole.query(Prose)]

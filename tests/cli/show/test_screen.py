@@ -57,18 +57,18 @@ def test_progress_is_erased_before_anything_is_written_and_not_shown_in_the_midd
     stream = TerminalStream()
     progress = Progress(stream, shown=True)
     shown = Screen(stream, progress, colours=False)
-    progress.say(own("working"))
+    progress.show(own("working"))
     shown.text(own("hel"))
-    progress.say(own("working"))
+    progress.show(own("working"))
     shown.text(own("lo\n"))
     assert stream.getvalue().split(ERASE) == ["", f"{SPINNER[1]} working", "hello\n"]
-    progress.say(own("still working"))
+    progress.show(own("still working"))
     progress.stop()
-    progress.say(own("never"))
+    progress.show(own("never"))
     assert stream.getvalue().endswith(f"still working{ERASE}")
 
 
 def test_no_progress_is_shown_where_nobody_looks() -> None:
     stream = io.StringIO()
-    Progress(stream, shown=True).say(own("working"))
+    Progress(stream, shown=True).show(own("working"))
     assert stream.getvalue() == ""

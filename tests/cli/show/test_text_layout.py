@@ -3,7 +3,7 @@ from __future__ import annotations
 from accord.cli.show.diff import place_of
 from accord.cli.show.line import Line
 from accord.cli.show.presentation import about
-from accord.cli.show.quantity import usage_words
+from accord.cli.show.quantity import usage_parts
 from accord.cli.show.text_layout import plan_lines, tool_line, tool_lines
 from accord.protocol.model import Unknown
 from accord.session.content import Text
@@ -76,6 +76,6 @@ def test_a_plan_is_one_line_where_it_fits() -> None:
 
 
 def test_usage_is_tokens_and_money() -> None:
-    assert usage_words(None) == []
-    assert usage_words(UsageChanged(1200, 0)) == ["1.2k tokens"]
-    assert usage_words(UsageChanged(1200, 200_000, Cost(0.5, "EUR"))) == ["1.2k/200k tokens 0%", "0.50 EUR"]
+    assert usage_parts(None) == []
+    assert usage_parts(UsageChanged(1200, 0)) == ["1.2k tokens"]
+    assert usage_parts(UsageChanged(1200, 200_000, Cost(0.5, "EUR"))) == ["1.2k/200k tokens 0%", "0.50 EUR"]

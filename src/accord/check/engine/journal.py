@@ -25,7 +25,7 @@ from accord.check.engine.settings import Key, Setting, Value, caution_of, set_by
 from accord.check.engine.wire import Wire
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName
-from accord.config.places import Places
+from accord.config.paths import ConfigPaths
 
 if sys.platform != "win32":
     import fcntl
@@ -70,7 +70,7 @@ class Journal:
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str | None], folder: Path | None = None) -> None:
         try:
-            self._folder = folder or Places.here().state / "check"
+            self._folder = folder or ConfigPaths.here().state / "check"
             self._cwd = os.getcwd()  # noqa: PTH109 - as text, like argv
         except (OSError, RuntimeError) as error:
             raise JournalError(f"there is no folder for the journal of changes: {error}") from error

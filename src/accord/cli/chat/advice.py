@@ -64,7 +64,8 @@ def failure_note(error: Exception, doing: str, session_id: str | None = None) ->
     """What failed at what, and what to do now."""
     failure = failure_in(error, doing, session_id)
     advice = next(
-        (said for kind, said in _AFTER_FAILURE if isinstance(error, kind)), own("Send it again, or leave with Ctrl+Q.")
+        (text for kind, text in _AFTER_FAILURE if isinstance(error, kind)),
+        own("Send it again, or leave with Ctrl+Q."),
     )
     if isinstance(error, ConnectionLost) and "session is lost" in error.message:
         advice = own("Ctrl+N begins a new session.")

@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import MountError
 from textual.widgets import OptionList
 
-from accord.cli.chat.bars import PlanLine, PlanPanel, StatusBar, StatusFacts, TitleBar, settings_words
+from accord.cli.chat.bars import PlanLine, PlanPanel, StatusBar, StatusFacts, TitleBar, settings_text
 from accord.cli.chat.changes import ChangeTracker
 from accord.cli.chat.chat_session import ChatSession, Connect, SessionOptions
 from accord.cli.chat.composer import Composer, Proposals
@@ -23,12 +23,12 @@ from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
 from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.lines import DiffLayout
 from accord.cli.chat.menus import answered, change_option, choose_session, login_items, next_mode
-from accord.cli.chat.message import Speech
+from accord.cli.chat.message import PassageView
 from accord.cli.chat.timeline import Timeline
 from accord.cli.chat.tool_call import WantsWhole
-from accord.cli.chat.widgets import Words, announce
+from accord.cli.chat.widgets import StaticText, announce
 from accord.cli.show.presentation import Note, notice_note
-from accord.cli.show.quantity import usage_words
+from accord.cli.show.quantity import usage_parts
 from accord.client.question import FormQuestion, PermissionAnswer, PermissionQuestion, UrlQuestion
 from accord.client.session import Session
 from accord.display import EMPTY, exact, filled, joined, own, prose, prose_line
@@ -104,13 +104,13 @@ class ChatApp(App[int]):
         self._painted = asyncio.Event()
         self._unpainted = 0
         self._pressed_at: float | None = None
-        self._asking = asyncio.Lock()
+        self._question_lock = asyncio.Lock()
         self._wants_plan = False
         self._diff_layout: DiffLayout = "inline"
         self._folded = True
         self.repaints = 0
         """How often the conversation was brought up to date."""
-        self.chat_session = ChatSession(connect, options, self, self._ask_permission, self._elicit)
+        self.chat_session = ChatSession(connect, options, self, self._request_permission, self._elicit)
         self._proposals = Proposals()
         self.composer = Composer(options.cwd, self._proposals, self._commands)
         self.timeline = Timeline(options.cwd)
@@ -124,7 +124,7 @@ class ChatApp(App[int]):
         with VerticalScroll(id="plan-above", can_focus=False):
             yield PlanPanel()
         yield PlanLine()
-        yield Words(id="queue")
+        yield StaticText(id="queue")
         with Vertical(id="bottom") as bottom:
             bottom.styles.height = "auto"
             yield self._proposals
@@ -154,12 +154,12 @@ class ChatApp(App[int]):
         self._unlisten()
         self._transcript = session.transcript
         self._changes = ChangeTracker(session.transcript)
-        self._unlisten = session.listen(self._hear)
+        self._unlisten = session.listen(self._on_event)
         async with self._painting:
             await self.timeline.begin(session.transcript)
         self._schedule()
 
-    def say(self, note: Note) -> None:
+    def show_note(self, note: Note) -> None:
         """Show a remark at its place in the conversation."""
         self._changes.add(note)
         self._schedule()
@@ -198,14 +198,14 @@ class ChatApp(App[int]):
             try:
                 stack.enter_context(self.suspend())
             except SuspendNotSupported:
-                self.say(Note(own("this terminal cannot be lent to the login program"), "warning"))
+                self.show_note(Note(own("this terminal cannot be lent to the login program"), "warning"))
             yield
 
     # --- what the session tells
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         self._unpainted += 1
-        self._changes.hear(event)
+        self._changes.track(event)
         if isinstance(event, Noticed):
             self._notice(event)
         elif isinstance(event, StateChanged) and event.state == "idle":
@@ -266,7 +266,7 @@ class ChatApp(App[int]):
             name,
             None if agent is None else agent.edition,
             None if session is None else session.title,
-            EMPTY if session is None else settings_words(session.options),
+            EMPTY if session is None else settings_text(session.options),
         )
         self._show_plan()
         self._show_queue()
@@ -287,7 +287,7 @@ class ChatApp(App[int]):
         line.follow(plans)
 
     def _show_queue(self) -> None:
-        queue = self.query_one("#queue", Words)
+        queue = self.query_one("#queue", StaticText)
         waiting = list(self.chat_session.queue) if self.chat_session.is_busy else []
         queue.set_class(bool(waiting), "-shown")
         queue.update(joined((filled("▹ {}", prose_line(text, 100)) for text in waiting), own("\n")))
@@ -301,13 +301,13 @@ class ChatApp(App[int]):
             if chat_session.is_busy and chat_session.since
             else 0.0
         )
-        hint = own("Esc cancels") if chat_session.turn is not None and not self._asking.locked() else EMPTY
+        hint = own("Esc cancels") if chat_session.turn is not None and not self._question_lock.locked() else EMPTY
         if self._pressed_at is not None and not self._is_late(self._pressed_at):
             hint = own("Ctrl+C again leaves")
-        doing = "waiting for your answer" if self._asking.locked() else chat_session.doing
+        doing = "waiting for your answer" if self._question_lock.locked() else chat_session.doing
         doing = doing or ("ready" if chat_session.session is not None else "no session")
         queued = len(chat_session.queue) if chat_session.is_busy else 0
-        usage = joined(usage_words(self._transcript.usage), own(" · "))
+        usage = joined(usage_parts(self._transcript.usage), own(" · "))
         self.query_one(StatusBar).follow(StatusFacts(exact(doing), chat_session.is_busy, seconds, queued, usage, hint))
 
     # --- what the user does
@@ -335,7 +335,7 @@ class ChatApp(App[int]):
     def on_wants_whole(self, message: WantsWhole) -> None:
         self.push_screen(ReadingDialog(message.title, message.view))
 
-    def on_speech_link_clicked(self, message: Speech.LinkClicked) -> None:
+    def on_passage_view_link_clicked(self, message: PassageView.LinkClicked) -> None:
         """Follow a link, if it leads into the web; say where it leads, which its text need not."""
         if is_web_address(message.address):
             announce(self, exact(message.address), title=own("Opening"))
@@ -423,12 +423,12 @@ class ChatApp(App[int]):
 
     # --- what the agent asks
 
-    async def _ask_permission(self, question: PermissionQuestion) -> PermissionAnswer:
-        async with self._asking:
+    async def _request_permission(self, question: PermissionQuestion) -> PermissionAnswer:
+        async with self._question_lock:
             return await answered(self, PermissionDialog(question, self._diff_layout, self._arming_seconds))
 
     async def _elicit(self, question: FormQuestion | UrlQuestion) -> Any:
-        async with self._asking:
+        async with self._question_lock:
             if isinstance(question, FormQuestion):
                 return await answered(self, FormDialog(question))
             return await answered(self, UrlDialog(question))

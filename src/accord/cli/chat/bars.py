@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from accord.cli.chat.widgets import BREAK, MUTED, Words, label, laid_out
+from accord.cli.chat.widgets import BREAK, MUTED, StaticText, label, laid_out
 from accord.cli.show.line import Span
 from accord.cli.show.presentation import plan_step
 from accord.cli.show.quantity import duration
@@ -17,7 +17,7 @@ from accord.protocol.model import Unknown
 from accord.session.entry import Plan
 from accord.session.option import ConfigOption, Select
 
-__all__ = ["PlanLine", "PlanPanel", "StatusBar", "StatusFacts", "TitleBar", "settings_words"]
+__all__ = ["PlanLine", "PlanPanel", "StatusBar", "StatusFacts", "TitleBar", "settings_text"]
 
 SHOWN_CATEGORIES = ("mode", "model", "thought_level")
 
@@ -26,7 +26,7 @@ def _blanks(number: int) -> Content:
     return label((filled("{:{}}", EMPTY, number), ""))
 
 
-class TitleBar(Words):
+class TitleBar(StaticText):
     """The first line."""
 
     DEFAULT_CSS = """
@@ -39,22 +39,22 @@ class TitleBar(Words):
         """Say who it is; the session's title gives way where there is no room."""
         who = label((exact(agent, 40), "bold"), (filled(" · {}", edition) if edition else EMPTY, MUTED))
         end = label((clip(settings, 60), ""))
-        room = max(self.size.width - 2 - who.cell_length - end.cell_length - 3, 0)
-        name = label((exact(title, max(room - 3, 1)), "italic")) if title and room > 8 else label()  # noqa: PLR2004
+        available = max(self.size.width - 2 - who.cell_length - end.cell_length - 3, 0)
+        name = label((exact(title, max(available - 3, 1)), "italic")) if title and available > 8 else label()  # noqa: PLR2004
         middle = label((own(" · "), "")) + name if name else name
         gap = max(1, self.size.width - 2 - who.cell_length - middle.cell_length - end.cell_length)
         self.update(who + middle + _blanks(gap) + end)
 
 
-def settings_words(options: list[ConfigOption]) -> SafeText:
+def settings_text(options: list[ConfigOption]) -> SafeText:
     """The values that people look for: mode, model."""
-    words = []
+    values = []
     for category in SHOWN_CATEGORIES:
         for option in options:
             if isinstance(option, Select) and option.category == category:
-                words.append(value_name(option))
+                values.append(value_name(option))
                 break
-    return joined(words, own(" · "))
+    return joined(values, own(" · "))
 
 
 def value_name(option: ConfigOption) -> SafeText:
@@ -79,7 +79,7 @@ class StatusFacts:
     hint: SafeText = EMPTY
 
 
-class StatusBar(Words):
+class StatusBar(StaticText):
     """The last line."""
 
     DEFAULT_CSS = """
@@ -100,7 +100,7 @@ class StatusBar(Words):
         self.update(left + _blanks(gap) + right)
 
 
-class PlanPanel(Words):
+class PlanPanel(StaticText):
     """All steps."""
 
     DEFAULT_CSS = """
@@ -118,7 +118,7 @@ class PlanPanel(Words):
         self.update(BREAK.join(lines))
 
 
-class PlanLine(Words):
+class PlanLine(StaticText):
     """How far it is, and what is done now."""
 
     DEFAULT_CSS = """

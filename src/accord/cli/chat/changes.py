@@ -44,7 +44,7 @@ class ChangeTracker:
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        self._seen = 0
+        self._position = 0
         self._new: list[Entry | Note | TerminalEntry] = []
         self._changed: dict[int, Entry] = {}
         self._rewritten: dict[int, Message] = {}
@@ -53,11 +53,11 @@ class ChangeTracker:
         self._viewers: dict[str, dict[str, ToolCall]] = {}
         self._catch_up()
 
-    def hear(self, event: Event) -> None:
+    def track(self, event: Event) -> None:
         self._catch_up()
         match event:
             case MessageChunk() | MessageChanged():
-                self._hear_message(event)
+                self._track_message(event)
             case ToolChanged() | ToolContentAdded():
                 self._change(self._transcript.tool_calls.get(event.id))
                 self._view(event)
@@ -68,7 +68,7 @@ class ChangeTracker:
             case _:
                 pass
 
-    def _hear_message(self, event: MessageChunk | MessageChanged) -> None:
+    def _track_message(self, event: MessageChunk | MessageChanged) -> None:
         message = self._last if event.id is None else self._messages.get((event.speaker, event.id))
         self._change(message)
         if message is not None and isinstance(event, MessageChanged):
@@ -95,9 +95,9 @@ class ChangeTracker:
 
     def _catch_up(self) -> None:
         timeline = self._transcript.timeline
-        while self._seen < len(timeline):
-            entry = timeline[self._seen]
-            self._seen += 1
+        while self._position < len(timeline):
+            entry = timeline[self._position]
+            self._position += 1
             self._new.append(entry)
             if isinstance(entry, Message):
                 self._last = entry

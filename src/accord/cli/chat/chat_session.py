@@ -63,7 +63,7 @@ class ChatView(Protocol):
     async def session_opened(self, session: Session) -> None:
         """Show this one from now on."""
 
-    def say(self, note: Note) -> None:
+    def show_note(self, note: Note) -> None:
         """Show a remark."""
 
     def changed(self) -> None:
@@ -144,7 +144,7 @@ class ChatSession:
         while True:
             while self.queue:
                 async with self._one:
-                    await self._say(self.queue.popleft())
+                    await self._submit_prompt(self.queue.popleft())
             self._news.clear()
             await self._news.wait()
 
@@ -188,7 +188,7 @@ class ChatSession:
         except (AccordError, OSError) as error:
             wanted = None if self.agent is None else self._wanted
             self.status = failure_in(error, self.doing, wanted).status
-            self._view.say(failure_note(error, self.doing, wanted))
+            self._view.show_note(failure_note(error, self.doing, wanted))
             return False
         finally:
             self._set_doing("")
@@ -216,7 +216,7 @@ class ChatSession:
         try:
             await self._options.prepare(agent, session)
         except (AccordError, OSError) as error:
-            self._view.say(failure_note(error, "preparing the session"))
+            self._view.show_note(failure_note(error, "preparing the session"))
 
     def _request(self) -> SessionRequest:
         """Only the session that the line named has its key: ids in a list are the agent's, who may use one again."""
@@ -257,11 +257,11 @@ class ChatSession:
         return True
 
     def _respawned(self, reason: ConnectionLost) -> None:
-        self._view.say(respawn_note(reason.message))
+        self._view.show_note(respawn_note(reason.message))
 
     # --- one prompt
 
-    async def _say(self, text: str) -> None:
+    async def _submit_prompt(self, text: str) -> None:
         if self.session is None and not await self._open_wanted():
             self._view.give_back(text)
             return
@@ -269,7 +269,7 @@ class ChatSession:
         try:
             await self._turn(text)
         except AuthRequired as error:
-            self._view.say(failure_note(error, "the prompt"))
+            self._view.show_note(failure_note(error, "the prompt"))
             self._view.give_back(text)
             await self._try_login()
         except (AccordError, OSError, ValueError) as error:
@@ -280,7 +280,7 @@ class ChatSession:
 
     def _failed(self, error: AccordError | OSError | ValueError, text: str) -> None:
         never_sent = isinstance(error, LocalProtocolError | OSError | ValueError)
-        self._view.say(failure_note(error, "the prompt"))
+        self._view.show_note(failure_note(error, "the prompt"))
         if never_sent:
             self._view.give_back(text)
 
@@ -288,7 +288,7 @@ class ChatSession:
         try:
             await self._login(self._agent())
         except (AccordError, OSError) as error:
-            self._view.say(failure_note(error, "the login"))
+            self._view.show_note(failure_note(error, "the login"))
 
     async def _turn(self, text: str) -> None:
         session = self.session
@@ -302,7 +302,7 @@ class ChatSession:
                     await self._view.catch_up()
         note = ending_note(self.turn.stop_reason)
         if note is not None:
-            self._view.say(note)
+            self._view.show_note(note)
 
     def _set_doing(self, doing: str) -> None:
         if doing and not self.doing:

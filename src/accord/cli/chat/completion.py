@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from accord.client.prompt import Promptable
 from accord.coder.tools.walk import walk
-from accord.config.places import expand_home
+from accord.config.paths import expand_home
 from accord.display import SafeText, exact, filled
 from accord.session.option import Command
 from accord.workspace import Workspace, WorkspaceError
@@ -27,9 +27,9 @@ __all__ = [
     "Proposal",
     "complete_command",
     "complete_file",
-    "file_word",
     "mention_of",
     "pasted_picture",
+    "path_prefix",
     "prompt_of",
 ]
 
@@ -72,7 +72,7 @@ def _command(command: Command) -> Proposal:
     return Proposal(filled("/{} ", command.name), f"/{command.name}{hint}", command.description)
 
 
-def file_word(before: str) -> str | None:
+def path_prefix(before: str) -> str | None:
     """What is typed behind an `@`, if the cursor stands at such a word."""
     match = _FILE.search(before)
     return None if match is None else match[2]

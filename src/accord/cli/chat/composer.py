@@ -11,7 +11,14 @@ from textual.events import Key, Paste
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
 
-from accord.cli.chat.completion import Completion, FileList, complete_command, complete_file, file_word, pasted_picture
+from accord.cli.chat.completion import (
+    Completion,
+    FileList,
+    complete_command,
+    complete_file,
+    pasted_picture,
+    path_prefix,
+)
 from accord.cli.chat.widgets import MUTED, label, option_of
 from accord.display import EMPTY, exact, filled, prose, prose_line
 from accord.session.option import Command
@@ -153,7 +160,7 @@ class Composer(TextArea):
         before = self._before()
         if self._recalled is not None:
             self._offer(None)
-        elif file_word(before) is not None:
+        elif path_prefix(before) is not None:
             self._offer(complete_file(before, self._files.known))
             self.run_worker(self._look_up(), group="files", exclusive=True)
         else:
@@ -162,7 +169,7 @@ class Composer(TextArea):
     async def _look_up(self) -> None:
         files = await self._files.refresh()
         before = self._before()
-        if file_word(before) is not None:
+        if path_prefix(before) is not None:
             self._offer(complete_file(before, files))
 
     # --- keys

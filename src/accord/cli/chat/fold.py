@@ -11,13 +11,13 @@ from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 
-from accord.cli.chat.widgets import Words, label
+from accord.cli.chat.widgets import StaticText, label
 from accord.display import own
 
 __all__ = ["Fold", "FoldTitle"]
 
 
-class FoldTitle(Words, can_focus=True):
+class FoldTitle(StaticText, can_focus=True):
     """The line that is always there."""
 
     ALLOW_SELECT = False
@@ -54,7 +54,7 @@ class Fold(Vertical):
     def __init__(self, *, folded: bool) -> None:
         super().__init__(classes="-folded" if folded else None)
         self._title = FoldTitle()
-        self._said = label()
+        self._title_content = label()
         self._body = Vertical(classes="fold--body")
         self._touched = False
 
@@ -74,10 +74,10 @@ class Fold(Vertical):
 
     @property
     def title_text(self) -> str:
-        return self._said.plain
+        return self._title_content.plain
 
-    def say(self, title: Content) -> None:
-        self._said = title
+    def set_title(self, title: Content) -> None:
+        self._title_content = title
         self._title.update(label((own("▸ ") if self.folded else own("▾ "), "")) + title)
 
     async def fold(self, *, folded: bool, by_user: bool = False) -> None:
@@ -87,7 +87,7 @@ class Fold(Vertical):
         self._touched = self._touched or by_user
         if folded != self.folded:
             self.set_class(folded, "-folded")
-            self.say(self._said)
+            self.set_title(self._title_content)
             if not folded:
                 await self.fill()
 

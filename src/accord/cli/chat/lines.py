@@ -65,12 +65,12 @@ class Lines(Widget):
         if y >= len(rows):
             return Strip.blank(width, back)
         index, start, end = rows[y]
-        piece = self._lines_now[index][start:end]
+        chunk = self._lines_now[index][start:end]
         segments = [
             Segment(segment.text, back + segment.style if isinstance(segment.style, Style) else back)
-            for segment in piece.render(self.app.console)
+            for segment in chunk.render(self.app.console)
         ]
-        fill = piece.style if isinstance(piece.style, Style) else Style.null()
+        fill = chunk.style if isinstance(chunk.style, Style) else Style.null()
         return Strip(segments).adjust_cell_length(width, back + fill)
 
     def _fold(self, width: int) -> list[tuple[int, int, int]]:
@@ -97,9 +97,9 @@ def _rows_of(text: str, index: int, width: int) -> list[tuple[int, int, int]]:
     if cell_len(text) <= width:
         return [(index, 0, len(text))]
     rows, start = [], 0
-    for piece in chop_cells(text, width):
-        rows.append((index, start, start + len(piece)))
-        start += len(piece)
+    for chunk in chop_cells(text, width):
+        rows.append((index, start, start + len(chunk)))
+        start += len(chunk)
     return rows
 
 
@@ -197,8 +197,8 @@ def _heading(row: Row, styles: dict[str, Style]) -> Text:
 
 def _pair(left: Row | None, right: Row | None, half: int, styles: dict[str, Style]) -> Iterator[Text]:
     """One line of both columns; a side that is too long takes more lines, and the other is empty beside them."""
-    room = max(half - NUMBER_CELLS - MARK_CELLS, 1)
-    for at, (one, other) in enumerate(zip_longest(_pieces(left, room), _pieces(right, room), fillvalue=EMPTY)):
+    cells = max(half - NUMBER_CELLS - MARK_CELLS, 1)
+    for at, (one, other) in enumerate(zip_longest(_chunks(left, cells), _chunks(right, cells), fillvalue=EMPTY)):
         yield styled(
             *_cell(left, one, "old", first=at == 0, width=half, styles=styles),
             (own("│"), styles["number"]),
@@ -207,7 +207,7 @@ def _pair(left: Row | None, right: Row | None, half: int, styles: dict[str, Styl
 
 
 def _cell(
-    row: Row | None, piece: SafeText, side: Literal["old", "new"], *, first: bool, width: int, styles: dict[str, Style]
+    row: Row | None, chunk: SafeText, side: Literal["old", "new"], *, first: bool, width: int, styles: dict[str, Style]
 ) -> list[tuple[SafeText, Style]]:
     if row is None:
         return [(filled("{:{}}", EMPTY, width), Style.null())]
@@ -215,12 +215,12 @@ def _cell(
     number = _number((row.old if side == "old" else row.new) if first else None)
     # The mark, because not every terminal has colours.
     mark = MARKS.get(row.kind, BLANK) if first else BLANK
-    room = max(width - NUMBER_CELLS - MARK_CELLS - cell_len(piece), 0)
-    text = filled(" {} {}{:{}}", mark, piece, EMPTY, room)
+    cells = max(width - NUMBER_CELLS - MARK_CELLS - cell_len(chunk), 0)
+    text = filled(" {} {}{:{}}", mark, chunk, EMPTY, cells)
     return [(number, style + styles["number"]), (text, style)]
 
 
-def _pieces(row: Row | None, width: int) -> list[SafeText]:
+def _chunks(row: Row | None, width: int) -> list[SafeText]:
     return [] if row is None else chopped(_shown(row), width) or [EMPTY]
 
 

@@ -137,8 +137,8 @@ def _when(moment: str) -> str:
 
 def login_items(methods: Sequence[AuthMethod]) -> list[Item]:
     """The ways to log in."""
-    places = {"terminal": "in this terminal"}
+    where = {"terminal": "in this terminal"}
     return [
-        Item(each.id, exact(each.name), " · ".join(part for part in (places.get(each.type), each.description) if part))
+        Item(each.id, exact(each.name), " · ".join(part for part in (where.get(each.type), each.description) if part))
         for each in methods
     ]

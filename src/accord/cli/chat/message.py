@@ -10,26 +10,26 @@ from textual.widgets import Markdown
 
 from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.markdown import Prose
-from accord.cli.chat.widgets import BREAK, MUTED, Words, block_content, label
+from accord.cli.chat.widgets import BREAK, MUTED, StaticText, block_content, label
 from accord.cli.show.presentation import THOUGHT
 from accord.display import EMPTY, SafeText, filled, joined, own, part_of, prose, prose_line, settled
 from accord.session.content import Block, Text
 from accord.session.entry import Message, Passage
 
-__all__ = ["Earlier", "Pages", "Prompted", "Speech", "Thought"]
+__all__ = ["OmittedParts", "Pages", "PassageView", "PromptPart", "ThoughtPart"]
 
 # Pages of one message that are laid out; of a burst only the last ones, which fill a screen. The others are a key away.
 MAX_PAGES = 10
-BURST_PAGES = 2
+MAX_NEW_PAGES = 2
 PAGES_AT_ONCE = 4
 MAX_PROMPT_CHARS = 4_000
 
 
-class Earlier(FoldTitle):
+class OmittedParts(FoldTitle):
     """Stands for what was before; Enter or a click brings it back."""
 
     DEFAULT_CSS = """
-    Earlier { color: $text-muted; text-style: italic; }
+    OmittedParts { color: $text-muted; text-style: italic; }
     """
 
     def __init__(self) -> None:
@@ -42,15 +42,17 @@ class Earlier(FoldTitle):
         self.update(filled("▴ {} earlier {} (Enter shows them)", number, what))
 
 
-class Speech(Vertical):
+class PassageView(Vertical):
     """Blocks that grow by chunks. Only what is new is laid out."""
 
     DEFAULT_CSS = """
-    Speech { height: auto; }
-    Speech Prose { padding: 0; margin: 0; background: transparent; height: auto; }
-    Speech MarkdownBlock:last-of-type { margin-bottom: 0; }
-    Speech MarkdownFence { margin: 0 0 1 0; max-height: 400; }
-    Speech MarkdownH1, Speech MarkdownH2, Speech MarkdownH3 { content-align: left middle; margin: 0 0 1 0; }
+    PassageView { height: auto; }
+    PassageView Prose { padding: 0; margin: 0; background: transparent; height: auto; }
+    PassageView MarkdownBlock:last-of-type { margin-bottom: 0; }
+    PassageView MarkdownFence { margin: 0 0 1 0; max-height: 400; }
+    PassageView MarkdownH1, PassageView MarkdownH2, PassageView MarkdownH3 {
+        content-align: left middle; margin: 0 0 1 0;
+    }
     """
 
     class LinkClicked(TextualMessage):
@@ -66,7 +68,7 @@ class Speech(Vertical):
         self._forget()
 
     def _forget(self) -> None:
-        self._earlier = Earlier()
+        self._omitted = OmittedParts()
         self._pages = Pages()
         self._sources: list[SafeText | Block] = []
         """All pages, and between them what is no text."""
@@ -84,8 +86,8 @@ class Speech(Vertical):
             await self.remove_children()
             self._passage = passage
             self._forget()
-        if not self._earlier.is_attached:
-            await self.mount(self._earlier)
+        if not self._omitted.is_attached:
+            await self.mount(self._omitted)
         known = len(self._sources)
         blocks = passage.blocks
         while self._block < len(blocks):
@@ -105,14 +107,14 @@ class Speech(Vertical):
         end = settled(block.text) if is_last else len(block.text)
         fragment = prose(block.text[self._shown : end])
         self._shown = end
-        for new, piece in self._pages.feed(fragment):
+        for new, text_part in self._pages.feed(fragment):
             last = self._sources[-1] if self._sources else None
             if new or self._begins_page or not isinstance(last, SafeText):
                 self._begins_page = False
-                self._sources.append(piece)
+                self._sources.append(text_part)
             else:
-                self._sources[-1] = joined([last, piece])
-                self._grown = joined([self._grown, piece])
+                self._sources[-1] = joined([last, text_part])
+                self._grown = joined([self._grown, text_part])
 
     async def _lay_out(self, known: int) -> None:
         """Let the page that was the last one grow, and begin the new ones: of many only those that stay in view."""
@@ -123,13 +125,13 @@ class Speech(Vertical):
                 await _grow(self._parts[-1], grown)
             return
         self._grown = EMPTY
-        if known and self._parts and len(new) <= BURST_PAGES:
+        if known and self._parts and len(new) <= MAX_NEW_PAGES:
             await self._complete(known - 1)
         elif known:
             for part in self._parts:
                 await part.remove()
             self._parts = []
-        for source in new[-BURST_PAGES if known else -MAX_PAGES :]:
+        for source in new[-MAX_NEW_PAGES if known else -MAX_PAGES :]:
             part = _part(source)
             self._parts.append(part)
             await self.mount(part)
@@ -144,7 +146,7 @@ class Speech(Vertical):
     async def _drop(self) -> None:
         while len(self._parts) > MAX_PAGES:
             await self._parts.pop(0).remove()
-        self._earlier.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
+        self._omitted.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
 
     async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
         """Bring back some of what was before."""
@@ -152,8 +154,8 @@ class Speech(Vertical):
         last = len(self._sources) - len(self._parts)
         back = [_part(source) for source in self._sources[max(0, last - PAGES_AT_ONCE) : last]]
         self._parts = [*back, *self._parts]
-        await self.mount_all(back, after=self._earlier)
-        self._earlier.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
+        await self.mount_all(back, after=self._omitted)
+        self._omitted.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
 
     def on_markdown_link_clicked(self, message: Markdown.LinkClicked) -> None:
         """Whether it is followed is decided by the app."""
@@ -162,30 +164,30 @@ class Speech(Vertical):
 
 
 def _part(source: SafeText | Block) -> Widget:
-    return Prose(source) if isinstance(source, SafeText) else Words(block_content(source))
+    return Prose(source) if isinstance(source, SafeText) else StaticText(block_content(source))
 
 
-async def _grow(part: Widget, piece: SafeText) -> None:
+async def _grow(part: Widget, text_part: SafeText) -> None:
     if isinstance(part, Prose):
-        await part.append(piece)
+        await part.append(text_part)
 
 
-class Prompted(Vertical):
+class PromptPart(Vertical):
     """What the user said."""
 
     DEFAULT_CSS = """
-    Prompted { height: auto; border-left: thick $primary; padding-left: 1; background: $boost; }
-    Prompted Words { width: 1fr; }
+    PromptPart { height: auto; border-left: thick $primary; padding-left: 1; background: $boost; }
+    PromptPart StaticText { width: 1fr; }
     """
 
     def __init__(self, message: Message) -> None:
         super().__init__()
         self._message = message
-        self._words = Words()
+        self._text = StaticText()
 
     def compose(self) -> list[Widget]:
         """One text; what was attached stands below."""
-        return [self._words]
+        return [self._text]
 
     async def follow(self, *, rewritten: bool = False) -> None:
         """Show it as it is now."""
@@ -200,20 +202,20 @@ class Prompted(Vertical):
                 lines.append(label((text, "")))
             else:
                 lines.append(block_content(block))
-        self._words.update(BREAK.join(lines))
+        self._text.update(BREAK.join(lines))
 
 
-class Thought(Fold):
+class ThoughtPart(Fold):
     """What the agent thinks: one line, unless somebody wants to read it."""
 
     DEFAULT_CSS = """
-    Thought { color: $text-muted; }
+    ThoughtPart { color: $text-muted; }
     """
 
     def __init__(self, message: Message) -> None:
         super().__init__(folded=True)
         self._message = message
-        self._speech = Speech(message.passage)
+        self._view = PassageView(message.passage)
         self._rewritten = False
 
     async def follow(self, *, rewritten: bool = False) -> None:
@@ -221,15 +223,15 @@ class Thought(Fold):
         self._rewritten = self._rewritten or rewritten
         text = self._message.text
         last = text.rstrip().rsplit("\n", 1)[-1] if len(text) < MAX_PROMPT_CHARS else text[-200:]
-        self.say(label((filled("{}  ", THOUGHT), f"italic {MUTED}"), (prose_line(last, 200), MUTED)))
+        self.set_title(label((filled("{}  ", THOUGHT), f"italic {MUTED}"), (prose_line(last, 200), MUTED)))
         if not self.folded:
             await self.fill()
 
     async def fill(self) -> None:
-        if not self._speech.is_attached:
-            await self.body.mount(self._speech)
+        if not self._view.is_attached:
+            await self.body.mount(self._view)
         rewritten, self._rewritten = self._rewritten, False
-        await self._speech.follow(self._message.passage, rewritten=rewritten)
+        await self._view.follow(self._message.passage, rewritten=rewritten)
 
 
 # From here on the next blank line ends a page; at the second number it ends wherever it is.
@@ -249,26 +251,26 @@ class Pages:
     def feed(self, text: SafeText) -> list[tuple[bool, SafeText]]:
         """Pieces in order, each with whether it begins a new page. Code that goes on is fenced in both."""
         parts: list[tuple[bool, list[SafeText]]] = [(False, [])]
-        for piece in _pieces(text):
-            if self._chars + len(piece) > HARD_CHARS:
+        for text_part in _fragments(text):
+            if self._chars + len(text_part) > HARD_CHARS:
                 if self._fence is not None:
                     parts[-1][1].append(filled("\n{}\n", part_of(self._fence, 0, 3)))
                 parts.append((True, [] if self._fence is None else [filled("{}\n", self._fence)]))
                 self._chars = 0
-            parts[-1][1].append(piece)
-            self._chars += len(piece)
-            if self._ends_page(piece):
+            parts[-1][1].append(text_part)
+            self._chars += len(text_part)
+            if self._ends_page(text_part):
                 parts.append((True, []))
                 self._chars = 0
         # A page begins when there is something to put on it; until then this is known by its length alone.
         if parts[-1] == (True, []):
             parts.pop()
             self._chars = HARD_CHARS
-        return [(new, joined(pieces)) for new, pieces in parts if pieces]
+        return [(new, joined(fragments)) for new, fragments in parts if fragments]
 
-    def _ends_page(self, piece: SafeText) -> bool:
-        self._line = joined([self._line, piece])
-        if not piece.endswith("\n"):
+    def _ends_page(self, text_part: SafeText) -> bool:
+        self._line = joined([self._line, text_part])
+        if not text_part.endswith("\n"):
             self._line = part_of(self._line, -200) if len(self._line) > SOFT_CHARS else self._line
             return False
         line, self._line = prose(self._line.strip()), EMPTY
@@ -280,17 +282,17 @@ class Pages:
         return not line and self._fence is None and self._chars >= SOFT_CHARS
 
 
-def _pieces(text: SafeText) -> list[SafeText]:
+def _fragments(text: SafeText) -> list[SafeText]:
     """Lines with their ends; what is longer than any page is cut, at a blank where there is one."""
-    pieces: list[SafeText] = []
+    fragments: list[SafeText] = []
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
         while end - start > SOFT_CHARS:
             blank = text.rfind(" ", start, start + SOFT_CHARS) + 1
             cut = blank if blank > start else start + SOFT_CHARS
-            pieces.append(part_of(text, start, cut))
+            fragments.append(part_of(text, start, cut))
             start = cut
-        pieces.append(part_of(text, start, end))
+        fragments.append(part_of(text, start, end))
         start = end
-    return pieces
+    return fragments

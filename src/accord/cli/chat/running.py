@@ -36,7 +36,7 @@ def run_chat(
     `permission` it is given. `ready` is given the function that shows a note in the conversation.
     """
     app = ChatApp(connect, options, name=name)
-    ready(app.say)
+    ready(app.show_note)
     leave_with_terminal(lambda: app.call_later(app.exit))
     app.run(mouse=mouse)
     return int(app.chat_session.status) if app.return_code == 0 else 1

@@ -10,9 +10,9 @@ from textual.widget import Widget
 from accord.cli.chat.changes import Changes
 from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.lines import DiffLayout
-from accord.cli.chat.message import Earlier, Prompted, Speech, Thought
+from accord.cli.chat.message import OmittedParts, PassageView, PromptPart, ThoughtPart
 from accord.cli.chat.tool_call import TerminalPart, ToolPart
-from accord.cli.chat.widgets import BREAK, MUTED, Words, label, laid_out
+from accord.cli.chat.widgets import BREAK, MUTED, StaticText, label, laid_out
 from accord.cli.show.presentation import Note, compaction_state
 from accord.display import exact, filled, json_text, own
 from accord.session.entry import CompactionEntry, Message, Plan, TerminalEntry, ToolCall, UnknownEntry
@@ -28,7 +28,7 @@ Item: TypeAlias = Message | ToolCall | CompactionEntry | UnknownEntry | Note | T
 """What is shown in order. Plans have a place of their own."""
 
 
-class NotePart(Words):
+class NotePart(StaticText):
     """A note on the screen."""
 
     DEFAULT_CSS = """
@@ -49,39 +49,39 @@ class NotePart(Words):
         """A note never changes."""
 
 
-class Said(Speech):
+class AgentMessagePart(PassageView):
     """What the agent said."""
 
     def __init__(self, message: Message) -> None:
         super().__init__(message.passage)
         self._message = message
 
-    async def catch_up(self, *, rewritten: bool) -> None:
+    async def follow_message(self, *, rewritten: bool) -> None:
         await self.follow(self._message.passage, rewritten=rewritten)
 
 
-class Compacted(Fold):
+class CompactionPart(Fold):
     """The context was made smaller here."""
 
     def __init__(self, compaction: CompactionEntry) -> None:
         super().__init__(folded=True)
         self._compaction = compaction
-        self._speech = Speech(compaction.passage)
+        self._view = PassageView(compaction.passage)
 
     async def follow(self, *, rewritten: bool = False) -> None:
         del rewritten
         compaction = self._compaction
-        self.say(laid_out(compaction_state(compaction.status, compaction.error)))
+        self.set_title(laid_out(compaction_state(compaction.status, compaction.error)))
         if not self.folded:
             await self.fill()
 
     async def fill(self) -> None:
-        if not self._speech.is_attached:
-            await self.body.mount(self._speech)
-        await self._speech.follow(self._compaction.passage)
+        if not self._view.is_attached:
+            await self.body.mount(self._view)
+        await self._view.follow(self._compaction.passage)
 
 
-class Raw(Fold):
+class UnknownPart(Fold):
     """An update that no edition names yet, as it came."""
 
     def __init__(self, unnamed: UnknownEntry) -> None:
@@ -90,12 +90,12 @@ class Raw(Fold):
 
     async def follow(self, *, rewritten: bool = False) -> None:
         del rewritten
-        said = json_text(self._update.payload, limit=200)
-        self.say(label((filled("? {}  ", exact(self._update.tag, 40)), "$warning"), (said, MUTED)))
+        payload = json_text(self._update.payload, limit=200)
+        self.set_title(label((filled("? {}  ", exact(self._update.tag, 40)), "$warning"), (payload, MUTED)))
 
     async def fill(self) -> None:
         await self.body.remove_children()
-        await self.body.mount(Words(label((json_text(self._update.payload, 2, 20_000), MUTED))))
+        await self.body.mount(StaticText(label((json_text(self._update.payload, 2, 20_000), MUTED))))
 
 
 class Timeline(VerticalScroll, can_focus=True):
@@ -105,8 +105,8 @@ class Timeline(VerticalScroll, can_focus=True):
     Timeline { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
     Timeline > * { margin-bottom: 1; }
     Timeline > Fold.-folded { margin-bottom: 0; }
-    Timeline > Said, Timeline > Prompted, Timeline > NotePart { margin-top: 1; }
-    Timeline > Earlier { margin-bottom: 0; }
+    Timeline > AgentMessagePart, Timeline > PromptPart, Timeline > NotePart { margin-top: 1; }
+    Timeline > OmittedParts { margin-bottom: 0; }
     Timeline .-refused { opacity: 50%; }
     """
 
@@ -114,7 +114,7 @@ class Timeline(VerticalScroll, can_focus=True):
         super().__init__()
         self.cwd = cwd
         self._transcript = Transcript()
-        self._earlier = Earlier()
+        self._omitted = OmittedParts()
         self._items: list[Item] = []
         self._first = 0
         """The index of the first item that is laid out."""
@@ -122,14 +122,14 @@ class Timeline(VerticalScroll, can_focus=True):
         self.diff_layout: DiffLayout = "inline"
 
     def on_mount(self) -> None:
-        self.mount(self._earlier)
+        self.mount(self._omitted)
         self.anchor()
 
     async def begin(self, transcript: Transcript) -> None:
         await self.remove_children()
         self._transcript, self._items, self._first, self._parts = transcript, [], 0, {}
-        self._earlier = Earlier()
-        await self.mount(self._earlier)
+        self._omitted = OmittedParts()
+        await self.mount(self._omitted)
         self.anchor()
 
     @property
@@ -140,10 +140,10 @@ class Timeline(VerticalScroll, can_focus=True):
     async def follow(self, changes: Changes) -> None:
         """Lay out what is new, and change what changed."""
         rewritten = {id(message) for message in changes.rewritten}
-        burst: list[Item] = [entry for entry in changes.new if not isinstance(entry, Plan)]
-        if len(burst) > PARTS_AT_ONCE:
-            await self._skip(burst[:-PARTS_AT_ONCE])
-        for item in burst[-PARTS_AT_ONCE:]:
+        items: list[Item] = [entry for entry in changes.new if not isinstance(entry, Plan)]
+        if len(items) > PARTS_AT_ONCE:
+            await self._skip(items[:-PARTS_AT_ONCE])
+        for item in items[-PARTS_AT_ONCE:]:
             await self.add(item)
         new = {id(entry) for entry in changes.new}
         for entry in changes.changed:
@@ -172,20 +172,20 @@ class Timeline(VerticalScroll, can_focus=True):
             if part is not None:
                 await part.remove()
         self._first = last
-        self._earlier.stand_for(self._first, own("parts of the conversation"))
+        self._omitted.stand_for(self._first, own("parts of the conversation"))
 
     async def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
         """Bring back some of what was before."""
         message.stop()
         last, self._first = self._first, max(0, self._first - PARTS_AT_ONCE)
-        after: Widget = self._earlier
+        after: Widget = self._omitted
         for item in self._items[self._first : last]:
             part = self._make(item)
             self._parts[id(item)] = part
             await self.mount(part, after=after)
             await _follow(part)
             after = part
-        self._earlier.stand_for(self._first, own("parts of the conversation"))
+        self._omitted.stand_for(self._first, own("parts of the conversation"))
 
     def mark_refused(self) -> None:
         """Show what a refusal took out of the agent's memory as that."""
@@ -208,11 +208,11 @@ class Timeline(VerticalScroll, can_focus=True):
     def _make(self, item: Item) -> Widget:
         match item:
             case Message():
-                return {"user": Prompted, "thought": Thought}.get(item.speaker, Said)(item)
+                return {"user": PromptPart, "thought": ThoughtPart}.get(item.speaker, AgentMessagePart)(item)
             case CompactionEntry():
-                return Compacted(item)
+                return CompactionPart(item)
             case UnknownEntry():
-                return Raw(item)
+                return UnknownPart(item)
             case Note():
                 return NotePart(item)
             case TerminalEntry():
@@ -222,9 +222,9 @@ class Timeline(VerticalScroll, can_focus=True):
 
 
 async def _follow(part: Widget, *, rewritten: bool = False) -> None:
-    if isinstance(part, Said):
-        await part.catch_up(rewritten=rewritten)
+    if isinstance(part, AgentMessagePart):
+        await part.follow_message(rewritten=rewritten)
     elif isinstance(part, TerminalPart):
         part.follow()
-    elif isinstance(part, Prompted | Thought | Compacted | Raw | NotePart | ToolPart):
+    elif isinstance(part, PromptPart | ThoughtPart | CompactionPart | UnknownPart | NotePart | ToolPart):
         await part.follow(rewritten=rewritten)

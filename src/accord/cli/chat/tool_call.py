@@ -12,7 +12,7 @@ from textual.widget import Widget
 from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.lines import DiffLayout, DiffView, Lines
 from accord.cli.chat.markdown import Prose
-from accord.cli.chat.widgets import MUTED, Words, block_content, coloured_lines, label, laid_out
+from accord.cli.chat.widgets import MUTED, StaticText, block_content, coloured_lines, label, laid_out
 from accord.cli.show.diff import Row, rows_of_diff
 from accord.cli.show.line import Line, Span, hidden_after, hidden_before
 from accord.cli.show.presentation import (
@@ -51,11 +51,11 @@ class WantsWhole(Message):
         self.view = view
 
 
-class More(FoldTitle):
+class OmittedLines(FoldTitle):
     """Says how much is not shown; Enter or a click opens all of it."""
 
     DEFAULT_CSS = """
-    More { color: $text-muted; text-style: italic; }
+    OmittedLines { color: $text-muted; text-style: italic; }
     """
 
 
@@ -79,7 +79,7 @@ class DiffPart(Vertical):
     def compose(self) -> Sequence[Widget]:
         """The diff, and a line if that is not all."""
         hidden = len(self._rows) - DIFF_ROWS
-        return [self._view] if hidden <= 0 else [self._view, More(_with_hint(hidden_after(hidden)))]
+        return [self._view] if hidden <= 0 else [self._view, OmittedLines(_with_hint(hidden_after(hidden)))]
 
     def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
         message.stop()
@@ -91,21 +91,21 @@ class TerminalPart(Vertical):
 
     DEFAULT_CSS = """
     TerminalPart { height: auto; background: $panel; padding: 0 1; }
-    TerminalPart Words { width: 1fr; height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    TerminalPart StaticText { width: 1fr; height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
     def __init__(self, terminal: TerminalEntry) -> None:
         super().__init__()
         self._terminal = terminal
-        self._head = Words()
-        self._more = More()
+        self._head = StaticText()
+        self._omitted = OmittedLines()
         self._lines = Lines()
-        self._foot = Words()
+        self._foot = StaticText()
         self._state: tuple[object, ...] = ()
 
     def compose(self) -> Sequence[Widget]:
         """The command, what it printed, how it ended."""
-        return [self._head, self._more, self._lines, self._foot]
+        return [self._head, self._omitted, self._lines, self._foot]
 
     @property
     def text(self) -> str:
@@ -127,8 +127,8 @@ class TerminalPart(Vertical):
         lines = coloured_lines(text[-TAIL_CHARS:].rstrip("\n"))
         shown = lines[-TERMINAL_ROWS:]
         hidden = text.rstrip("\n").count("\n") + 1 - len(shown)
-        self._more.display = hidden > 0
-        self._more.update(_with_hint(hidden_before(hidden)))
+        self._omitted.display = hidden > 0
+        self._omitted.update(_with_hint(hidden_before(hidden)))
         self._lines.show(shown if text else [])
 
     def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
@@ -146,18 +146,18 @@ class TextPart(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
-        self._pieces: list[str] = []
+        self._texts: list[str] = []
         self._markdown: Prose | None = None
-        self._more = More()
+        self._omitted = OmittedLines()
         self._lines = Lines()
 
     def append(self, text: str) -> None:
-        self._pieces.append(text)
+        self._texts.append(text)
 
     async def follow(self) -> None:
         """Show it as it is now."""
-        text = "".join(self._pieces)
-        self._pieces = [text]
+        text = "".join(self._texts)
+        self._texts = [text]
         if len(text) <= MARKDOWN_CHARS:
             if self._markdown is None:
                 self._markdown = Prose()
@@ -166,15 +166,15 @@ class TextPart(Vertical):
             return
         if not self._lines.is_attached:
             await self.remove_children()
-            await self.mount(self._more, self._lines)
+            await self.mount(self._omitted, self._lines)
         lines = coloured_lines(text[-TAIL_CHARS:])[-TEXT_ROWS:]
         hidden = text.count("\n") + 1 - len(lines)
-        self._more.update(_with_hint(hidden_before(hidden)))
+        self._omitted.update(_with_hint(hidden_before(hidden)))
         self._lines.show(lines)
 
     def on_fold_title_toggled(self, message: FoldTitle.Toggled) -> None:
         message.stop()
-        self.post_message(WantsWhole(own("output"), Lines(coloured_lines("".join(self._pieces)))))
+        self.post_message(WantsWhole(own("output"), Lines(coloured_lines("".join(self._texts)))))
 
 
 def tool_title(tool: ToolCall, cwd: str, counts: Line) -> Content:
@@ -202,7 +202,7 @@ class ToolPart(Fold):
         self._text: TextPart | None = None
         self._terminals: list[TerminalPart] = []
         self._waiting: list[str] = []
-        self._raw = Words()
+        self._raw = StaticText()
         self._counted: tuple[list[ToolContent] | None, int] = (None, 0)
         self._changed: Line = []
 
@@ -213,7 +213,7 @@ class ToolPart(Fold):
         if self._counted[0] is not tool.content or self._counted[1] != len(tool.content):
             self._counted = (tool.content, len(tool.content))
             self._changed = changed(item for item in tool.content if isinstance(item, Diff))
-        self.say(tool_title(tool, self._cwd, self._changed))
+        self.set_title(tool_title(tool, self._cwd, self._changed))
         await self.fold(folded=not opens(tool))
         if not self.folded:
             await self.fill()
@@ -230,7 +230,7 @@ class ToolPart(Fold):
         if tool.content is not self._content:
             await self.body.remove_children()
             self._content, self._shown, self._text, self._terminals, self._waiting = tool.content, 0, None, [], []
-            self._raw = Words()
+            self._raw = StaticText()
         while self._shown < len(tool.content):
             await self._add(tool.content[self._shown])
             self._shown += 1
@@ -251,13 +251,13 @@ class ToolPart(Fold):
             self._text = None
         match item:
             case Shown():
-                await self.body.mount(Words(block_content(item.block)))
+                await self.body.mount(StaticText(block_content(item.block)))
             case Diff():
                 await self.body.mount(DiffPart(item, self._layout, self._cwd))
             case TerminalView():
                 self._waiting.append(item.terminal_id)
             case Unknown():
-                await self.body.mount(Words(label((json_text(item.payload, 2, UNKNOWN_CHARACTERS), MUTED))))
+                await self.body.mount(StaticText(label((json_text(item.payload, 2, UNKNOWN_CHARACTERS), MUTED))))
 
     async def _follow_terminals(self) -> None:
         for terminal_id in list(self._waiting):

@@ -26,7 +26,7 @@ from accord.session.content import Block, Text
 __all__ = [
     "BREAK",
     "MUTED",
-    "Words",
+    "StaticText",
     "announce",
     "block_content",
     "choice_of",
@@ -85,11 +85,11 @@ def styled_lines(text: SafeText, style: str = "") -> list[RichText]:
 
 def chopped(text: SafeText, width: int) -> list[SafeText]:
     """The text in pieces that fit."""
-    pieces, start = [], 0
-    for piece in chop_cells(text, width):
-        pieces.append(part_of(text, start, start + len(piece)))
-        start += len(piece)
-    return pieces
+    chunks, start = [], 0
+    for chunk in chop_cells(text, width):
+        chunks.append(part_of(text, start, start + len(chunk)))
+        start += len(chunk)
+    return chunks
 
 
 def coloured_lines(text: str) -> list[RichText]:
@@ -101,7 +101,7 @@ def _content(text: Content | SafeText) -> Content:
     return text if isinstance(text, Content) else label((text, ""))
 
 
-class Words(Static):
+class StaticText(Static):
     """Text in our styles."""
 
     def __init__(

@@ -81,7 +81,7 @@ class EventQueue:
     def drain(self) -> None:
         try:
             while self._waiting and self._free.is_set() and not self.is_broken:
-                self._tell(self._waiting.popleft())
+                self._output_item(self._waiting.popleft())
         except BrokenPipeError:
             self.is_broken = True
         self.is_broken = self.is_broken or self._output.is_broken
@@ -89,7 +89,7 @@ class EventQueue:
             self._waiting.clear()
             self.on_broken()
 
-    def _tell(self, item: Event | bytes) -> None:
+    def _output_item(self, item: Event | bytes) -> None:
         if isinstance(item, bytes):
             self._output.noise(item.decode("utf-8", "backslashreplace"))
         else:
@@ -162,9 +162,9 @@ class Conversation:
         policy = policy_of(
             target,
             self._rules,
-            ask=None if self._questions is None else self._questions.permission,
+            on_question=None if self._questions is None else self._questions.permission,
             environment=self._options.env,
-            say=lambda line: remark(filled("{}", line)),
+            notify=lambda line: remark(filled("{}", line)),
             on_verdict=self._judged,
             on_unasked=self._output.completed_unasked,
         )
@@ -205,16 +205,16 @@ class Conversation:
         try:
             with phase("prompt", running.target.typed), naming_ways(running.agent):
                 turn = self._prompt(session, content, running.deadlines)
-                await self._see(turn)
+                await self._follow(turn)
         finally:
             stop_listening()
             self._progress.stop()
-        said = [
+        messages = [
             entry
             for entry in session.transcript.timeline[place:]
             if isinstance(entry, Message) and entry.speaker == "agent"
         ]
-        answer = said[-1].text if said else ""
+        answer = messages[-1].text if messages else ""
         seconds = time.monotonic() - begun
         return Ending(str(turn.stop_reason), seconds, answer, session.transcript.usage, turn.token_usage)
 
@@ -225,14 +225,14 @@ class Conversation:
         except ValueError as error:
             raise UsageFailure(str(error)) from error
 
-    async def _see(self, turn: Turn) -> None:
+    async def _follow(self, turn: Turn) -> None:
         """Tell of a turn until it is over. Where nobody reads any more it is stopped, and silently."""
 
         def stop() -> None:
             turn.cancel()
 
         def interrupted() -> None:
-            self._say_stopping()
+            self._announce_stopping()
             stop()
 
         self._events.on_broken = stop
@@ -243,10 +243,10 @@ class Conversation:
                     self._events.drain()
         self._events.drain()
 
-    def _say_stopping(self) -> None:
+    def _announce_stopping(self) -> None:
         if self._terminal is not None:
             self._output.step_aside()
-            self._terminal.say(own("stopping; once more to leave at once"), "yellow")
+            self._terminal.show_line(own("stopping; once more to leave at once"), "yellow")
 
     def _end(self, ending: Ending) -> int:
         if self._events.is_broken:
@@ -284,7 +284,7 @@ class Conversation:
         await asyncio.sleep(PATIENCE_SECONDS)
         while True:
             passed = duration(time.monotonic() - self._begun)
-            self._progress.say(filled("{}  {}  (Ctrl+C stops it)", self._output.doing, passed))
+            self._progress.show(filled("{}  {}  (Ctrl+C stops it)", self._output.doing, passed))
             await asyncio.sleep(TICK_SECONDS)
 
 

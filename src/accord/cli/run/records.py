@@ -54,15 +54,15 @@ class EventsOutput(Output):
         self._session: str | None = None
         self._target: Target | None = None
 
-    def _tell(self, type_: str, **more: Any) -> None:
-        _write({"type": type_, "t": time.time(), "session": self._session, **more})
+    def _write_record(self, type_: str, **fields: Any) -> None:
+        _write({"type": type_, "t": time.time(), "session": self._session, **fields})
 
     def opened(self, opening: Opening) -> None:
         """`start`, and the settings that the session begins with."""
         agent, session = opening.agent, opening.session
         self._session, self._target = session.id, opening.target
         who = None if agent.info is None else {"name": agent.info.name, "version": agent.info.version}
-        self._tell(
+        self._write_record(
             "start", agent=who, edition=agent.edition, cwd=session.cwd, resumed=opening.resumed, name=opening.name
         )
         for event in session.transcript.events(states=False):
@@ -70,19 +70,19 @@ class EventsOutput(Output):
 
     def happened(self, event: Event) -> None:
         record = as_record(event)
-        self._tell(record.pop("type"), **record)
+        self._write_record(record.pop("type"), **record)
 
     def noise(self, text: str) -> None:
-        self._tell("noise", text=text)
+        self._write_record("noise", text=text)
 
     def judged(self, verdict: Verdict) -> None:
         question = verdict.question
         by = verdict.by if self._target is None else decided_by(verdict, self._target)
         rule = None if verdict.rule is None else str(verdict.rule)
         if question.request is not None:
-            self._tell("request", **_request(verdict), allowed=verdict.is_allowed, by=by, rule=rule)
+            self._write_record("request", **_request(verdict), allowed=verdict.is_allowed, by=by, rule=rule)
             return
-        self._tell(
+        self._write_record(
             "permission",
             title=question.title,
             tool=None if question.tool is None else question.tool.id,
@@ -93,13 +93,13 @@ class EventsOutput(Output):
         )
 
     def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
-        self._tell("unasked", tool=call.id, kind=call.kind, title=call.title, rule=str(rule))
+        self._write_record("unasked", tool=call.id, kind=call.kind, title=call.title, rule=str(rule))
 
     def respawned(self, reason: str) -> None:
-        self._tell("respawn", reason=reason)
+        self._write_record("respawn", reason=reason)
 
     def ended(self, ending: Ending) -> None:
-        self._tell(
+        self._write_record(
             "end",
             stop_reason=ending.stop_reason,
             seconds=round(ending.seconds, 3),
@@ -110,7 +110,7 @@ class EventsOutput(Output):
         )
 
     def failed(self, failure: Failure) -> None:
-        self._tell("error", **failure.record)
+        self._write_record("error", **failure.record)
 
 
 def _request(verdict: Verdict) -> dict[str, Any]:

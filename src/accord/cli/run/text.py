@@ -14,14 +14,14 @@ from accord.cli.show.line import Line, Span, clipped
 from accord.cli.show.presentation import (
     about,
     compaction_state,
-    kind_word,
+    kind_label,
     notice_note,
     respawn_note,
-    stop_words,
+    stop_text,
     terminal_name,
 )
-from accord.cli.show.quantity import duration, usage_words
-from accord.cli.show.question import question_lines, unasked_words, verdict_words
+from accord.cli.show.quantity import duration, usage_parts
+from accord.cli.show.question import question_lines, unasked_text, verdict_text
 from accord.cli.show.screen import Screen
 from accord.cli.show.text_layout import (
     block_text,
@@ -75,7 +75,7 @@ THOUGHT_CHARACTERS = 1000
 
 
 @dataclass
-class _Seen:
+class _ShownCall:
     """What was shown of a tool call."""
 
     since: float
@@ -92,7 +92,7 @@ class TextOutput(Output):
         self._screen = screen
         self._clock = clock
         self._opening: Opening | None = None
-        self._tools: dict[str, _Seen] = {}
+        self._tools: dict[str, _ShownCall] = {}
         self._plans: dict[str, list[str]] = {}
         self._thought: list[SafeText] = []
         self._speaking: tuple[str, str | None] | None = None
@@ -115,23 +115,23 @@ class TextOutput(Output):
         info = agent.info
         name = opening.target.entry.name if info is None or not opening.target.is_command else info.name
         who = exact(f"{name} {'' if info is None else info.version}".strip())
-        words = [who, exact(agent.edition or ""), filled("session {}", _short(session.id))]
+        parts = [who, exact(agent.edition or ""), filled("session {}", _short(session.id))]
         if opening.name:
-            words.append(exact(opening.name))
+            parts.append(exact(opening.name))
         if opening.resumed:
-            words.append(own("resumed"))
-        self._screen.line([Span(joined((word for word in words if word), own(" · ")), "dim")])
+            parts.append(own("resumed"))
+        self._screen.line([Span(joined((part for part in parts if part), own(" · ")), "dim")])
         self._screen.flush()
         self._settings = _values(session)
         self.doing = own("working")
 
     def ended(self, ending: Ending) -> None:
         self._leave()
-        words = [stop_words(ending.stop_reason), duration(ending.seconds), *usage_words(ending.usage)]
-        words += _served(ending.consent)
+        parts = [stop_text(ending.stop_reason), duration(ending.seconds), *usage_parts(ending.usage)]
+        parts += _served(ending.consent)
         if self._opening is not None:
-            words.append(filled("go on: {}", self._opening.target.go_on("…")))
-        self._screen.line([Span(joined(words, own(" · ")), "dim")])
+            parts.append(filled("go on: {}", self._opening.target.go_on("…")))
+        self._screen.line([Span(joined(parts, own(" · ")), "dim")])
         self._screen.flush()
 
     def failed(self, failure: Failure) -> None:  # noqa: ARG002 - that is said on stderr
@@ -175,7 +175,7 @@ class TextOutput(Output):
         self._show(verdict.question)
         by = verdict.by if self._opening is None else decided_by(verdict, self._opening.target)
         style = "dim" if verdict.is_allowed else "yellow"
-        self._screen.line([Span(filled("    {}", verdict_words(verdict, by)), style)])
+        self._screen.line([Span(filled("    {}", verdict_text(verdict, by)), style)])
         self._screen.flush()
 
     def completed_unasked(self, call: ToolCall, rule: Rule) -> None:
@@ -183,7 +183,7 @@ class TextOutput(Output):
         self._screen.line(
             [
                 Span(
-                    filled("    {}", unasked_words(call, rule, "" if self._opening is None else self._session.cwd)),
+                    filled("    {}", unasked_text(call, rule, "" if self._opening is None else self._session.cwd)),
                     "yellow",
                 )
             ]
@@ -206,7 +206,7 @@ class TextOutput(Output):
         self._screen.end_line()
         self._screen.lines(question_lines(question))
         if question.tool is not None and question.request is None:
-            self._seen(question.tool.id).head = True
+            self._shown_call(question.tool.id).head = True
 
     # --- what happens
 
@@ -230,7 +230,7 @@ class TextOutput(Output):
             self.doing = own("thinking")
             return
         self._leave_thought()
-        self._speak(event.id)
+        self._begin_message(event.id)
         self._grow(event.block)
 
     def _message(self, event: MessageChanged) -> None:
@@ -242,7 +242,7 @@ class TextOutput(Output):
             self._thought.append(text)
             self._leave_thought()
             return
-        self._speak(event.id)
+        self._begin_message(event.id)
         self._screen.text(text)
 
     def _grow(self, block: Block) -> None:
@@ -260,7 +260,7 @@ class TextOutput(Output):
         held, self._held = self._held, ""
         self._screen.text(prose(held))
 
-    def _speak(self, message_id: str | None) -> None:
+    def _begin_message(self, message_id: str | None) -> None:
         """Another message begins on a line of its own."""
         if self._speaking != ("agent", message_id):
             self._settle()
@@ -280,31 +280,31 @@ class TextOutput(Output):
             return
         self._leave_thought()
         self._speaking = None
-        seen = self._seen(call.id)
-        if seen.over:
+        shown_call = self._shown_call(call.id)
+        if shown_call.over:
             return
         if call.finished:
-            self._finish(call, seen)
+            self._finish(call, shown_call)
             self.doing = own("working")
         else:
-            self.doing = filled("{}: {}", kind_word(call.kind), about(call, self._session.cwd))
+            self.doing = filled("{}: {}", kind_label(call.kind), about(call, self._session.cwd))
 
-    def _seen(self, id_: str) -> _Seen:
-        return self._tools.setdefault(id_, _Seen(self._clock()))
+    def _shown_call(self, id_: str) -> _ShownCall:
+        return self._tools.setdefault(id_, _ShownCall(self._clock()))
 
-    def _finish(self, call: ToolCall, seen: _Seen) -> None:
-        seen.over = True
-        diffs = not seen.head
-        if not seen.head or call.status != "completed":
-            seconds = self._clock() - seen.since
+    def _finish(self, call: ToolCall, shown_call: _ShownCall) -> None:
+        shown_call.over = True
+        diffs = not shown_call.head
+        if not shown_call.head or call.status != "completed":
+            seconds = self._clock() - shown_call.since
             self._screen.line(tool_line(call, self._session.cwd, seconds))
-        seen.head = True
+        shown_call.head = True
         self._screen.lines(tool_lines(call, self._session.transcript.terminals, self._session.cwd, diffs=diffs))
 
     def _terminal(self, event: TerminalOutput) -> None:
         terminal = self._session.transcript.terminals.get(event.id)
         if terminal is not None and terminal.command:
-            self.doing = filled("{}: {}", kind_word("execute"), terminal_name(terminal))
+            self.doing = filled("{}: {}", kind_label("execute"), terminal_name(terminal))
 
     def _plan(self, event: PlanChanged) -> None:
         self._leave_thought()
@@ -343,8 +343,8 @@ class TextOutput(Output):
     def _unknown(self, event: UnknownUpdate) -> None:
         self._note(exact(event.tag), json_text(event.payload), "dim")
 
-    def _note(self, word: SafeText, text: SafeText, style: str) -> None:
-        self._line(headed_line(word, Span(text, style)))
+    def _note(self, part: SafeText, text: SafeText, style: str) -> None:
+        self._line(headed_line(part, Span(text, style)))
 
     def _line(self, line: Line) -> None:
         self._speaking = None
@@ -368,10 +368,10 @@ class TextOutput(Output):
 def _served(counts: ConsentCounts) -> list[SafeText]:
     """What this client did for the agent."""
     done = {"read": counts.files_read, "written": counts.files_written}
-    words = [f"{count} file{'s' * (count > 1)} {verb}" for verb, count in done.items() if count]
+    parts = [f"{count} file{'s' * (count > 1)} {verb}" for verb, count in done.items() if count]
     if counts.commands_run:
-        words.append(f"{counts.commands_run} command{'s' * (counts.commands_run > 1)} run")
-    return [exact(word) for word in words]
+        parts.append(f"{counts.commands_run} command{'s' * (counts.commands_run > 1)} run")
+    return [exact(part) for part in parts]
 
 
 def _short(session_id: str) -> SafeText:

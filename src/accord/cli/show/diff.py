@@ -46,11 +46,11 @@ class Row:
 def rows_of_diff(diff: Diff, cwd: str = "") -> list[Row]:
     """All changes of a diff; where the texts were not told, the patch. Files below `cwd` are named from there."""
     rows: list[Row] = []
-    told = [change for change in diff.changes if change.old is not None or change.new is not None]
+    with_texts = [change for change in diff.changes if change.old is not None or change.new is not None]
     for change in diff.changes:
         rows.append(Row("file", file_title(change, cwd)))
         rows += change_rows(change.old, change.new)
-    if not told and diff.patch:
+    if not with_texts and diff.patch:
         rows += patch_rows(diff.patch)
     return rows
 
@@ -206,9 +206,9 @@ def diff_lines(diff: Diff, limit: int | None = None) -> list[Line]:
 
 
 def _lines_of_diff(diff: Diff, *, whole: bool) -> Iterator[Line]:
-    told = [change for change in diff.changes if change.old is not None or change.new is not None]
+    with_texts = [change for change in diff.changes if change.old is not None or change.new is not None]
     several = len(diff.changes) > 1
-    for change in told:
+    for change in with_texts:
         hunks = hunks_of(change)
         if several:
             yield line_of(INDENT, Span(exact(change.path), "bold"))
@@ -217,7 +217,7 @@ def _lines_of_diff(diff: Diff, *, whole: bool) -> Iterator[Line]:
                 yield line_of(Span(filled("{}@ line {}", INDENT, hunk.line), "dim"))
             yield from _signed(own("- "), hunk.old, "red")
             yield from _signed(own("+ "), hunk.new, "green")
-    if not told and diff.patch:
+    if not with_texts and diff.patch:
         styles = {"+": "green", "-": "red", "@": "dim"}
         for line in diff.patch.removesuffix("\n").split("\n"):
             yield line_of(INDENT, Span(source_line(line), styles.get(line[:1], "")))

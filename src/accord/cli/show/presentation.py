@@ -33,14 +33,14 @@ __all__ = [
     "compaction_state",
     "diff_name",
     "is_worth_showing",
-    "kind_word",
+    "kind_label",
     "notice_note",
     "opens",
     "plan_step",
     "raw_values",
     "respawn_note",
     "stop_note",
-    "stop_words",
+    "stop_text",
     "terminal_ending",
     "terminal_name",
     "tool_head",
@@ -60,7 +60,7 @@ RAW_CHARACTERS = 4000
 FIRST_ITEMS = 20
 
 _FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
-_KIND_WORDS = {"execute": own("run"), "switch_mode": own("mode"), "other": own("tool")}
+_KIND_LABELS = {"execute": own("run"), "switch_mode": own("mode"), "other": own("tool")}
 _TOOL_MARKS = {
     "pending": Span(own("○"), "dim"),
     "in_progress": Span(own("◐"), "yellow"),
@@ -119,7 +119,7 @@ def tool_head(call: ToolCall, cwd: str, counts_of: Line | None = None) -> ToolHe
     outcome = own("ok") if call.status == "completed" else exact(call.status, STATUS_CHARACTERS)
     return ToolHead(
         mark,
-        kind_word(call.kind) if call.kind != "other" or not call.name else exact(call.name, KIND_CHARACTERS),
+        kind_label(call.kind) if call.kind != "other" or not call.name else exact(call.name, KIND_CHARACTERS),
         about(call, cwd, ABOUT_CHARACTERS),
         changed(item for item in call.content if isinstance(item, Diff)) if counts_of is None else counts_of,
         Span(outcome, mark.style),
@@ -127,23 +127,23 @@ def tool_head(call: ToolCall, cwd: str, counts_of: Line | None = None) -> ToolHe
     )
 
 
-def kind_word(kind: str) -> SafeText:
+def kind_label(kind: str) -> SafeText:
     """The word for a kind of tool call."""
-    return _KIND_WORDS.get(kind) or exact(kind, KIND_CHARACTERS)
+    return _KIND_LABELS.get(kind) or exact(kind, KIND_CHARACTERS)
 
 
 def about(call: ToolCall, cwd: str, limit: int | None = None) -> SafeText:
     """What a call is about: the files where that says it all, otherwise its title; so many characters at most."""
-    places = [
+    paths = [
         place_of(location.path, cwd) + (f":{location.line}" if (location.line or 1) > 1 else "")
         for location in call.locations[:limit]
     ]
     if call.kind in _FILE_KINDS:
         diff = next((item for item in call.content if isinstance(item, Diff)), None)
-        if diff is not None and not places:
-            places = [place_of(change.path, cwd) for change in diff.changes[:limit]]
-    if places and (call.kind in _FILE_KINDS or not (call.title or call.name)):
-        files = joined((exact(place, limit) for place in dict.fromkeys(places)), own(", "))
+        if diff is not None and not paths:
+            paths = [place_of(change.path, cwd) for change in diff.changes[:limit]]
+    if paths and (call.kind in _FILE_KINDS or not (call.title or call.name)):
+        files = joined((exact(place, limit) for place in dict.fromkeys(paths)), own(", "))
         return files if limit is None else clip(files, limit)
     return exact(call.title or call.name or call.id, limit)
 
@@ -220,8 +220,11 @@ def plan_step(entry: PlanEntry) -> Line:
 
 def compaction_state(status: str, error: str | None) -> Line:
     """How far a compaction of the context is."""
-    said = _COMPACTIONS.get(status) or filled("compaction {}", exact(status, STATUS_CHARACTERS))
-    return [Span(said, "dim"), *([Span(filled("  {}", prose_line(error, NAME_CHARACTERS)), "red")] if error else [])]
+    shown = _COMPACTIONS.get(status) or filled("compaction {}", exact(status, STATUS_CHARACTERS))
+    return [
+        Span(shown, "dim"),
+        *([Span(filled("  {}", prose_line(error, NAME_CHARACTERS)), "red")] if error else []),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +300,7 @@ def stop_note(stop_reason: str | None) -> Note | None:
     return _STOPS.get(stop_reason or "", Note(filled("ended: {}", stop_reason)))
 
 
-def stop_words(stop_reason: str) -> SafeText:
+def stop_text(stop_reason: str) -> SafeText:
     """The stop reason, with its meaning where the word alone does not say it."""
     note = _STOPS.get(stop_reason)
     if note is None or note.level == "info":

@@ -8,7 +8,7 @@ from accord.display import EMPTY, SafeText, exact, filled, own
 from accord.protocol.model import UNSET
 from accord.session.event import UsageChanged
 
-__all__ = ["ago", "moment_of", "usage_words"]
+__all__ = ["ago", "moment_of", "usage_parts"]
 
 MINUTE, HOUR, DAY, WEEK = 60, 3600, 86400, 7 * 86400
 _UNITS = ((MINUTE, 1, own("s")), (HOUR, MINUTE, own("min")), (DAY, HOUR, own("h")), (WEEK, DAY, own("d")))
@@ -67,17 +67,17 @@ def size(number: int) -> SafeText:
 CENTS = 0.1
 
 
-def usage_words(usage: UsageChanged | None) -> list[SafeText]:
+def usage_parts(usage: UsageChanged | None) -> list[SafeText]:
     """Tokens in the context with the share of it that is used, and money, as far as they are known."""
     if usage is None:
         return []
     if usage.size:
-        words = [filled("{}/{} tokens {}%", amount(usage.used), amount(usage.size), usage.used * 100 // usage.size)]
+        parts = [filled("{}/{} tokens {}%", amount(usage.used), amount(usage.size), usage.used * 100 // usage.size)]
     else:
-        words = [filled("{} tokens", amount(usage.used))]
+        parts = [filled("{} tokens", amount(usage.used))]
     cost = usage.cost
     if cost is not UNSET and cost is not None:
         money = f"{cost.amount:.2f}" if cost.amount >= CENTS or not cost.amount else f"{cost.amount:.4f}"
         is_dollars = cost.currency == "USD"
-        words.append(filled("${}", money) if is_dollars else filled("{} {}", money, exact(cost.currency, 8)))
-    return words
+        parts.append(filled("${}", money) if is_dollars else filled("{} {}", money, exact(cost.currency, 8)))
+    return parts

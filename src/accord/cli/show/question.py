@@ -14,7 +14,7 @@ from typing import Any
 
 from accord.cli.show.diff import INDENT, diff_lines, place_of
 from accord.cli.show.line import Line, Span, hidden_after, line_of
-from accord.cli.show.presentation import about, changed, kind_word
+from accord.cli.show.presentation import about, changed, kind_label
 from accord.client import PermissionQuestion, Verdict
 from accord.client.question import WiderAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose, safe_lines
@@ -38,11 +38,11 @@ from accord.session.tool import Diff, Shown
 __all__ = [
     "WideChoice",
     "can_be_shown_whole",
-    "contradicting_words",
+    "contradiction_text",
     "question_lines",
     "sentence_of",
-    "unasked_words",
-    "verdict_words",
+    "unasked_text",
+    "verdict_text",
     "whole_lines",
     "wide_choices",
 ]
@@ -96,7 +96,7 @@ def _wide_choice(question: PermissionQuestion, option: PermissionOption, answer:
     return WideChoice("e", filled("every {}", answer.kind or ""), given)
 
 
-def contradicting_words(count: int) -> SafeText:
+def contradiction_text(count: int) -> SafeText:
     """Answers that cannot be given."""
     if count == 1:
         return own("one answer of the agent contradicts itself or another, and cannot be given")
@@ -106,15 +106,15 @@ def contradicting_words(count: int) -> SafeText:
 # --- how it was decided
 
 
-def verdict_words(verdict: Verdict, decided_by: str) -> SafeText:
+def verdict_text(verdict: Verdict, decided_by: str) -> SafeText:
     """How something was decided without asking the user."""
-    word = own("allowed") if verdict.is_allowed else own("denied")
+    verdict_name = own("allowed") if verdict.is_allowed else own("denied")
     if decided_by in _REASONS:
-        return filled("{}: {}", word, _REASONS[decided_by])
-    return filled("{}: by the rule: {}", word, str(verdict.rule))
+        return filled("{}: {}", verdict_name, _REASONS[decided_by])
+    return filled("{}: by the rule: {}", verdict_name, str(verdict.rule))
 
 
-def unasked_words(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
+def unasked_text(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
     """A call that a rule denies was completed: named, so that nobody takes the rule for a guard that held."""
     return filled(
         "the agent did this without asking, which a rule denies ({}): {} {}",
@@ -132,7 +132,7 @@ def question_lines(question: PermissionQuestion, *, diffs: bool = True) -> list[
     lines += _files(question, claims, diffs=diffs)
     lines += _commands(question, claims)
     lines += _unnamed(question, claims, shown=bool(lines))
-    lines += _words(question, claims)
+    lines += _description_lines(question, claims)
     lines += _open_calls(question)
     return lines
 
@@ -190,7 +190,7 @@ def _files(question: PermissionQuestion, claims: CallClaims, *, diffs: bool) -> 
         names = joined((exact(place_of(path, cwd), PATH_CHARACTERS) for path in paths[:FILES]), own(", ")) or own(
             "a patch"
         )
-        head = line_of(_word(kind), filled(" {}", names), own("   "))
+        head = line_of(_kind_span(kind), filled(" {}", names), own("   "))
         yield [*head, *changed([diff]), *_leads_elsewhere(question, paths)]
         if diffs:
             yield from diff_lines(diff, DIFF_LINES * max(1, min(len(diff.changes), FILES)))
@@ -198,7 +198,7 @@ def _files(question: PermissionQuestion, claims: CallClaims, *, diffs: bool) -> 
     others = [(kind, path) for kind, path in others if path not in shown]
     for kind, path in others[:FILES]:
         name = exact(path, PATH_CHARACTERS) if path else own("files that are not named")
-        yield [*line_of(_word(kind), filled(" {}", name)), *_leads_elsewhere(question, [path])]
+        yield [*line_of(_kind_span(kind), filled(" {}", name)), *_leads_elsewhere(question, [path])]
     if len(others) > FILES or not claims.is_complete:
         yield _dim(own("and more files and commands than can be shown"))
 
@@ -207,14 +207,14 @@ def _leads_elsewhere(question: PermissionQuestion, paths: list[str]) -> list[Spa
     """Where links take these paths, as far as that is not what is written."""
     if question.subject is None:
         return []
-    places = {place_of(path, question.session.cwd) for path in paths}
+    spellings = {place_of(path, question.session.cwd) for path in paths}
     real = [
         access.path
         for access in question.subject.accesses
         if access.path is not None
         and access.path != access.spelled
         and access.spelled is not None
-        and places & {access.spelled, place_of(access.spelled, question.subject.roots[0])}
+        and spellings & {access.spelled, place_of(access.spelled, question.subject.roots[0])}
     ]
     if not real:
         return []
@@ -242,7 +242,7 @@ def _commands(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line
     commands = _command_texts(question, claims)
     for text, directory, environment in commands[:COMMANDS]:
         shown = exact(text, COMMAND_CHARACTERS) if text else own("a command that could not be read")
-        yield line_of(_word("execute"), filled(" {}", shown))
+        yield line_of(_kind_span("execute"), filled(" {}", shown))
         yield _dim(filled("in {}", directory or question.session.cwd))
         for name, value in environment[:VARIABLES]:
             yield line_of(Span(filled("        with {}={}", exact(name, 200), exact(value, 400)), "yellow"))
@@ -257,7 +257,7 @@ def _unnamed(question: PermissionQuestion, claims: CallClaims, *, shown: bool) -
     tool = question.tool
     if not shown and tool is not None:
         kind = "other" if question.request is not None else claims.kind
-        yield line_of(_word(kind), filled(" {}", exact(tool.name or "what it touches is not said", 200)))
+        yield line_of(_kind_span(kind), filled(" {}", exact(tool.name or "what it touches is not said", 200)))
     if question.other is not None:
         yield _dim(json_text(question.other, None, INPUT_CHARACTERS))
     if tool is None:
@@ -284,23 +284,23 @@ def _rest(raw_input: Any) -> Any:
 # --- what the agent says of it
 
 
-def _words(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line]:
+def _description_lines(question: PermissionQuestion, claims: CallClaims) -> Iterator[Line]:
     if question.request is not None:
         yield _dim(filled("{}", question.title))
-    elif not _says_nothing_new(question, claims):
+    elif not _title_adds_nothing(question, claims):
         yield _dim(filled("the agent calls it: {}", exact(question.title, 400)))
     if question.description:
         yield _dim(own("the agent says:"))
         yield from _quoted(question.description)
 
 
-def _says_nothing_new(question: PermissionQuestion, claims: CallClaims) -> bool:
+def _title_adds_nothing(question: PermissionQuestion, claims: CallClaims) -> bool:
     """Whether the title is made of the facts that are shown anyway."""
     paths = [claim.path for claim in claims.paths]
     known = {place_of(path, question.session.cwd) for path in paths} | set(paths)
     for text, _, _ in _command_texts(question, claims):
         known |= {text, *text.split()}
-    return all(word in known or word.lower() in _FILLING for word in question.title.split())
+    return all(term in known or term.lower() in _FILLING for term in question.title.split())
 
 
 def _quoted(text: str) -> Iterator[Line]:
@@ -326,8 +326,8 @@ def _open_calls(question: PermissionQuestion) -> Iterator[Line]:
             yield _dim(json_text(call.raw_input, None, INPUT_CHARACTERS))
 
 
-def _word(kind: str) -> Span:
-    return Span(filled("  {:<5}", kind_word(kind)), "cyan")
+def _kind_span(kind: str) -> Span:
+    return Span(filled("  {:<5}", kind_label(kind)), "cyan")
 
 
 def _dim(text: SafeText) -> Line:

@@ -69,7 +69,7 @@ class Progress:
         """Whether there is such a line at all."""
         return self._shown
 
-    def say(self, text: SafeText) -> None:
+    def show(self, text: SafeText) -> None:
         if not self._shown or self.is_held:
             return
         self._turns += 1

@@ -64,9 +64,9 @@ DONE, OPEN = own("x"), own(" ")
 PARAGRAPH = own("\n\n")
 
 
-def headed_line(word: SafeText, *parts: Span | SafeText) -> list[Span]:
+def headed_line(heading: SafeText, *parts: Span | SafeText) -> list[Span]:
     """A line that begins with a word for what it is."""
-    return line_of(own("  "), Span(filled("{:<5}", word), "cyan"), own(" "), *parts)
+    return line_of(own("  "), Span(filled("{:<5}", heading), "cyan"), own(" "), *parts)
 
 
 # --- tool calls

@@ -83,16 +83,16 @@ def _finding(finding: Finding, number: SafeText, again: Sequence[str], columns: 
     for entry in test.evidence[:2] if test else ():
         arrow = own("      → ") if entry.sent else own("      ← ")
         yield [Span(arrow, "dim"), Span(clipped(exact(shown(entry.raw)), max(columns - 9, 20)), "cyan")]
-    yield from _last_words(test)
+    yield from _exit_lines(test)
     if finding.fell:
         ids = [outcome.rule.id for outcome in finding.fell]
-        more = filled(" and {} more", len(ids) - _FELL_SHOWN) if len(ids) > _FELL_SHOWN else own("")
-        yield [Span(filled("    fell with it: {}{}", ", ".join(ids[:_FELL_SHOWN]), more), "dim")]
+        rest_text = filled(" and {} more", len(ids) - _FELL_SHOWN) if len(ids) > _FELL_SHOWN else own("")
+        yield [Span(filled("    fell with it: {}{}", ", ".join(ids[:_FELL_SHOWN]), rest_text), "dim")]
     yield [Span(filled("    spec: {}", rule.page), "dim")]
     yield [Span(own("    again: "), "dim"), Span(exact(_again(again, rule.id)))]
 
 
-def _last_words(test: Judgement | None) -> Iterator[Line]:
+def _exit_lines(test: Judgement | None) -> Iterator[Line]:
     """What a program that ended by itself said of it."""
     record = None if test is None else test.record
     if record is not None and record.ended_by == "itself":
@@ -101,11 +101,11 @@ def _last_words(test: Judgement | None) -> Iterator[Line]:
             yield [Span(filled("      | {}", prose_line(line)), "dim")]
 
 
-def _again(words: Sequence[str], id_: str) -> str:
+def _again(arguments: Sequence[str], id_: str) -> str:
     """The line with one rule only."""
-    words = list(words)
-    place = words.index("--") if "--" in words else len(words)
-    return shlex.join([*words[:place], "--only", id_, *words[place:]])
+    arguments = list(arguments)
+    place = arguments.index("--") if "--" in arguments else len(arguments)
+    return shlex.join([*arguments[:place], "--only", id_, *arguments[place:]])
 
 
 def _row(outcome: Outcome, columns: int) -> Line:
@@ -113,16 +113,16 @@ def _row(outcome: Outcome, columns: int) -> Line:
     test = outcome.deciding
     remark = outcome.rule.superseded or (test.message if test else "")
     id_ = filled("{:<30} ", outcome.rule.id)
-    room = max(columns - len(id_) - 11, 10)
+    available = max(columns - len(id_) - 11, 10)
     text = filled("[{}]", prose_line(remark)) if remark else exact(outcome.rule.says)
-    return [Span(filled("{:<10} ", mark), style), Span(id_), Span(clipped(text, room), "dim")]
+    return [Span(filled("{:<10} ", mark), style), Span(id_), Span(clipped(text, available), "dim")]
 
 
 def _counts(report: Report) -> Iterator[Line]:
     for tier, counts in report.tier_counts().items():
-        said = [filled("{} {}", count, status.lower().replace("_", " ")) for status, count in sorted(counts.items())]
-        if said:
-            yield [Span(filled("{:<14}", tier), "dim"), Span(joined(said, own(" · ")))]
+        counted = [filled("{} {}", count, status.lower().replace("_", " ")) for status, count in sorted(counts.items())]
+        if counted:
+            yield [Span(filled("{:<14}", tier), "dim"), Span(joined(counted, own(" · ")))]
 
 
 def _verdict(report: Report, wrong: int) -> Iterator[Line]:

@@ -54,7 +54,9 @@ EXAMPLES = """\
 
 def _parser() -> Parser:
     parser = Parser("agents", USAGE, "The agents that are known here.", EXAMPLES)
-    parser.add_argument("words", nargs="*", metavar="VERB AGENT", help="ls, info, add, rm, login or doctor; and whom")
+    parser.add_argument(
+        "arguments", nargs="*", metavar="VERB AGENT", help="ls, info, add, rm, login or doctor; and whom"
+    )
     parser.add_argument("--json", action="store_true", help="ls and info for programs")
     parser.add_argument("--default", action="store_true", help="add: make it the default agent")
     parser.add_argument("--replace", action="store_true", help="add: change one that is there")
@@ -66,15 +68,15 @@ def run(arguments: Sequence[str]) -> int:
     """Do it; the exit status."""
     before, command = split_command(arguments)
     parsed = _parser().read(before)
-    verb, words = (parsed.words[0], parsed.words[1:]) if parsed.words else ("ls", [])
+    verb, operands = (parsed.arguments[0], parsed.arguments[1:]) if parsed.arguments else ("ls", [])
     action = _ACTIONS.get(verb)
     if action is None:
         raise UsageFailure(f"there is no accord agents {verb}; there are: {', '.join(_ACTIONS)}")
-    return action(words, command, parsed)
+    return action(operands, command, parsed)
 
 
-def _list(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
-    if words or command is not None:
+def _list(arguments: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
+    if arguments or command is not None:
         raise UsageFailure("accord agents ls takes no agent", advice="See: accord agents info AGENT")
     with phase("config"):
         agents = load_agents(".")
@@ -128,8 +130,8 @@ def _facts(entry: AgentEntry) -> dict[str, Any]:
     }
 
 
-def _info(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
-    target = _target("info", words, command)
+def _info(arguments: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
+    target = _target("info", arguments, command)
     facts = _facts(target.entry)
     if parsed.json:
         put_json(facts, 2)
@@ -144,19 +146,19 @@ def _info(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.
     return Status.DONE
 
 
-def _target(verb: str, words: Sequence[str], command: Sequence[str] | None) -> Target:
-    name, rest = split_agent(words, command, f"agents {verb}")
+def _target(verb: str, arguments: Sequence[str], command: Sequence[str] | None) -> Target:
+    name, rest = split_agent(arguments, command, f"agents {verb}")
     if rest:
         raise UsageFailure(f"accord agents {verb} takes one agent, and not also {' '.join(rest)!r}")
     return target_of(name, command)
 
 
-def _add(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
-    if len(words) != 1 or not command:
+def _add(arguments: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
+    if len(arguments) != 1 or not command:
         raise UsageFailure("accord agents add takes a name, and a command behind --")
-    name = words[0].strip()
+    name = arguments[0].strip()
     if name in {"default", ""} or not name.isprintable():
-        raise UsageFailure(f"{words[0]!r} cannot be an agent's name")
+        raise UsageFailure(f"{arguments[0]!r} cannot be an agent's name")
     env = dict(pair_of(each, "--env") for each in parsed.env)
     settings: dict[str, Any] = {key: getattr(parsed, key) for key in ("edition", "framing") if getattr(parsed, key)}
     if parsed.timeout is not None:
@@ -169,17 +171,17 @@ def _add(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.N
     return Status.DONE
 
 
-def _remove(words: Sequence[str], command: Sequence[str] | None, _options: argparse.Namespace) -> int:
-    if len(words) != 1 or command is not None:
+def _remove(arguments: Sequence[str], command: Sequence[str] | None, _options: argparse.Namespace) -> int:
+    if len(arguments) != 1 or command is not None:
         raise UsageFailure("accord agents rm takes one name")
     with phase("config"):
-        place = remove_agent(words[0])
-    put(filled("{} is no longer in {}", words[0], str(place)))
+        place = remove_agent(arguments[0])
+    put(filled("{} is no longer in {}", arguments[0], str(place)))
     return Status.DONE
 
 
-def _login(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
-    name, rest = split_agent(words, command, "agents login")
+def _login(arguments: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
+    name, rest = split_agent(arguments, command, "agents login")
     if len(rest) > 1:
         raise UsageFailure("accord agents login takes an agent and a method")
     return asyncio.run(_log_in(target_of(name, command), agent_options_of(parsed), rest[0] if rest else None))
@@ -209,8 +211,8 @@ async def _log_in(target: Target, options: AgentOptions, method: str | None) -> 
     return Status.DONE
 
 
-def _doctor(words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
-    return asyncio.run(_examine(_target("doctor", words, command), agent_options_of(parsed)))
+def _doctor(arguments: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
+    return asyncio.run(_examine(_target("doctor", arguments, command), agent_options_of(parsed)))
 
 
 async def _examine(target: Target, options: AgentOptions) -> int:
@@ -244,10 +246,10 @@ async def examine(target: Target, options: AgentOptions, screen: Screen) -> int:
         Failure: It does not start, or does not open a session.
     """
     finding = _Finding(screen)
-    finding.tell(own("command"), exact(spelled(target.entry.argv)))
-    finding.tell(own("source"), exact(target.entry.source))
+    finding.report(own("command"), exact(spelled(target.entry.argv)))
+    finding.report(own("source"), exact(target.entry.source))
     found = shutil.which(target.entry.argv[0])
-    finding.tell(own("program"), exact(found or "not on the PATH"), good=found is not None)
+    finding.report(own("program"), exact(found or "not on the PATH"), good=found is not None)
     noise: list[bytes] = []
     begun = time.monotonic()
 
@@ -256,14 +258,14 @@ async def examine(target: Target, options: AgentOptions, screen: Screen) -> int:
             noise.append(bytes(text))
 
     async with running_agent(target, options, observers=[observe]) as running:
-        finding.tell(own("start"), _ok(begun), good=True)
-        await _look(running, finding)
+        finding.report(own("start"), _ok(begun), good=True)
+        await _report_handshake(running, finding)
         failure = await _try_session(running, finding)
         begun = time.monotonic()
-    finding.tell(own("end"), _ok(begun), good=True)
+    finding.report(own("end"), _ok(begun), good=True)
     for line in noise[:3]:
         text = filled("prints what is no message: {}", line.decode(errors="replace")[:100])
-        finding.tell(own("noise"), text, good=False)
+        finding.report(own("noise"), text, good=False)
     await _try_editions(target, options, finding)
     if failure is not None:
         raise failure
@@ -282,22 +284,22 @@ class _Finding:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
-    def tell(self, name: SafeText, text: SafeText, *, good: bool | None = None) -> None:
+    def report(self, name: SafeText, text: SafeText, *, good: bool | None = None) -> None:
         style = "" if good is None else "green" if good else "yellow"
         self._screen.line(line_of(own("  "), Span(filled("{:<14}", name), "cyan"), Span(filled(" {}", text), style)))
         self._screen.flush()
 
 
-async def _look(running: RunningAgent, finding: _Finding) -> None:
+async def _report_handshake(running: RunningAgent, finding: _Finding) -> None:
     agent = running.agent
     info = agent.info
     nameless = own("does not say who it is")
     who = nameless if info is None else filled("{} {}", info.title or info.name, info.version)
-    finding.tell(own("agent"), who)
-    finding.tell(own("edition"), exact(agent.edition or ""))
-    finding.tell(own("can"), _listed(map(exact, _able(agent.capabilities)), own("only what every agent can")))
+    finding.report(own("agent"), who)
+    finding.report(own("edition"), exact(agent.edition or ""))
+    finding.report(own("can"), _listed(map(exact, _able(agent.capabilities)), own("only what every agent can")))
     ways = [filled("{} ({}, {})", each.id, each.name, each.type) for each in agent.auth_methods]
-    finding.tell(own("logins"), _listed(ways, own("none")))
+    finding.report(own("logins"), _listed(ways, own("none")))
 
 
 def _able(capabilities: AgentCapabilities) -> list[str]:
@@ -315,19 +317,19 @@ async def _try_session(running: RunningAgent, finding: _Finding) -> Failure | No
         try:
             with phase("session", running.target.typed):
                 session = await within(running.deadlines.start_seconds, "session", running.agent.new_session(folder))
-                finding.tell(own("session"), _ok(begun), good=True)
+                finding.report(own("session"), _ok(begun), good=True)
                 known = [each for each in session.options if isinstance(each, Select | Toggle)]
-                finding.tell(
+                finding.report(
                     own("options"), _listed((filled("{}={}", each.id, each.value) for each in known), own("none"))
                 )
                 commands = [filled("/{}", each.name) for each in session.commands]
-                finding.tell(own("commands"), _listed(commands, own("none")))
+                finding.report(own("commands"), _listed(commands, own("none")))
                 if running.agent.capabilities.delete:
                     await within(running.deadlines.start_seconds, "session", session.delete())
                 else:
                     await within(running.deadlines.start_seconds, "session", session.close())
         except Failure as failure:
-            finding.tell(own("session"), exact(failure.line), good=False)
+            finding.report(own("session"), exact(failure.line), good=False)
             return failure
     return None
 
@@ -338,6 +340,6 @@ async def _try_editions(target: Target, options: AgentOptions, finding: _Finding
         begun = time.monotonic()
         try:
             async with running_agent(target, replace(options, edition=edition)):
-                finding.tell(filled("edition {}", edition), _ok(begun), good=True)
+                finding.report(filled("edition {}", edition), _ok(begun), good=True)
         except Failure as failure:
-            finding.tell(filled("edition {}", edition), filled("no: {}", (failure.message.splitlines() or [""])[0]))
+            finding.report(filled("edition {}", edition), filled("no: {}", (failure.message.splitlines() or [""])[0]))

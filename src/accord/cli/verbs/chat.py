@@ -22,7 +22,7 @@ from accord.cli.options import (
 from accord.cli.permission import decided_by, policy_of, rules_of
 from accord.cli.session_index import SessionIndex
 from accord.cli.show.presentation import Level, Note
-from accord.cli.show.question import question_lines, unasked_words, verdict_words
+from accord.cli.show.question import question_lines, unasked_text, verdict_text
 from accord.cli.show.screen import is_terminal
 from accord.cli.status import Failure, UsageFailure
 from accord.cli.target import Target, approve, split_agent, target_of
@@ -51,7 +51,7 @@ EXAMPLES = """\
 
 def _parser() -> Parser:
     parser = Parser("chat", USAGE, "Talk to an agent, full screen.", EXAMPLES)
-    parser.add_argument("words", nargs="*", metavar="AGENT", help="whom")
+    parser.add_argument("arguments", nargs="*", metavar="AGENT", help="whom")
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     add_session_options(parser)
     add_permission_options(parser)
@@ -63,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
     """Talk until the user leaves; the exit status."""
     before, command = split_command(arguments)
     parsed = _parser().read(before)
-    name, rest = split_agent(parsed.words, command, "chat")
+    name, rest = split_agent(parsed.arguments, command, "chat")
     if rest:
         raise UsageFailure("accord chat takes no text", advice='To say one thing: accord run AGENT "text"')
     options = agent_options_of(parsed)
@@ -107,7 +107,7 @@ class _Chat:
         self._options = options
         self._index = index
         self._rules = rules_of(options.rules)
-        self._say: Callable[[Note], None] = lambda _: None
+        self._show_note: Callable[[Note], None] = lambda _: None
         record = noted_record(index, target, options)
         self._name = options.session if record is None else record.name
         self.record = record
@@ -127,20 +127,20 @@ class _Chat:
         policy = policy_of(
             self._target,
             self._rules,
-            ask=permission,
+            on_question=permission,
             environment=self._options.env,
-            say=lambda line: self._note(filled("{}", line)),
+            notify=lambda line: self._note(filled("{}", line)),
             on_verdict=self._judged,
             on_unasked=self._completed_unasked,
         )
         return connected(self._target, self._options, permission=policy, elicit=elicit, offer=offer)
 
-    def show_notes_with(self, say: Callable[[Note], None]) -> None:
+    def show_notes_with(self, show_note: Callable[[Note], None]) -> None:
         """Where notes are shown from now on."""
-        self._say = say
+        self._show_note = show_note
 
     def _note(self, text: SafeText, level: Level = "info", detail: SafeText = EMPTY) -> None:
-        self._say(Note(text, level, detail=detail))
+        self._show_note(Note(text, level, detail=detail))
 
     def _judged(self, verdict: Verdict) -> None:
         """What was decided without the user; reads inside the session's directories are too many to be shown."""
@@ -151,11 +151,11 @@ class _Chat:
             return
         lines = question_lines(verdict.question, diffs=False)
         detail = joined((joined(span.text for span in line) for line in lines), own("\n"))
-        words = verdict_words(verdict, decided_by(verdict, self._target))
-        self._note(words, "info" if verdict.is_allowed else "warning", detail)
+        text = verdict_text(verdict, decided_by(verdict, self._target))
+        self._note(text, "info" if verdict.is_allowed else "warning", detail)
 
     def _completed_unasked(self, call: ToolCall, rule: Rule) -> None:
-        self._note(unasked_words(call, rule, str(Path.cwd())), "warning")
+        self._note(unasked_text(call, rule, str(Path.cwd())), "warning")
 
     async def prepare(self, agent: ConnectedAgent, session: Session) -> None:
         """Note a session, and set what is wished."""

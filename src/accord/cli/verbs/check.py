@@ -47,7 +47,7 @@ NAMES: dict[str, tuple[EditionName, ...]] = {"1": ("v1",), "2": ("v2",), "2-june
 
 def _parser() -> Parser:
     parser = Parser("check", USAGE, "Does this agent, does this client, keep the protocol?", EXAMPLES)
-    parser.add_argument("words", nargs="*", metavar="AGENT", help="a name from the config; or a command behind --")
+    parser.add_argument("arguments", nargs="*", metavar="AGENT", help="a name from the config; or a command behind --")
     what = parser.add_argument_group("what is judged")
     what.add_argument("--client", action="store_true", help="the command is a client; {agent} in it is our agent")
     what.add_argument(
@@ -129,9 +129,9 @@ def _list_rules(given: argparse.Namespace) -> int:
         screen.line([Span(exact(edition), "bold")])
         for rule in rules_for(edition, side):
             if not given.only or rule.id.startswith(tuple(given.only)):
-                said = filled("{} ({})", rule.says, rule.page)
+                description = filled("{} ({})", rule.says, rule.page)
                 id_, tier = filled("  {:<30} ", rule.id), filled("{:<14} ", rule.tier)
-                screen.line([Span(id_), Span(tier, "dim"), Span(said)])
+                screen.line([Span(id_), Span(tier, "dim"), Span(description)])
     screen.flush()
     return Status.DONE
 
@@ -145,11 +145,11 @@ async def _caught(
         try:
             return await _check(given, argv, env, again)
         except asyncio.CancelledError:
-            _say_left(given, argv, env)
+            _report_left_changes(given, argv, env)
             raise
 
 
-def _say_left(given: argparse.Namespace, argv: list[str], env: dict[str, str | None]) -> None:
+def _report_left_changes(given: argparse.Namespace, argv: list[str], env: dict[str, str | None]) -> None:
     lines = [] if given.client else left_changed(argv, env)
     for line in lines:
         remark(filled("{}; the next check of this agent sets it back", line))
@@ -181,10 +181,10 @@ async def _check(given: argparse.Namespace, argv: list[str], env: dict[str, str 
 async def _program(given: argparse.Namespace, command: Sequence[str] | None) -> tuple[list[str], dict[str, str | None]]:
     env: dict[str, str | None] = dict(pair_of(each, "--env") for each in given.env)
     if given.client:
-        if not command or given.words:
+        if not command or given.arguments:
             raise UsageFailure("accord check --client takes a client's command behind --", advice="See --help")
         return list(command), env
-    name, rest = split_agent(given.words, command, "check")
+    name, rest = split_agent(given.arguments, command, "check")
     if rest:
         raise UsageFailure(f"accord check takes one agent, and not also {' '.join(rest)!r}")
     questions = Questions(Terminal(), lambda _: False) if is_interactive() else None
@@ -224,20 +224,20 @@ async def _editions(given: argparse.Namespace, argv: list[str], options: Options
     if given.client:
         return ("v1",)
     with phase("start"):
-        spoken = await editions_of(argv, options)
+        editions = await editions_of(argv, options)
     # Who speaks none of them is judged by the first: the report says why.
-    return spoken or ("v1",)
+    return editions or ("v1",)
 
 
 async def _judge(given: argparse.Namespace, argv: list[str], options: Options, progress: Progress) -> Report:
-    def tell(what: str, done: int, total: int) -> None:
-        progress.say(filled("{} {}/{} {}", options.edition, done, total, what.replace("_", " ")))
+    def report_progress(what: str, done: int, total: int) -> None:
+        progress.show(filled("{} {}/{} {}", options.edition, done, total, what.replace("_", " ")))
 
     if given.client:
         from accord.check.client import check_client  # noqa: PLC0415 - agents are judged more often
 
-        return await check_client(argv, options, tell)
-    return await check_agent(argv, options, tell)
+        return await check_client(argv, options, report_progress)
+    return await check_agent(argv, options, report_progress)
 
 
 def _show(screen: Screen, report: Report, again: Sequence[str], *, verbose: bool) -> None:

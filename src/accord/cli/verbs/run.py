@@ -53,7 +53,7 @@ def add_prompt_options(parser: Parser) -> None:
 
 def _parser() -> Parser:
     parser = Parser("run", USAGE, "Say one thing to an agent and show what it does.", EXAMPLES)
-    parser.add_argument("words", nargs="*", metavar="AGENT text", help="whom, and what; without text it is stdin")
+    parser.add_argument("arguments", nargs="*", metavar="AGENT text", help="whom, and what; without text it is stdin")
     add_prompt_options(parser)
     add_session_options(parser)
     add_permission_options(parser)
@@ -65,10 +65,10 @@ def run(arguments: Sequence[str]) -> int:
     """Do it; the exit status."""
     before, command = split_command(arguments)
     parsed = _parser().read(before)
-    name, words = split_agent(parsed.words, command, "run")
+    name, text = split_agent(parsed.arguments, command, "run")
     options = agent_options_of(parsed)
     target = target_of(name, command)
-    content = read_prompt(words, parsed.file, parsed.image)
+    content = read_prompt(text, parsed.file, parsed.image)
     return asyncio.run(_converse(target, options, parsed.output, content))
 
 
@@ -77,7 +77,7 @@ async def _converse(target: Target, options: AgentOptions, form: Form, content: 
 
 
 def read_prompt(
-    words: Sequence[str], files: Sequence[str], images: Sequence[str], verb: str = "run"
+    arguments: Sequence[str], files: Sequence[str], images: Sequence[str], verb: str = "run"
 ) -> list[str | Path]:
     """The parts of a prompt: one text, then the pictures. Without words and files the text is stdin.
 
@@ -85,8 +85,8 @@ def read_prompt(
         UsageFailure: There is nothing, or something cannot be read.
     """
     pictures = [picture_of(image) for image in images]
-    texts = [" ".join(words)] if words else []
-    if not words and not files and not (pictures and is_terminal(sys.stdin)):
+    texts = [" ".join(arguments)] if arguments else []
+    if not arguments and not files and not (pictures and is_terminal(sys.stdin)):
         if is_terminal(sys.stdin):
             raise UsageFailure("there is no text", advice=f'Type: accord {verb} demo "text", or use -f FILE, or a pipe')
         files = ["-"]

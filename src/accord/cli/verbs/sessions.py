@@ -70,7 +70,7 @@ class Row(NamedTuple):
 def _parser() -> Parser:
     parser = Parser("sessions", USAGE, "Conversations from before.", EXAMPLES)
     parser.add_argument(
-        "words", nargs="*", metavar="VERB SESSION", help="ls, show, resume, fork, rm, export; and which"
+        "arguments", nargs="*", metavar="VERB SESSION", help="ls, show, resume, fork, rm, export; and which"
     )
     parser.add_argument("--agent", metavar="NAME", help="the agent that has it, where our records do not say")
     parser.add_argument("--all", action="store_true", help="ls: those of every directory")
@@ -91,20 +91,20 @@ def run(arguments: Sequence[str]) -> int:
     """Do it; the exit status."""
     before, command = split_command(arguments)
     parsed = _parser().read(before)
-    verb, words = (parsed.words[0], parsed.words[1:]) if parsed.words else ("ls", [])
+    verb, operands = (parsed.arguments[0], parsed.arguments[1:]) if parsed.arguments else ("ls", [])
     options = agent_options_of(parsed)
     if options.last or options.session is not None:
         raise UsageFailure("accord sessions names the session itself: leave -c and -s out")
     if verb == "ls":
-        return asyncio.run(_list(words, command, parsed, options))
+        return asyncio.run(_list(operands, command, parsed, options))
     action = _ACTIONS.get(verb)
     if action is None:
         raise UsageFailure(f"there is no accord sessions {verb}; there are: {', '.join(['ls', *_ACTIONS])}")
-    if not words:
+    if not operands:
         raise UsageFailure("name a session", advice="See: accord sessions ls")
     with SessionIndex() as index:
-        record, target = _find(index, words[0], command, parsed.agent)
-        return action(_Job(index, record, target, options, parsed, words[1:]))
+        record, target = _find(index, operands[0], command, parsed.agent)
+        return action(_Job(index, record, target, options, parsed, operands[1:]))
 
 
 class _Job(NamedTuple):
@@ -113,7 +113,7 @@ class _Job(NamedTuple):
     target: Target
     options: AgentOptions
     parsed: argparse.Namespace
-    words: list[str]
+    arguments: list[str]
 
 
 def _find(index: SessionIndex, name: str, command: Sequence[str] | None, agent: str | None) -> tuple[Record, Target]:
@@ -143,11 +143,11 @@ async def _ready(target: Target, options: AgentOptions) -> Target:
 
 
 async def _list(
-    words: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace, options: AgentOptions
+    arguments: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace, options: AgentOptions
 ) -> int:
-    if len(words) > 1 or (words and (command is not None or parsed.agent)):
+    if len(arguments) > 1 or (arguments and (command is not None or parsed.agent)):
         raise UsageFailure("accord sessions ls takes one agent")
-    name = words[0] if words else parsed.agent
+    name = arguments[0] if arguments else parsed.agent
     target = target_of(name, command) if name is not None or command is not None else None
     with SessionIndex() as index:
         ours = index.all(everywhere=parsed.all, agent=None if target is None else target.key)
@@ -159,7 +159,7 @@ async def _list(
     if parsed.json:
         put_json([_facts(row) for row in rows], 2)
         return Status.DONE
-    _show_rows(rows, everywhere=parsed.all, asked=target is not None)
+    _show_rows(rows, everywhere=parsed.all, has_agent_list=target is not None)
     return Status.DONE
 
 
@@ -194,7 +194,7 @@ def _facts(row: Row) -> dict[str, Any]:
     }
 
 
-def _show_rows(rows: Sequence[Row], *, everywhere: bool, asked: bool) -> None:
+def _show_rows(rows: Sequence[Row], *, everywhere: bool, has_agent_list: bool) -> None:
     screen = stdout_screen(Progress(sys.stderr, shown=False))
     if rows:
         now = time.time()
@@ -214,7 +214,7 @@ def _show_rows(rows: Sequence[Row], *, everywhere: bool, asked: bool) -> None:
     else:
         where = own("") if everywhere else own(" in this directory (--all shows those of every one)")
         put(filled("there are no sessions{}", where))
-    if not asked:
+    if not has_agent_list:
         remark(own("these are our records; `accord sessions ls AGENT` asks the agent too"))
 
 
@@ -222,10 +222,10 @@ def _show_rows(rows: Sequence[Row], *, everywhere: bool, asked: bool) -> None:
 
 
 def _show(job: _Job) -> int:
-    return asyncio.run(_tell(job))
+    return asyncio.run(_show_transcript(job))
 
 
-async def _tell(job: _Job) -> int:
+async def _show_transcript(job: _Job) -> int:
     target = await _ready(job.target, job.options)
     async with running_agent(target, job.options) as running:
         session = await running.reopen(job.record, replay=True)
@@ -236,7 +236,7 @@ async def _tell(job: _Job) -> int:
 
 
 def _resume(job: _Job) -> int:
-    content = read_prompt(job.words, job.parsed.file, job.parsed.image, "sessions resume")
+    content = read_prompt(job.arguments, job.parsed.file, job.parsed.image, "sessions resume")
     return asyncio.run(_go_on(job, content))
 
 

@@ -53,7 +53,7 @@ class Call(Protocol):
         """It in a few words."""
 
     @property
-    def places(self) -> Sequence[Location | str]:
+    def locations(self) -> Sequence[Location | str]:
         """The files that it touches."""
 
     @property

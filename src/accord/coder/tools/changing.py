@@ -34,7 +34,7 @@ class Edit(BuiltIn):
         return f"Edit {self.path}"
 
     @property
-    def places(self) -> list[str]:
+    def locations(self) -> list[str]:
         """The file."""
         return [self.path]
 
@@ -70,7 +70,7 @@ class Write(BuiltIn):
         return f"Write {self.path}"
 
     @property
-    def places(self) -> list[str]:
+    def locations(self) -> list[str]:
         """The file."""
         return [self.path]
 

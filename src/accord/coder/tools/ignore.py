@@ -73,7 +73,7 @@ def _without_trailing_spaces(line: str) -> str:
     return stripped + " " if stripped.endswith("\\") and len(stripped) < len(line) else stripped
 
 
-_PIECES = re.compile(
+_TOKENS = re.compile(
     r"(?P<start>^\*\*/)|(?P<between>/\*\*/)|(?P<end>/\*\*$)|(?P<stars>\*+)|(?P<one>\?)"
     r"|(?P<set>\[[!^]?\]?(?:\\.|[^\]\\])*\])|\\(?P<literal>.)|(?P<other>.)",
     re.DOTALL,
@@ -82,10 +82,10 @@ _FIXED = {"start": "(?:.*/)?", "between": "/(?:.*/)?", "end": "/.+", "stars": "[
 
 
 def _expression(pattern: str) -> str:
-    return "".join(_piece(match) for match in _PIECES.finditer(pattern))
+    return "".join(_token_expression(match) for match in _TOKENS.finditer(pattern))
 
 
-def _piece(match: re.Match[str]) -> str:
+def _token_expression(match: re.Match[str]) -> str:
     kind = match.lastgroup or "other"
     if kind in _FIXED:
         return _FIXED[kind]

@@ -53,7 +53,7 @@ class Search(BuiltIn):
         return f"Search {self.pattern!r}" if self.path in {".", ""} else f"Search {self.pattern!r} in {self.path}"
 
     @property
-    def places(self) -> list[str]:
+    def locations(self) -> list[str]:
         """Where it looks."""
         return [self.path or "."]
 
@@ -62,12 +62,12 @@ class Search(BuiltIn):
         matches = self._matcher()
         await work.gate.permit(work.shown)
         place = work.shown.locations[0].path
-        found, more = await _in_thread(lambda check: self._search(work, place, matches, check))
+        found, truncated = await _in_thread(lambda check: self._search(work, place, matches, check))
         if not found:
             text = f"Nothing matches {self.pattern!r}."
         else:
-            text = "\n".join(found) + (f"\n[only the first {MAX_MATCHES} matches]" if more else "")
-        await work.shown.complete(f"```\n{text}\n```", output={"matches": len(found), "complete": not more})
+            text = "\n".join(found) + (f"\n[only the first {MAX_MATCHES} matches]" if truncated else "")
+        await work.shown.complete(f"```\n{text}\n```", output={"matches": len(found), "complete": not truncated})
         return Outcome(text)
 
     def _matcher(self) -> Callable[[str], object]:
@@ -127,7 +127,7 @@ class List(BuiltIn):
         return "List the files" if self.path in {".", ""} else f"List {self.path}"
 
     @property
-    def places(self) -> list[str]:
+    def locations(self) -> list[str]:
         """Where it looks."""
         return [self.path or "."]
 
@@ -136,9 +136,9 @@ class List(BuiltIn):
         await work.gate.permit(work.shown)
         place = work.shown.locations[0].path
         lines = await _in_thread(lambda check: self._lines(work, place, check))
-        more = len(lines) > MAX_ENTRIES
+        truncated = len(lines) > MAX_ENTRIES
         text = "\n".join(lines[:MAX_ENTRIES]) or "The folder is empty."
-        if more:
+        if truncated:
             text += f"\n[only the first {MAX_ENTRIES} entries: list a folder below]"
         await work.shown.complete(f"```\n{text}\n```", output={"entries": min(len(lines), MAX_ENTRIES)})
         return Outcome(text)

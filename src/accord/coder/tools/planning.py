@@ -37,7 +37,7 @@ class MakePlan(BuiltIn):
         return "Plan"
 
     @property
-    def places(self) -> list[str]:
+    def locations(self) -> list[str]:
         """None."""
         return []
 
@@ -65,7 +65,7 @@ class LeavePlan(BuiltIn):
         return "Leave the mode plan and carry it out"
 
     @property
-    def places(self) -> list[str]:
+    def locations(self) -> list[str]:
         """None."""
         return []
 

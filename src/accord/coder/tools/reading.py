@@ -31,7 +31,7 @@ class Read(BuiltIn):
         return f"Read {self.path}" if self.line == 1 else f"Read {self.path} from line {self.line}"
 
     @property
-    def places(self) -> list[Location]:
+    def locations(self) -> list[Location]:
         """The file."""
         return [Location(self.path, self.line)]
 
@@ -42,11 +42,11 @@ class Read(BuiltIn):
         text = await work.turn.files.read(self.path, self.line, self.limit + 1)
         lines = text.splitlines(keepends=True)
         kept = lines[: self.limit]
-        told = bounded("".join(kept))
+        text_for_model = bounded("".join(kept))
         await work.shown.complete(fenced(bounded("".join(kept), MAX_SHOWN)), output={"lines": len(kept)})
         if len(lines) > self.limit:
-            told += f"\n[there is more: read on from line {self.line + self.limit}]"
-        return Outcome(told or "[the file is empty here]")
+            text_for_model += f"\n[there is more: read on from line {self.line + self.limit}]"
+        return Outcome(text_for_model or "[the file is empty here]")
 
 
 def fenced(text: str) -> str:

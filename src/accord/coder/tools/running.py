@@ -42,7 +42,7 @@ class Run(BuiltIn):
         return self.command
 
     @property
-    def places(self) -> list[str]:
+    def locations(self) -> list[str]:
         """A command touches what it likes."""
         return []
 

@@ -58,7 +58,7 @@ class ServerCall:
         return f"{self.tool.title or self.tool.name} ({self.tool.server})"
 
     @property
-    def places(self) -> Sequence[str]:
+    def locations(self) -> Sequence[str]:
         """None."""
         return ()
 
@@ -80,13 +80,13 @@ class ServerCall:
 
 
 def _text(result: McpResult) -> str:
-    pieces = [piece for block in result.content if (piece := _said(block))]
-    if not pieces and result.structured is not None:
-        pieces = [json.dumps(result.structured, ensure_ascii=False)]
-    return "\n".join(pieces) or "[no text]"
+    texts = [text for block in result.content if (text := _block_text(block))]
+    if not texts and result.structured is not None:
+        texts = [json.dumps(result.structured, ensure_ascii=False)]
+    return "\n".join(texts) or "[no text]"
 
 
-def _said(block: Block) -> str:
+def _block_text(block: Block) -> str:
     match block:
         case Text(text=text) | Resource(text=str(text)):
             return text

@@ -21,7 +21,7 @@ from textual.widgets import Button, Checkbox, Input, Select, SelectionList
 
 from accord.cli.chat.dialogs.frame import Dialog
 from accord.cli.chat.lines import Lines
-from accord.cli.chat.widgets import MUTED, Words, announce, choice_of, choices_of, entry_of, label, styled
+from accord.cli.chat.widgets import MUTED, StaticText, announce, choice_of, choices_of, entry_of, label, styled
 from accord.client.question import ElicitAnswer, FormQuestion, UrlQuestion
 from accord.display import EMPTY, exact, filled, json_text, own, prose, prose_line
 
@@ -219,27 +219,27 @@ class FormDialog(Dialog[ElicitAnswer]):
         self._question = question
         self._fields = form_fields(question.schema)
         self._inputs: list[Widget] = [_input(each) for each in self._fields]
-        self._errors = [Words(classes="form--error") for _ in self._fields]
+        self._errors = [StaticText(classes="form--error") for _ in self._fields]
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog--box") as box:
             box.border_title = "the agent asks"
-            yield Words(label((prose(self._question.message), "bold")), classes="dialog--title")
+            yield StaticText(label((prose(self._question.message), "bold")), classes="dialog--title")
             with VerticalScroll(can_focus=False):
                 yield from self._rows()
             with Horizontal(id="buttons"):
                 yield Button("Send (Ctrl+S)", id="submit", variant="primary", compact=True)
                 yield Button("Decline", id="decline", compact=True)
-                yield Words(own("Tab moves · Esc cancels · never give secrets here"), classes="dialog--hint")
+                yield StaticText(own("Tab moves · Esc cancels · never give secrets here"), classes="dialog--hint")
 
     def _rows(self) -> Iterator[Widget]:
         for each, widget, error in zip(self._fields, self._inputs, self._errors, strict=True):
             star = (own("  *"), "$error") if each.is_required else (EMPTY, "")
             about = filled("  {}", prose_line(each.description, 200)) if each.description else EMPTY
             name = label((exact(each.title, 200), ""), star, (about, MUTED))
-            yield Vertical(Words(name), widget, error, classes="form--field")
+            yield Vertical(StaticText(name), widget, error, classes="form--field")
         if not self._fields:
-            yield Words(label((json_text(self._question.schema, 2, 4_000), MUTED)))
+            yield StaticText(label((json_text(self._question.schema, 2, 4_000), MUTED)))
 
     def on_mount(self) -> None:
         """Begin with the first field."""
@@ -334,10 +334,10 @@ class UrlDialog(Dialog[ElicitAnswer]):
         question = self._question
         with Vertical(classes="dialog--box") as box:
             box.border_title = "the agent asks you to visit an address"
-            yield Words(label((prose(question.message), "bold")), classes="dialog--title")
-            yield Words(label((own("at "), ""), (exact(_host(question.url)), "bold $warning")))
+            yield StaticText(label((prose(question.message), "bold")), classes="dialog--title")
+            yield StaticText(label((own("at "), ""), (exact(_host(question.url)), "bold $warning")))
             yield Lines([styled((exact(question.url), ""))])
-            yield Words(own("o opens it · c copies it · n declines · Esc leaves"), classes="dialog--hint")
+            yield StaticText(own("o opens it · c copies it · n declines · Esc leaves"), classes="dialog--hint")
 
     def action_visit(self) -> None:
         """Open it, where it is an address of the web."""

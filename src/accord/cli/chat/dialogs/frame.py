@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from accord.cli.chat.lines import DiffView, Lines
-from accord.cli.chat.widgets import Words, label, styled
+from accord.cli.chat.widgets import StaticText, label, styled
 from accord.display import SafeText, clip, exact, filled, own
 
 __all__ = ["Dialog", "ReadingDialog", "help_view"]
@@ -70,10 +70,10 @@ class ReadingDialog(Dialog[None]):
     def compose(self) -> ComposeResult:
         """The view, to be scrolled."""
         with Vertical(classes="dialog--box"):
-            yield Words(label((clip(self._heading, 200), "bold")), classes="dialog--title")
+            yield StaticText(label((clip(self._heading, 200), "bold")), classes="dialog--title")
             with VerticalScroll():
                 yield self._view
-            yield Words(own("↑ ↓ PgUp PgDn scroll · Ctrl+T side by side · Esc leaves"), classes="dialog--hint")
+            yield StaticText(own("↑ ↓ PgUp PgDn scroll · Ctrl+T side by side · Esc leaves"), classes="dialog--hint")
 
     def on_mount(self) -> None:
         self.query_one(VerticalScroll).focus()
@@ -108,4 +108,4 @@ _KEYS = (
 
 def help_view() -> Lines:
     """All keys, a line each."""
-    return Lines([styled((filled("{:<22}", keys), "bold"), (exact(words), "")) for keys, words in _KEYS])
+    return Lines([styled((filled("{:<22}", keys), "bold"), (exact(meaning), "")) for keys, meaning in _KEYS])

@@ -14,12 +14,12 @@ from textual.widgets.option_list import Option
 
 from accord.cli.chat.dialogs.frame import Dialog
 from accord.cli.chat.lines import DiffLayout, DiffView, Lines
-from accord.cli.chat.widgets import Words, label, option_of, styled, styled_lines
+from accord.cli.chat.widgets import StaticText, label, option_of, styled, styled_lines
 from accord.cli.show.diff import rows_of_diff
 from accord.cli.show.question import (
     WideChoice,
     can_be_shown_whole,
-    contradicting_words,
+    contradiction_text,
     question_lines,
     sentence_of,
     wide_choices,
@@ -70,14 +70,14 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         question = self._question
         with Vertical(classes="dialog--box") as box:
             box.border_title = "permission"
-            yield Words(label((sentence_of(question), "bold")), classes="dialog--title")
+            yield StaticText(label((sentence_of(question), "bold")), classes="dialog--title")
             with VerticalScroll(classes="permission--subject", can_focus=False):
                 yield from self._subject()
             with Vertical(id="answers"):
                 answers = [_answer(at, option) for at, option in enumerate(self._options)]
                 answers += [_wide_answer(len(answers) + at, choice) for at, choice in enumerate(self._wide)]
                 yield OptionList(*answers, markup=False, compact=True)
-                yield Words(self._hint(), classes="dialog--hint")
+                yield StaticText(self._hint(), classes="dialog--hint")
 
     def _hint(self) -> SafeText:
         letters = " ".join(letter for letter, kind in _LETTERS.items() if self._question.option(kind) is not None)
@@ -110,7 +110,7 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         yield Lines([styled(*line) for line in question_lines(question, diffs=False)])
         left_out = len(question.options) - len(self._options)
         if left_out:
-            yield Words(label((contradicting_words(left_out), "$warning")))
+            yield StaticText(label((contradiction_text(left_out), "$warning")))
         for item in [] if question.tool is None else question.tool.content:
             if isinstance(item, Diff):
                 yield DiffView(rows_of_diff(item, question.session.cwd), self._layout)

@@ -12,7 +12,7 @@ from textual.events import Key
 from textual.widgets import Input, OptionList
 
 from accord.cli.chat.dialogs.frame import Dialog
-from accord.cli.chat.widgets import MUTED, Words, entry_of, label, option_of
+from accord.cli.chat.widgets import MUTED, StaticText, entry_of, label, option_of
 from accord.display import EMPTY, SafeText, clip, filled, own, prose_line
 
 __all__ = ["Item", "Picker"]
@@ -48,10 +48,10 @@ class Picker(Dialog[str]):
     def compose(self) -> ComposeResult:
         """Title, what to look for, the list."""
         with Vertical(classes="dialog--box"):
-            yield Words(label((self._heading, "bold")), classes="dialog--title")
+            yield StaticText(label((self._heading, "bold")), classes="dialog--title")
             yield entry_of(placeholder=own("type to find"))
             yield OptionList(markup=False, compact=True)
-            yield Words(own("Enter chooses · Esc leaves"), classes="dialog--hint")
+            yield StaticText(own("Enter chooses · Esc leaves"), classes="dialog--hint")
 
     def on_mount(self) -> None:
         """Show all of them, the present one chosen."""
@@ -82,9 +82,9 @@ class Picker(Dialog[str]):
             getattr(self.query_one(OptionList), f"action_{moves[event.key]}")()
 
     def _show(self, wanted: str) -> None:
-        words = wanted.lower().split()
+        terms = wanted.lower().split()
         self._matching = [
-            item for item in self._items if all(word in f"{item.name} {item.detail}".lower() for word in words)
+            item for item in self._items if all(term in f"{item.name} {item.detail}".lower() for term in terms)
         ]
         options = self.query_one(OptionList)
         options.clear_options()

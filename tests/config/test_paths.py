@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import pytest
 
 from accord.config.errors import ConfigError
-from accord.config.places import Places, expand_home, folders
+from accord.config.paths import ConfigPaths, expand_home, folders
 
 POSIX = [
     ("linux", {}, "/h", ("/h/.config", "/h/.local/state", "/h/.cache")),
@@ -49,10 +49,10 @@ def test_windows_keeps_config_with_the_profile_and_the_rest_on_the_machine() -> 
 def test_this_platform_has_them_and_nothing_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "APPDATA", "LOCALAPPDATA", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    places = Places.here()
-    assert places.user_file.parts[-2:] == ("accord", "acp.json")
-    assert places.records_file.parts[-2:] == ("accord", "sessions.db")
-    assert places.simse.name == "simse"
+    paths = ConfigPaths.here()
+    assert paths.user_file.parts[-2:] == ("accord", "acp.json")
+    assert paths.records_file.parts[-2:] == ("accord", "sessions.db")
+    assert paths.simse.name == "simse"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -62,11 +62,11 @@ def test_there_are_no_folders_without_a_home(monkeypatch: pytest.MonkeyPatch, tm
         monkeypatch.setenv(name, "relative")
     monkeypatch.setenv("HOME", "relative")
     with pytest.raises(ConfigError) as caught:
-        Places.here()
+        ConfigPaths.here()
     assert caught.value.path == "HOME"
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    assert Places.here().config == tmp_path / "accord"
+    assert ConfigPaths.here().config == tmp_path / "accord"
 
 
 def test_the_home_of_nobody_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 from accord.config.errors import ConfigError, Problem
 from accord.stores.folder import APPLICATION, Folders, folders, home_folder
 
-__all__ = ["Folders", "Places", "expand_home", "folders"]
+__all__ = ["ConfigPaths", "Folders", "expand_home", "folders"]
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ConfigPaths:
     """One user's folders; `config`, `state` and `cache` are Accord's own, `simse` is where simse has its files."""
 
     config: Path
@@ -23,7 +23,7 @@ class Places:
     simse: Path
 
     @classmethod
-    def here(cls) -> Places:
+    def here(cls) -> ConfigPaths:
         """Those of this user on this machine.
 
         Raises:
