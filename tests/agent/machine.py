@@ -26,7 +26,7 @@ from accord.session.ask import (
 from accord.session.capability import ClientCapabilities
 from accord.session.event import Event, TerminalExit
 from accord.session.transcript import Transcript
-from accord.workspace import Command, Workspace, WorkspaceError, start_command
+from accord.workspace import RunningCommand, Workspace, WorkspaceError, start_command
 from accord.workspace.exits import Exit
 
 
@@ -42,7 +42,7 @@ class Machine:
         self.asked: list[Any] = []
         self.failures: dict[type, Exception] = {}
         self.gates: dict[type, asyncio.Event] = {}
-        self.commands: dict[str, Command] = {}
+        self.commands: dict[str, RunningCommand] = {}
         self.pids: list[int] = []
         self.knows_exits = True
         self._workspace = Workspace(roots)
@@ -145,7 +145,7 @@ class Machine:
         await command.release()
         return Done()
 
-    def _command(self, ask: Any) -> Command:
+    def _command(self, ask: Any) -> RunningCommand:
         if ask.terminal_id not in self.commands:
             raise request_error(-32002, "no such terminal")
         return self.commands[ask.terminal_id]

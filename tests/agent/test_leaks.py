@@ -30,7 +30,7 @@ from accord.connection.lanes import Lane
 from accord.stores import SqliteStore
 from accord.transport import memory_pair
 from accord.transport.interface import Transport
-from accord.workspace import Command, Workspace, start_command
+from accord.workspace import RunningCommand, Workspace, start_command
 from tests.transport.processes import until
 
 BATCH = 25
@@ -43,7 +43,20 @@ SESSION_BYTES = 64 * 1024
 # are measured, so who keeps what one in six has said is over it. Who keeps an object of ours is counted exactly.
 MOST_BYTES = 4 * 1024 * 1024
 
-OURS = (Session, Turn, Tool, Foreground, OpenPrompt, Outlet, Question, Terminals, Terminal, Command, Workspace, Lane)
+OURS = (
+    Session,
+    Turn,
+    Tool,
+    Foreground,
+    OpenPrompt,
+    Outlet,
+    Question,
+    Terminals,
+    Terminal,
+    RunningCommand,
+    Workspace,
+    Lane,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts in /proc: run it on Linux")
 
@@ -140,7 +153,7 @@ class Client:
         self._ids = itertools.count()
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._updates: dict[str, Callable[[dict[str, Any]], None]] = {}
-        self._commands: dict[str, Command] = {}
+        self._commands: dict[str, RunningCommand] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._reading = asyncio.ensure_future(self._read())
 

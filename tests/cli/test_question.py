@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.terminal import Questions, Terminal, _Choices, _field_value, keys_of
+from accord.cli.terminal import Questions, UserTerminal, _Choices, _field_value, keys_of
 from accord.client import PermissionQuestion
 from accord.client.question import WiderAnswer
 from accord.display import SafeText
@@ -43,7 +43,7 @@ class Here:
     running_turn = None
 
 
-class Typing(Terminal):
+class Typing(UserTerminal):
     """A terminal at which one line is typed."""
 
     def __init__(self, line: str) -> None:

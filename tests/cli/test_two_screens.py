@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("textual", reason="needs the extra: pip install 'accord[cli]'")
 
-from accord.cli.run.output import Ending, Opening
+from accord.cli.run.output import Ending, RunOpening
 from accord.cli.run.text import TextOutput
-from accord.cli.show.screen import Progress, Screen
+from accord.cli.show.screen import Progress, TextScreen
 from accord.cli.target import Target
 from accord.config import AgentEntry
 from accord.protocol.model import Unknown
@@ -120,13 +120,13 @@ def in_one_line(text: str) -> str:
 async def test_both_screens_state_the_same_facts(tmp_path: Path, row: str) -> None:
     events, facts = ROWS[row]
     written = io.StringIO()
-    text = TextOutput(Screen(written, Progress(written, shown=False), colours=False))
+    text = TextOutput(TextScreen(written, Progress(written, shown=False), colours=False))
     target = Target(AgentEntry("demo", ("demo",), "user", "a test"), "demo", is_command=False)
     async with open_chat(make_actor().agent, tmp_path, size=(150, 60)) as chat:
         agent, session = chat.app.chat_session.agent, chat.app.chat_session.session
         assert agent is not None
         assert session is not None
-        text.opened(Opening(agent, session, target, resumed=False, name=None))
+        text.opened(RunOpening(agent, session, target, resumed=False, name=None))
         session.listen(text.happened)
         for event in events:
             session._happen(event)

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Call", "FakeModel", "Garbage", "Hang", "Say", "Status", "StopShort", "serve"]
+__all__ = ["FakeModel", "Garbage", "Hang", "Say", "Status", "StopShort", "ToolInvocation", "serve"]
 
 
 class Line:
@@ -63,7 +63,7 @@ class Line:
             pass
 
 
-class Step(Protocol):
+class PlanStep(Protocol):
     """How one request is answered."""
 
     async def answer(self, line: Line, model: FakeModel, /) -> None: ...
@@ -90,7 +90,7 @@ class Say:
 
 
 @dataclass(frozen=True)
-class Call:
+class ToolInvocation:
     """Call tools: pairs of a name and arguments, which may be any text. The arguments come in pieces."""
 
     calls: Sequence[tuple[str, dict[str, Any] | str]]
@@ -168,7 +168,7 @@ class Hang:
 class FakeModel:
     """The server: where it listens, and what it was asked."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[PlanStep]) -> None:
         self._steps = list(steps)
         self._tasks: set[asyncio.Task[None]] = set()
         self.asked: list[Any] = []
@@ -206,7 +206,7 @@ async def _body(reader: asyncio.StreamReader) -> Any:
 
 
 @asynccontextmanager
-async def serve(*steps: Step) -> AsyncIterator[FakeModel]:
+async def serve(*steps: PlanStep) -> AsyncIterator[FakeModel]:
     """The model, on a port that the system chooses, for as long as the block lasts."""
     model = FakeModel(steps)
     server = await asyncio.start_server(model.attend, "127.0.0.1", 0, limit=2**26)

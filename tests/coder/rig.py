@@ -13,7 +13,7 @@ import pytest
 
 import accord
 from accord.coder import make_agent
-from accord.coder.model import Delta, Ended, ModelRequest, Spent, TextDelta, ToolResult, ToolResults, ToolUse
+from accord.coder.model import AnswerEnd, Delta, ModelRequest, Spent, TextDelta, ToolResult, ToolResults, ToolUse
 from accord.session.entry import ToolCall
 
 __all__ = [
@@ -36,12 +36,12 @@ Answer = Sequence[Delta] | Callable[[ModelRequest], AsyncGenerator[Delta, None]]
 
 def say(text: str, reason: Any = "done") -> list[Delta]:
     """An answer of text alone."""
-    return [TextDelta(text), Spent(10, 5), Ended(reason)]
+    return [TextDelta(text), Spent(10, 5), AnswerEnd(reason)]
 
 
 def call(name: str, /, **arguments: Any) -> list[Delta]:
     """An answer that calls one tool."""
-    return [ToolUse(f"call-{name}", name, arguments), Spent(10, 5), Ended("done")]
+    return [ToolUse(f"call-{name}", name, arguments), Spent(10, 5), AnswerEnd("done")]
 
 
 class Scripted:

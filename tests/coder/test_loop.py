@@ -12,14 +12,14 @@ import pytest
 import accord
 from accord.coder import make_agent
 from accord.coder.model import (
+    AnswerEnd,
     Delta,
-    Ended,
     ModelBroken,
     ModelBusy,
     ModelFull,
     ModelLocked,
+    ModelReply,
     ModelRequest,
-    Reply,
     Spent,
     TextDelta,
     ThoughtDelta,
@@ -56,11 +56,11 @@ async def test_the_model_gets_the_conversation_the_tools_and_their_results(tmp_p
     assert model.offered(0) == ["read", "search", "list", "edit", "write", "run", "plan"]
     asked, reply, results, answer, thanks = model.requests[2].messages
     assert asked == UserMessage("what does it say?")
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, ModelReply)
     assert [use.name for use in reply.calls] == ["read"]
     assert isinstance(results, ToolResults)
     assert [(each.text, each.failed) for each in results.results] == [("hello\n", False)]
-    assert answer == Reply("It says hello.", model="scripted")
+    assert answer == ModelReply("It says hello.", model="scripted")
     assert thanks == UserMessage("thanks")
 
 
@@ -76,7 +76,7 @@ async def test_what_the_model_remembers_is_there_after_a_restart(tmp_path: Path)
         await talked.ask("and now?")
 
     roles = [type(message).__name__ for message in model.requests[0].messages]
-    assert roles == ["UserMessage", "Reply", "ToolResults", "Reply", "UserMessage"]
+    assert roles == ["UserMessage", "ModelReply", "ToolResults", "ModelReply", "UserMessage"]
 
 
 async def test_an_unreadable_memory_is_an_empty_one(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ async def test_a_turn_ends_when_the_model_has_asked_too_often(tmp_path: Path, ed
 
 @IN_EVERY_EDITION
 async def test_an_answer_that_is_cut_ends_the_turn_and_its_calls_do_not_count(tmp_path: Path, edition: str) -> None:
-    cut: list[Delta] = [TextDelta("I wri"), ToolUse("1", "write", {"path": "a", "text": "b"}), Ended("length")]
+    cut: list[Delta] = [TextDelta("I wri"), ToolUse("1", "write", {"path": "a", "text": "b"}), AnswerEnd("length")]
     agent, model = agent_with(cut, say("On."))
     async with talk(agent, tmp_path, edition) as talked:
         turn = await talked.ask("go")
@@ -114,7 +114,7 @@ async def test_an_answer_that_is_cut_ends_the_turn_and_its_calls_do_not_count(tm
         await talked.ask("go on")
 
         assert talked.tools == []
-    assert model.requests[1].messages == [UserMessage("go"), Reply("I wri"), UserMessage("go on")]
+    assert model.requests[1].messages == [UserMessage("go"), ModelReply("I wri"), UserMessage("go on")]
 
 
 @IN_EVERY_EDITION
@@ -167,7 +167,7 @@ async def test_what_was_done_before_a_model_failed_is_remembered(tmp_path: Path)
         await talked.ask("again")
 
     roles = [type(message).__name__ for message in model.requests[2].messages]
-    assert roles == ["UserMessage", "Reply", "ToolResults", "UserMessage"]
+    assert roles == ["UserMessage", "ModelReply", "ToolResults", "UserMessage"]
 
 
 async def test_an_answer_without_an_end_is_a_broken_one(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ async def test_a_call_with_broken_arguments_or_an_unknown_name_fails_and_the_mod
         ToolUse("2", "fly", {}),
         ToolUse("3", "read", {"path": 7, "line": "x"}),
         ToolUse("4", "read", {}),
-        Ended("done"),
+        AnswerEnd("done"),
     ]
     agent, model = agent_with(wrong, say("Sorry."))
     async with talk(agent, tmp_path) as talked:
@@ -318,7 +318,7 @@ async def test_the_built_in_model_says_what_the_mode_ask_does_not_allow(tmp_path
 
 
 def filled(tokens: int) -> list[Delta]:
-    return [TextDelta("x" * 40), Spent(tokens, 10), Ended("done")]
+    return [TextDelta("x" * 40), Spent(tokens, 10), AnswerEnd("done")]
 
 
 @IN_EVERY_EDITION
@@ -343,14 +343,14 @@ async def test_a_context_that_is_nearly_full_is_compacted(tmp_path: Path, editio
     summary, understood, three = model.requests[3].messages
     assert isinstance(summary, UserMessage)
     assert summary.text.endswith("They talked.")
-    assert isinstance(understood, Reply)
+    assert isinstance(understood, ModelReply)
     assert three == UserMessage("three")
 
 
 async def test_a_turn_that_fills_the_context_itself_loses_old_results_first(tmp_path: Path) -> None:
     project(tmp_path, big="x" * 8_000)
     # Nobody counts the tokens here: they are estimated.
-    reads: list[Delta] = [ToolUse("1", "read", {"path": "big"}), Ended("done")]
+    reads: list[Delta] = [ToolUse("1", "read", {"path": "big"}), AnswerEnd("done")]
     agent, model = agent_with(reads, reads, say("Big."), context_tokens=4_000)
     async with talk(agent, tmp_path) as talked:
         turn = await talked.ask("read it twice")
@@ -405,7 +405,7 @@ async def test_the_command_compact_makes_room(tmp_path: Path) -> None:
 
 
 async def test_a_model_that_gives_no_summary_leaves_the_conversation_as_it_was(tmp_path: Path) -> None:
-    agent, model = agent_with(say("One."), say("Two."), [Ended("done")], say("Three."))
+    agent, model = agent_with(say("One."), say("Two."), [AnswerEnd("done")], say("Three."))
     async with talk(agent, tmp_path) as talked:
         await talked.ask("one")
         await talked.ask("two")
@@ -425,7 +425,7 @@ async def test_a_slash_command_for_a_tool_does_not_ask_the_chosen_model(tmp_path
         await talked.ask("did you see?")
 
     roles = [type(message).__name__ for message in model.requests[0].messages]
-    assert roles == ["UserMessage", "Reply", "ToolResults", "Reply", "UserMessage"]
+    assert roles == ["UserMessage", "ModelReply", "ToolResults", "ModelReply", "UserMessage"]
 
 
 async def test_a_tool_that_breaks_inside_is_a_failed_call_and_tells_nothing_else(

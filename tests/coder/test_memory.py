@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from accord.coder.memory import Memory, remembered
-from accord.coder.model import Picture, Reply, ToolResult, ToolResults, ToolUse, UserMessage, estimated_tokens
+from accord.coder.model import ModelReply, Picture, ToolResult, ToolResults, ToolUse, UserMessage, estimated_tokens
 from accord.session.remembered import PathTarget, RememberedAnswer
 
 
@@ -13,9 +13,9 @@ def full() -> Memory:
     memory = Memory()
     memory.add(
         UserMessage("one", [Picture("AAEC", "image/png")]),
-        Reply("", [ToolUse("1", "read", {"path": "a"})], "m", {"any": ["JSON"]}),
+        ModelReply("", [ToolUse("1", "read", {"path": "a"})], "m", {"any": ["JSON"]}),
         ToolResults([ToolResult("1", "read", "x" * 4_000)]),
-        Reply("done"),
+        ModelReply("done"),
     )
     return memory
 

@@ -17,7 +17,7 @@ from accord.coder import make_agent
 from accord.coder.model import Delta, ModelBusy, ModelLocked, ModelMissing, ModelRequest, TextDelta, UserMessage
 from accord.coder.provider import ProviderModel
 from accord.session.event import Noticed
-from tests.coder.llm import Call, FakeModel, Garbage, Hang, Say, Status, StopShort, serve
+from tests.coder.llm import FakeModel, Garbage, Hang, Say, Status, StopShort, ToolInvocation, serve
 from tests.coder.rig import IN_EVERY_EDITION, Talk, answered, project, talk
 from tests.interop.llm import server as scripted
 from tests.interop.llm.script import Say as ScriptedSay
@@ -44,7 +44,7 @@ async def test_text_thoughts_tool_calls_and_usage_come_through(tmp_path: Path, e
     project(tmp_path, **{"a.py": 'pritn("hi")\n'})
     calls = [("read", {"path": "a.py"}), ("edit", {"path": "a.py", "old": "pritn", "new": "print"})]
     async with asking(
-        tmp_path, Call(calls, "I look."), Say("All is well.", thought="Hm.", tokens=1_000), edition=edition
+        tmp_path, ToolInvocation(calls, "I look."), Say("All is well.", thought="Hm.", tokens=1_000), edition=edition
     ) as (talked, model):
         turn = await talked.ask("fix it")
 
@@ -74,7 +74,7 @@ async def test_text_thoughts_tool_calls_and_usage_come_through(tmp_path: Path, e
 
 async def test_the_conversation_goes_on_after_a_restart(tmp_path: Path) -> None:
     store = accord.MemoryStore()
-    async with serve(Call([("list", {})]), Say("Nothing."), Say("Still nothing.")) as model:
+    async with serve(ToolInvocation([("list", {})]), Say("Nothing."), Say("Still nothing.")) as model:
         async with talk(agent_at(model, store=store), tmp_path) as talked:
             await talked.ask("look")
             session_id = talked.session.id
@@ -125,7 +125,7 @@ async def test_pictures_are_sent_along(tmp_path: Path) -> None:
 
 
 async def test_arguments_that_are_no_json_are_told_to_the_model(tmp_path: Path) -> None:
-    async with asking(tmp_path, Call([("read", "{not json")]), Say("Sorry.")) as (talked, model):
+    async with asking(tmp_path, ToolInvocation([("read", "{not json")]), Say("Sorry.")) as (talked, model):
         turn = await talked.ask("go")
 
         assert turn.stop_reason == "end_turn"
@@ -240,7 +240,7 @@ async def test_a_full_context_is_compacted_and_asked_again(tmp_path: Path) -> No
 
 
 async def test_another_model_goes_on_with_the_conversation(tmp_path: Path) -> None:
-    async with serve(Call([("list", {})]), Say("Nothing."), Say("Hello.")) as model:
+    async with serve(ToolInvocation([("list", {})]), Say("Nothing."), Say("Hello.")) as model:
         one = ProviderModel("one", base_url=model.url)
         two = ProviderModel("two", base_url=model.url)
         agent = make_agent(model=one, models=[two], store=accord.MemoryStore())

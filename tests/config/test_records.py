@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.config.records import Record, Records, _open_once
+from accord.config.records import ClientSessionRecord, Records, _open_once
 from accord.errors import StoreError
 from tests.stores.meanwhile import meanwhile
 
@@ -38,7 +38,7 @@ def test_the_last_session_in_a_directory_is_found(records: Records, tmp_path: Pa
     records.note("a", "s3", tmp_path, at=2.0)
     records.note("a", "s4", tmp_path / "elsewhere", at=9.0)
     last, last_of_a = records.last(tmp_path), records.last(tmp_path, "a")
-    assert last == Record("b", "s2", str(tmp_path), None, None, 3.0, 3.0)
+    assert last == ClientSessionRecord("b", "s2", str(tmp_path), None, None, 3.0, 3.0)
     assert last_of_a is not None
     assert last_of_a.session_id == "s3"
 
@@ -47,9 +47,9 @@ def test_a_session_that_is_used_again_is_the_last_one_and_keeps_what_is_known(re
     records.note("a", "s1", tmp_path, name="work", title="First", at=1.0)
     records.note("a", "s2", tmp_path, at=2.0)
     records.note("a", "s1", tmp_path, at=3.0)
-    assert records.last(tmp_path) == Record("a", "s1", str(tmp_path), "work", "First", 1.0, 3.0)
+    assert records.last(tmp_path) == ClientSessionRecord("a", "s1", str(tmp_path), "work", "First", 1.0, 3.0)
     records.note("a", "s1", tmp_path, title="Second", at=2.5)
-    assert records.last(tmp_path) == Record("a", "s1", str(tmp_path), "work", "Second", 1.0, 3.0)
+    assert records.last(tmp_path) == ClientSessionRecord("a", "s1", str(tmp_path), "work", "Second", 1.0, 3.0)
 
 
 def test_a_name_means_one_session_of_an_agent_in_a_directory(records: Records, tmp_path: Path) -> None:
@@ -228,9 +228,11 @@ def test_records_of_version_1_open_and_have_no_keys(path: Path) -> None:
     for _ in range(2):
         with Records(path) as records:
             assert records.all() == [
-                Record("demo", "half \ud83d", "/home/ada/project", None, "T\ud83d", 1700000003.0, 1700000003.0),
-                Record("-- agent --acp", "s2", "/home/ada/other", None, None, 1700000002.0, 1700000002.0),
-                Record("demo", "s1", "/home/ada/project", "work", "First", 1700000001.5, 1700000001.5),
+                ClientSessionRecord(
+                    "demo", "half \ud83d", "/home/ada/project", None, "T\ud83d", 1700000003.0, 1700000003.0
+                ),
+                ClientSessionRecord("-- agent --acp", "s2", "/home/ada/other", None, None, 1700000002.0, 1700000002.0),
+                ClientSessionRecord("demo", "s1", "/home/ada/project", "work", "First", 1700000001.5, 1700000001.5),
             ]
     with Records(path) as records:
         records.note("demo", "s1", "/home/ada/project", key="1" * 32)

@@ -32,7 +32,7 @@ print(json.dumps([names, before, type(load_dialect("shouting")).__module__]))
 
 def test_simse_is_registered_as_anybody_would_register_a_dialect() -> None:
     assert "simse" in dialect_names()
-    assert type(load_dialect("simse")) is simse.Dialect
+    assert type(load_dialect("simse")) is simse.SimseDialect
 
 
 def test_a_dialect_that_is_not_installed_is_refused_with_the_names_of_those_that_are() -> None:

@@ -8,7 +8,7 @@ import json
 import accord
 from accord import simse
 
-agent = accord.Agent("page-agent", version="1", store=accord.MemoryStore()).use_dialect(simse.Dialect())
+agent = accord.Agent("page-agent", version="1", store=accord.MemoryStore()).use_dialect(simse.SimseDialect())
 
 EVERY_OPTION = [
     accord.PermissionOption("yes", "Yes", "allow_once"),

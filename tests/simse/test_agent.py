@@ -241,7 +241,7 @@ async def test_our_client_and_our_agent_understand_each_other_in_the_dialect(tmp
     def fail(_given: dict[str, Any]) -> None:
         raise accord.RequestError("it is full")
 
-    dialect = simse.Dialect({"add": add, "fail": fail})
+    dialect = simse.SimseDialect({"add": add, "fail": fail})
     client = accord.connect(*AGENT, permission=lambda _: "allow_always").use_dialect(dialect)
     async with client as agent:
         session = await agent.new_session(tmp_path)

@@ -87,9 +87,9 @@ def backend(tmp_path: Path) -> Backend:
 
 @asynccontextmanager
 async def session_with(
-    backend: Backend, folder: Path, *, dialect: simse.Dialect | None = None, **options: Any
+    backend: Backend, folder: Path, *, dialect: simse.SimseDialect | None = None, **options: Any
 ) -> AsyncIterator[accord.client.Session]:
-    async with accord.connect(*backend.argv, **options).use_dialect(dialect or simse.Dialect()) as agent:
+    async with accord.connect(*backend.argv, **options).use_dialect(dialect or simse.SimseDialect()) as agent:
         yield await agent.new_session(folder)
 
 
@@ -151,7 +151,7 @@ async def test_the_dialect_is_off_unless_it_is_wanted(backend: Backend) -> None:
 async def test_a_backend_without_initialize_is_a_v1_agent_that_can_do_nothing_more(
     backend: Backend, tmp_path: Path
 ) -> None:
-    async with accord.connect(*backend.argv).use_dialect(simse.Dialect()) as agent:
+    async with accord.connect(*backend.argv).use_dialect(simse.SimseDialect()) as agent:
         assert (agent.edition, agent.capabilities.load, agent.capabilities.prompts) == ("v1", False, frozenset())
         link = agent.connection.transport
         assert isinstance(link, ClientTransport)
@@ -171,7 +171,9 @@ async def test_a_backend_that_leaves_initialize_unanswered_is_one_too(tmp_path: 
 async def test_a_backend_that_ends_at_its_start_tells_its_status(tmp_path: Path) -> None:
     program = "import sys; sys.stdin.readline(); sys.stderr.write('no key'); sys.exit(3)"
     with pytest.raises(accord.ConnectionLost) as caught:
-        await accord.connect(sys.executable, "-c", program, program_cwd=tmp_path).use_dialect(simse.Dialect()).open()
+        await (
+            accord.connect(sys.executable, "-c", program, program_cwd=tmp_path).use_dialect(simse.SimseDialect()).open()
+        )
     assert (caught.value.exit_status, caught.value.stderr_tail) == (3, "no key")
 
 
@@ -179,7 +181,7 @@ async def test_a_backend_that_ends_at_its_start_tells_its_status(tmp_path: Path)
 async def test_an_agent_that_refuses_v1_for_a_reason_is_not_asked_for_a_draft() -> None:
     ours, theirs = memory_pair()
     hand = Hand(theirs)
-    opening = asyncio.ensure_future(accord.connect(ours).use_dialect(simse.Dialect()).open())
+    opening = asyncio.ensure_future(accord.connect(ours).use_dialect(simse.SimseDialect()).open())
     asked = await hand.hear()
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32000, "message": "log in"}})
     with pytest.raises(accord.AuthRequired):
@@ -217,7 +219,7 @@ async def test_a_permission_inside_an_update_is_asked_and_answered(
 @timely
 async def test_always_holds_for_the_action_and_for_the_session(backend: Backend, tmp_path: Path, answer: str) -> None:
     user = User(answer, "allow_once", "reject_once")
-    async with accord.connect(*backend.argv, permission=user).use_dialect(simse.Dialect()) as agent:
+    async with accord.connect(*backend.argv, permission=user).use_dialect(simse.SimseDialect()) as agent:
         session = await agent.new_session(tmp_path)
         first = await session.prompt("ask delete a\nask delete b\nask write c")
         second = await session.prompt("ask delete d")
@@ -279,7 +281,7 @@ async def test_a_registered_tool_is_run_and_its_output_goes_back(backend: Backen
         return f"hello {given['name']}"
 
     async with session_with(
-        backend, tmp_path, dialect=simse.Dialect({"add": add, "greet": greet}), strict=True
+        backend, tmp_path, dialect=simse.SimseDialect({"add": add, "greet": greet}), strict=True
     ) as session:
         turn = await session.prompt('tool add {"a": 2, "b": 3}\ntool greet {"name": "Ada"}')
         calls = calls_of(session)
@@ -297,7 +299,7 @@ async def test_a_registered_tool_is_run_and_its_output_goes_back(backend: Backen
 @timely
 async def test_a_tool_that_nobody_registered_fails_and_nothing_is_run(backend: Backend, tmp_path: Path) -> None:
     ran: list[Any] = []
-    async with session_with(backend, tmp_path, dialect=simse.Dialect({"safe": ran.append})) as session:
+    async with session_with(backend, tmp_path, dialect=simse.SimseDialect({"safe": ran.append})) as session:
         turn = await session.prompt('tool rm {"path": "/"}')
         calls = calls_of(session)
     told = json.loads(turn.text)
@@ -322,7 +324,7 @@ async def test_a_failing_tool_says_why_only_where_it_wants_to(
         return object()
 
     tools = {"refuse": refuse, "crash": crash, "leave": leave, "mumble": mumble}
-    async with session_with(backend, tmp_path, dialect=simse.Dialect(tools)) as session:
+    async with session_with(backend, tmp_path, dialect=simse.SimseDialect(tools)) as session:
         turn = await session.prompt("\n".join(f"tool {name}" for name in tools))
         statuses = [status for _, status, _ in calls_of(session)]
     told = [json.loads(line) for line in turn.text.splitlines()]
@@ -349,7 +351,7 @@ async def test_a_slow_tool_is_given_up(backend: Backend, tmp_path: Path) -> None
     def block(_given: dict[str, Any]) -> None:
         hold.wait(BOUND_SECONDS)
 
-    dialect = simse.Dialect({"wait": wait, "block": block}, tool_seconds=0.05)
+    dialect = simse.SimseDialect({"wait": wait, "block": block}, tool_seconds=0.05)
     async with session_with(backend, tmp_path, dialect=dialect) as session:
         turn = await session.prompt("tool wait\ntool block\nsay done")
     hold.set()
@@ -396,7 +398,7 @@ async def test_a_cancel_stops_the_tool_that_runs(backend: Backend, tmp_path: Pat
         finally:
             stopped.set()
 
-    async with session_with(backend, tmp_path, dialect=simse.Dialect({"wait": wait})) as session:
+    async with session_with(backend, tmp_path, dialect=simse.SimseDialect({"wait": wait})) as session:
         turn = session.prompt("tool wait\ntool wait")
         ending = asyncio.ensure_future(turn.wait())
         await started.wait()
@@ -421,7 +423,7 @@ async def test_what_a_backend_does_not_wait_for_ends_with_its_turn(backend: Back
             gone.add(name)
 
     tool, user = functools.partial(hang, "tool"), functools.partial(hang, "question")
-    async with session_with(backend, tmp_path, dialect=simse.Dialect({"hang": tool}), permission=user) as session:
+    async with session_with(backend, tmp_path, dialect=simse.SimseDialect({"hang": tool}), permission=user) as session:
         turn = await session.prompt("leave")
         await until(lambda: all(status == "failed" for _, status, _ in calls_of(session)))
         await until(lambda: began == gone)
@@ -459,10 +461,10 @@ async def test_an_entry_of_acp_json_switches_it_on(backend: Backend, tmp_path: P
 
 def test_the_dialect_is_one_of_v1_and_its_tools_are_functions() -> None:
     with pytest.raises(accord.LocalProtocolError) as caught:
-        accord.connect("agent", edition="2").use_dialect(simse.Dialect())
+        accord.connect("agent", edition="2").use_dialect(simse.SimseDialect())
     assert caught.value.field == "edition"
     with pytest.raises(accord.LocalProtocolError) as caught:
-        simse.Dialect({"add": 3})  # type: ignore[dict-item]
+        simse.SimseDialect({"add": 3})  # type: ignore[dict-item]
     assert caught.value.field == "tools"
 
 
@@ -471,12 +473,12 @@ def test_the_dialect_is_one_of_v1_and_its_tools_are_functions() -> None:
 
 @asynccontextmanager
 async def hand_with(
-    *, dialect: simse.Dialect | None = None, **options: Any
+    *, dialect: simse.SimseDialect | None = None, **options: Any
 ) -> AsyncIterator[tuple[Hand, accord.client.Session]]:
     """A client of the dialect, and a hand that plays its agent."""
     ours, theirs = memory_pair()
     hand = Hand(theirs)
-    agent = accord.connect(ours, **options).use_dialect(dialect or simse.Dialect())
+    agent = accord.connect(ours, **options).use_dialect(dialect or simse.SimseDialect())
     opening = asyncio.ensure_future(agent.open())
     asked = await hand.hear()
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32601, "message": "no"}})
@@ -498,7 +500,7 @@ async def test_an_agent_may_be_silent_for_nearly_all_of_its_start() -> None:
     ):
         ours, _theirs = memory_pair()
         before = now()
-        async with accord.connect(ours, deadlines=deadlines).use_dialect(simse.Dialect()) as agent:
+        async with accord.connect(ours, deadlines=deadlines).use_dialect(simse.SimseDialect()) as agent:
             assert (agent.edition, now() - before) == ("v1", seconds)
 
 
@@ -506,7 +508,7 @@ async def test_an_agent_may_be_silent_for_nearly_all_of_its_start() -> None:
 async def test_an_introduction_that_comes_late_is_passed_over() -> None:
     ours, theirs = memory_pair()
     hand = Hand(theirs)
-    async with accord.connect(ours).use_dialect(simse.Dialect()) as agent:
+    async with accord.connect(ours).use_dialect(simse.SimseDialect()) as agent:
         asked = await hand.hear()
         await hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": 7}})
         assert await hand.is_alive()
@@ -524,7 +526,7 @@ async def test_the_clock_rests_while_the_user_is_asked_and_while_a_tool_runs() -
         return "done"
 
     deadlines = accord.Deadlines(first_seconds=60, idle_seconds=60)
-    options: dict[str, Any] = {"permission": user, "dialect": simse.Dialect({"slow": slow}, tool_seconds=4000)}
+    options: dict[str, Any] = {"permission": user, "dialect": simse.SimseDialect({"slow": slow}, tool_seconds=4000)}
     async with hand_with(deadlines=deadlines, **options) as (hand, session):
         turn = session.prompt("go")
         ending = asyncio.ensure_future(turn.wait())
@@ -628,7 +630,7 @@ async def test_what_is_not_the_pages_business_passes_byte_for_byte() -> None:
 @timely
 async def test_an_order_may_say_whatever_json_can() -> None:
     given: list[Any] = []
-    async with hand_with(dialect=simse.Dialect({"take": given.append})) as (hand, session):
+    async with hand_with(dialect=simse.SimseDialect({"take": given.append})) as (hand, session):
         ending = asyncio.ensure_future(session.prompt("go").wait())
         prompt = await hand.hear()
         head = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","type":"tool_call",'
@@ -641,7 +643,7 @@ async def test_an_order_may_say_whatever_json_can() -> None:
 
 @timely
 async def test_no_depth_of_an_order_ends_the_connection() -> None:
-    async with hand_with(dialect=simse.Dialect({"dig": lambda _: None})) as (hand, session):
+    async with hand_with(dialect=simse.SimseDialect({"dig": lambda _: None})) as (hand, session):
         ending = asyncio.ensure_future(session.prompt("go").wait())
         prompt = await hand.hear()
         for depth in range(0, 1200, 50):

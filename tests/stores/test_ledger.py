@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from accord.errors import StoreError
-from accord.stores.ledger import Ledger
+from accord.stores.ledger import LossLedger
 
 FULL = StoreError("no space", reason="full", path="/file")
 
 
-def lost(ledger: Ledger, session_id: str, ticket: int) -> bool:
+def lost(ledger: LossLedger, session_id: str, ticket: int) -> bool:
     try:
         ledger.raise_loss(session_id, ticket)
     except StoreError:
@@ -19,12 +19,12 @@ def lost(ledger: Ledger, session_id: str, ticket: int) -> bool:
 
 
 def test_tickets_only_grow() -> None:
-    ledger = Ledger()
+    ledger = LossLedger()
     assert [ledger.issue() for _ in range(3)] == [1, 2, 3]
 
 
 def test_only_the_lost_tickets_of_the_session_are_lost() -> None:
-    ledger = Ledger()
+    ledger = LossLedger()
     ledger.lose("a", 3, FULL)
     ledger.lose("a", 5, FULL)
     assert [lost(ledger, "a", ticket) for ticket in (2, 3, 5, 6)] == [False, True, True, False]
@@ -32,7 +32,7 @@ def test_only_the_lost_tickets_of_the_session_are_lost() -> None:
 
 
 def test_an_error_has_the_facts_of_its_cause() -> None:
-    ledger = Ledger()
+    ledger = LossLedger()
     ledger.lose("a", 1, FULL)
     with pytest.raises(StoreError) as caught:
         ledger.raise_loss("a", 1)
@@ -42,7 +42,7 @@ def test_an_error_has_the_facts_of_its_cause() -> None:
 
 
 def test_a_session_goes_on_losing_until_somebody_was_told() -> None:
-    ledger = Ledger()
+    ledger = LossLedger()
     assert not ledger.lose_also("a", 1)
     ledger.lose("a", 2, FULL)
     assert ledger.lose_also("a", 3)
@@ -53,7 +53,7 @@ def test_a_session_goes_on_losing_until_somebody_was_told() -> None:
 
 
 def test_all_who_lost_are_told_also_after_the_first() -> None:
-    ledger = Ledger()
+    ledger = LossLedger()
     ledger.lose("a", 1, FULL)
     ledger.lose("a", 2, FULL)
     assert lost(ledger, "a", 2)
@@ -62,7 +62,7 @@ def test_all_who_lost_are_told_also_after_the_first() -> None:
 
 
 def test_any_loss_is_told_once() -> None:
-    ledger = Ledger()
+    ledger = LossLedger()
     ledger.raise_any_loss()
     ledger.lose("a", 1, FULL)
     ledger.lose("b", 2, StoreError("second"))
@@ -74,7 +74,7 @@ def test_any_loss_is_told_once() -> None:
 
 
 def test_losses_that_were_told_do_not_pile_up() -> None:
-    ledger = Ledger()
+    ledger = LossLedger()
     for ticket in range(1, 1001):
         ledger.lose("a", ticket, FULL)
         assert lost(ledger, "a", ticket)

@@ -18,7 +18,7 @@ import pytest
 
 from accord.transport.descriptors import unread_bytes
 from accord.transport.lineage import VARIABLE
-from accord.workspace import Command, Exit, TerminalSize, Workspace, run_command, start_command
+from accord.workspace import Exit, RunningCommand, TerminalSize, Workspace, run_command, start_command
 from accord.workspace import commands as commands_module
 from accord.workspace import launch as launch_module
 from accord.workspace.errors import InvalidPath, NoSuchFile, NotADirectory, PathOutsideRoots, StartFailed
@@ -73,11 +73,11 @@ def program(tmp_path: Path) -> Program:
     return write
 
 
-def numbers_in(command: Command) -> list[int]:
+def numbers_in(command: RunningCommand) -> list[int]:
     return [int(word) for word in command.output.text.split()]
 
 
-async def start_family(argv: tuple[str, ...]) -> tuple[Command, list[int]]:
+async def start_family(argv: tuple[str, ...]) -> tuple[RunningCommand, list[int]]:
     command = await start_command(argv, grace_seconds=0.1)
     assert await until(lambda: len(numbers_in(command)) == 3)
     return command, numbers_in(command)
@@ -669,7 +669,7 @@ async def test_many_commands_leave_no_descriptor_task_or_process(program: Progra
     await asyncio.to_thread(lambda: None)
     before = descriptors()
     tasks = len(asyncio.all_tasks())
-    commands: list[Command] = []
+    commands: list[RunningCommand] = []
     for pty in (False, True):
         started = [await start_command(argv, pty=pty) for _ in range(15)]
         commands += started
@@ -698,7 +698,7 @@ async def test_an_ended_command_that_is_forgotten_is_cleared_away(program: Progr
 
 
 def test_a_running_command_that_is_forgotten_with_its_loop_is_killed(program: Program) -> None:
-    async def start() -> tuple[Command, list[int]]:
+    async def start() -> tuple[RunningCommand, list[int]]:
         return await start_family(program(FAMILY + "    while True: signal.pause()\n"))
 
     command, family = asyncio.run(start())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.workspace.lines import Selection, line_end_of, select_lines, with_line_end
+from accord.workspace.lines import LineSelection, line_end_of, select_lines, with_line_end
 
 TEXT = "one\ntwo\r\n\nfour"
 
@@ -43,7 +43,7 @@ def test_lines_are_counted_from_one_and_keep_their_ends(line: int | None, limit:
 
 @pytest.mark.parametrize(("line", "limit", "expected"), TABLE)
 def test_it_does_not_matter_in_which_pieces_they_come(line: int | None, limit: int | None, expected: str) -> None:
-    selection = Selection(line, limit)
+    selection = LineSelection(line, limit)
     for byte in TEXT.encode():
         selection.feed(bytes([byte]))
     assert selection.picked.decode() == expected
@@ -63,7 +63,7 @@ def test_a_selection_is_what_splitting_at_line_feeds_gives(
     start = max((line or 0) - 1, 0)
     expected = "".join(lines[start:] if limit is None else lines[start : start + limit])
     assert select_lines(text, line, limit) == expected
-    selection = Selection(line, limit)
+    selection = LineSelection(line, limit)
     data = text.encode()
     for place in range(0, len(data), size):
         selection.feed(data[place : place + size])
@@ -71,20 +71,20 @@ def test_a_selection_is_what_splitting_at_line_feeds_gives(
 
 
 def test_a_full_selection_says_so_and_takes_no_more() -> None:
-    selection = Selection(1, 2)
+    selection = LineSelection(1, 2)
     selection.feed(b"a\nb")
     assert not selection.is_full
     selection.feed(b"\nc\n")
     assert selection.is_full
     selection.feed(b"d\n")
     assert selection.picked == b"a\nb\n"
-    assert Selection(None, 0).is_full
+    assert LineSelection(None, 0).is_full
 
 
 @pytest.mark.parametrize(("line", "limit"), [(-1, None), (None, -1), (-5, -5)])
 def test_negative_numbers_are_a_mistake_of_the_caller(line: int | None, limit: int | None) -> None:
     with pytest.raises(ValueError, match="negative"):
-        Selection(line, limit)
+        LineSelection(line, limit)
 
 
 def test_half_a_character_passes_through_a_selection() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.workspace.output import Output, Tail
+from accord.workspace.output import CommandOutput, Tail
 
 
 def tail_of(data: bytes, max_bytes: int, piece_bytes: int = 1) -> Tail:
@@ -19,40 +19,42 @@ def tail_of(data: bytes, max_bytes: int, piece_bytes: int = 1) -> Tail:
 @pytest.mark.parametrize(
     ("text", "max_bytes", "expected"),
     [
-        ("", 0, Output("", truncated=False)),
-        ("", 10, Output("", truncated=False)),
-        ("abc", 3, Output("abc", truncated=False)),
-        ("abcd", 3, Output("bcd", truncated=True)),
-        ("abc", 0, Output("", truncated=True)),
-        ("éa", 3, Output("éa", truncated=False)),
-        ("éa", 2, Output("a", truncated=True)),
-        ("😀a", 4, Output("a", truncated=True)),
-        ("😀a", 2, Output("a", truncated=True)),
-        ("a😀", 4, Output("😀", truncated=True)),
-        ("a😀", 3, Output("", truncated=True)),
-        ("a😀", 1, Output("", truncated=True)),
-        ("漢字漢字", 7, Output("漢字", truncated=True)),
+        ("", 0, CommandOutput("", truncated=False)),
+        ("", 10, CommandOutput("", truncated=False)),
+        ("abc", 3, CommandOutput("abc", truncated=False)),
+        ("abcd", 3, CommandOutput("bcd", truncated=True)),
+        ("abc", 0, CommandOutput("", truncated=True)),
+        ("éa", 3, CommandOutput("éa", truncated=False)),
+        ("éa", 2, CommandOutput("a", truncated=True)),
+        ("😀a", 4, CommandOutput("a", truncated=True)),
+        ("😀a", 2, CommandOutput("a", truncated=True)),
+        ("a😀", 4, CommandOutput("😀", truncated=True)),
+        ("a😀", 3, CommandOutput("", truncated=True)),
+        ("a😀", 1, CommandOutput("", truncated=True)),
+        ("漢字漢字", 7, CommandOutput("漢字", truncated=True)),
     ],
 )
 @pytest.mark.parametrize("piece_bytes", [1, 2, 3, 1000])
-def test_the_beginning_is_dropped_at_a_character(text: str, max_bytes: int, expected: Output, piece_bytes: int) -> None:
+def test_the_beginning_is_dropped_at_a_character(
+    text: str, max_bytes: int, expected: CommandOutput, piece_bytes: int
+) -> None:
     assert tail_of(text.encode(), max_bytes, piece_bytes).output(ended=True) == expected
 
 
 def test_a_cut_in_one_piece_is_mended_by_the_next() -> None:
     tail = Tail(2)
     tail.feed("😀".encode()[:3])
-    assert tail.output(ended=False) == Output("", truncated=True)
+    assert tail.output(ended=False) == CommandOutput("", truncated=True)
     tail.feed("😀".encode()[3:])
-    assert tail.output(ended=False) == Output("", truncated=True)
+    assert tail.output(ended=False) == CommandOutput("", truncated=True)
     tail.feed(b"x")
-    assert tail.output(ended=False) == Output("x", truncated=True)
+    assert tail.output(ended=False) == CommandOutput("x", truncated=True)
 
 
 def test_half_a_character_at_the_end_waits_for_its_other_half() -> None:
     tail = Tail(100)
     tail.feed("aé".encode()[:2])
-    assert tail.output(ended=False) == Output("a", truncated=False)
+    assert tail.output(ended=False) == CommandOutput("a", truncated=False)
     assert tail.output(ended=True).text == "a\N{REPLACEMENT CHARACTER}"
     tail.feed("é".encode()[1:])
     assert tail.output(ended=False).text == "aé"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from accord.agent.terminal import Spawn, Tell, Terminal, TerminalText
 from accord.session.event import Event, TerminalChanged, TerminalExit, TerminalOutput
-from accord.workspace.commands import DEFAULT_OUTPUT_BYTES, Command
+from accord.workspace.commands import DEFAULT_OUTPUT_BYTES, RunningCommand
 from accord.workspace.exits import Exit
 from accord.workspace.output import Tail
 
@@ -74,7 +74,9 @@ class Screen:
 class LocalTerminal(Terminal):
     """A command of ours. Made in the loop tick in which the command was started, so that nothing is missed."""
 
-    def __init__(self, command: Command, screen: Screen, started: TerminalChanged, tell: Tell, spawn: Spawn) -> None:
+    def __init__(
+        self, command: RunningCommand, screen: Screen, started: TerminalChanged, tell: Tell, spawn: Spawn
+    ) -> None:
         super().__init__(started.id, spawn)
         self._command = command
         self._screen = screen

@@ -13,13 +13,13 @@ from typing import Any, Literal, TypeVar
 from accord.cli.fault import phase, session_failure
 from accord.cli.options import AgentOptions
 from accord.cli.session_index import SessionIndex
-from accord.cli.status import Failure, Status
+from accord.cli.status import CommandFailure, Status
 from accord.cli.stderr import remark
 from accord.cli.target import Target
 from accord.cli.terminal import LogIn
 from accord.client import ConnectedAgent, Deadlines, Offer, Session
 from accord.client.question import ElicitCallback, PermissionCallback
-from accord.config import Record, connect_to, load_mcp
+from accord.config import ClientSessionRecord, connect_to, load_mcp
 from accord.config.opening import deadlines_of
 from accord.display import exact, filled
 from accord.errors import AccordError, AuthRequired, DeadlineExceeded, LocalProtocolError
@@ -125,7 +125,7 @@ def servers_of(options: AgentOptions) -> list[McpServer]:
     """The MCP servers that the line names; what is wrong with some of them is remarked.
 
     Raises:
-        Failure: A file cannot be used.
+        CommandFailure: A file cannot be used.
     """
     servers: list[McpServer] = []
     for path in options.mcp:
@@ -141,26 +141,26 @@ def directories_of(options: AgentOptions) -> list[str]:
     """The additional directories that the line names.
 
     Raises:
-        Failure: One is none.
+        CommandFailure: One is none.
     """
     directories = [str(Path(each).absolute()) for each in options.dirs]
     for each in directories:
         if not Path(each).is_dir():
-            raise Failure(Status.USAGE, "usage", f"--dir {each}: there is no such directory")
+            raise CommandFailure(Status.USAGE, "usage", f"--dir {each}: there is no such directory")
     return directories
 
 
-def noted_record(index: SessionIndex, target: Target, options: AgentOptions) -> Record | None:
+def noted_record(index: SessionIndex, target: Target, options: AgentOptions) -> ClientSessionRecord | None:
     """The session that the line names (`-c`, `-s`), as far as it was noted here.
 
     Raises:
-        Failure: `-c`, and there is none; or several have an id that begins so.
+        CommandFailure: `-c`, and there is none; or several have an id that begins so.
     """
     if options.last:
         found = index.last(target.key)
         if found is None:
             message = f"there is no session of {target.key} in this directory yet"
-            raise Failure(Status.NO_SESSION, "session", message, advice="Leave -c out to begin one")
+            raise CommandFailure(Status.NO_SESSION, "session", message, advice="Leave -c out to begin one")
         return found
     return None if options.session is None else index.named(options.session, target.key)
 
@@ -237,7 +237,7 @@ async def running_agent(
     """Start the agent; when the block is left it is gone. Without `log_in` an agent that wants a login is a failure.
 
     Raises:
-        Failure: It did not come up, or whatever went wrong inside; with the end of the agent's stderr.
+        CommandFailure: It did not come up, or whatever went wrong inside; with the end of the agent's stderr.
     """
     tail = StderrTail()
     try:
@@ -251,7 +251,7 @@ async def running_agent(
             yield RunningAgent(agent, target, options, line_deadlines(target, options), log_in)
         finally:
             await agent.close()
-    except Failure as failure:
+    except CommandFailure as failure:
         failure.agent_stderr = failure.agent_stderr or tail.text
         raise
 
@@ -274,11 +274,11 @@ class RunningAgent:
         self._log_in = log_in
         self._seconds = deadlines.start_seconds or SETTLE_SECONDS
 
-    async def open_session(self, index: SessionIndex, record: Record | None = None) -> Opened:
+    async def open_session(self, index: SessionIndex, record: ClientSessionRecord | None = None) -> Opened:
         """The session of a `record`, or the last one, or the one of a name, or a new one; noted, and configured.
 
         Raises:
-            Failure: There is no such session, or the agent does not open it.
+            CommandFailure: There is no such session, or the agent does not open it.
         """
         servers, roots = servers_of(self.options), self.roots()
         record = record or await self._wanted(index)
@@ -296,12 +296,17 @@ class RunningAgent:
         return opened
 
     async def reopen(
-        self, record: Record, *, servers: Sequence[McpServer] = (), roots: Sequence[str] = (), replay: bool = False
+        self,
+        record: ClientSessionRecord,
+        *,
+        servers: Sequence[McpServer] = (),
+        roots: Sequence[str] = (),
+        replay: bool = False,
     ) -> Session:
         """A session from before, with its conversation or without.
 
         Raises:
-            Failure: The agent does not have it any more, or cannot go on with sessions.
+            CommandFailure: The agent does not have it any more, or cannot go on with sessions.
         """
         request = SessionRequest(
             record.cwd, roots, servers, record.session_id, record.key, "required" if replay else "never"
@@ -311,13 +316,13 @@ class RunningAgent:
         except AccordError as error:
             raise session_failure(error, record.session_id, self.target.typed) from error
 
-    async def _wanted(self, index: SessionIndex) -> Record | None:
+    async def _wanted(self, index: SessionIndex) -> ClientSessionRecord | None:
         found = noted_record(index, self.target, self.options)
         if found is not None or self.options.session is None:
             return found
         return await self.known(self.options.session)
 
-    async def known(self, session_id: str) -> Record | None:
+    async def known(self, session_id: str) -> ClientSessionRecord | None:
         """A session that only the agent knows."""
         if not self.agent.capabilities.listing:
             return None
@@ -326,21 +331,23 @@ class RunningAgent:
                 self.agent, lambda: within(self._seconds, "session", self._listed(session_id)), self._log_in
             )
 
-    async def _listed(self, session_id: str) -> Record | None:
+    async def _listed(self, session_id: str) -> ClientSessionRecord | None:
         async for each in self.agent.list_sessions():
             if each.id == session_id:
-                return Record(self.target.key, session_id, each.cwd, None, each.title, 0.0, 0.0)
+                return ClientSessionRecord(self.target.key, session_id, each.cwd, None, each.title, 0.0, 0.0)
         return None
 
     def roots(self) -> list[str]:
         """The further directories that the line names.
 
         Raises:
-            Failure: One is none, or the agent takes none.
+            CommandFailure: One is none, or the agent takes none.
         """
         roots = directories_of(self.options)
         if roots and not self.agent.capabilities.additional_directories:
-            raise Failure(Status.USAGE, "session", "this agent takes no further directories", advice="Leave --dir out")
+            raise CommandFailure(
+                Status.USAGE, "session", "this agent takes no further directories", advice="Leave --dir out"
+            )
         return roots
 
     # --- settings
@@ -349,7 +356,7 @@ class RunningAgent:
         """Set what the config and the line want to be set; what only the config wants need not succeed.
 
         Raises:
-            Failure: The line wants something that the agent does not have or does not take.
+            CommandFailure: The line wants something that the agent does not have or does not take.
         """
         entry, options = self.target.entry, self.options
         hints: list[tuple[str, str]] = list(entry.options.items())
@@ -357,7 +364,7 @@ class RunningAgent:
         for name, value in hints:
             try:
                 await self._set(session, name, value)
-            except Failure as failure:
+            except CommandFailure as failure:
                 remark(filled("{}: {}", entry.source, failure.line))
         wanted = [*options.settings]
         wanted += [
@@ -370,7 +377,7 @@ class RunningAgent:
         option = _option_of(session, name)
         if option is None:
             known = ", ".join(each.id for each in session.options if isinstance(each, Select | Toggle)) or "none"
-            raise Failure(Status.USAGE, "settings", f"this agent has no option {name!r}; it has: {known}")
+            raise CommandFailure(Status.USAGE, "settings", f"this agent has no option {name!r}; it has: {known}")
         setting = _value_of(option, value)
         with phase("settings", self.target.typed):
             await within(self._seconds, "settings", session.set_option(option.id, setting))
@@ -397,9 +404,11 @@ def _value_of(option: Select | Toggle, value: str) -> Any:
             "0": False,
         }
         if value.lower() not in switches:
-            raise Failure(Status.USAGE, "settings", f"{option.id} is on or off, not {value!r}")
+            raise CommandFailure(Status.USAGE, "settings", f"{option.id} is on or off, not {value!r}")
         return switches[value.lower()]
     values = option.values()
     if values and value not in values:
-        raise Failure(Status.USAGE, "settings", f"{option.id} has no value {value!r}; one of: {', '.join(values)}")
+        raise CommandFailure(
+            Status.USAGE, "settings", f"{option.id} has no value {value!r}; one of: {', '.join(values)}"
+        )
     return value

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from accord.cli.status import Failure, Status
+from accord.cli.status import CommandFailure, Status
 from accord.client import RulesFileError
 from accord.config.errors import ConfigError, DownloadError, FleetFailed, RegistryError, UnknownAgent, UntrustedFile
 from accord.errors import (
@@ -36,33 +36,33 @@ def phase(name: str, agent: str = "") -> Iterator[None]:
         raise failure_of(error, name, agent) from error
 
 
-def failure_of(error: AccordError, name: str, agent: str = "") -> Failure:
+def failure_of(error: AccordError, name: str, agent: str = "") -> CommandFailure:
     """The failure that an exception means in a phase."""
     for kinds, make in _ROWS:
         if isinstance(error, kinds):
-            failure: Failure = make(error, name, agent)
+            failure: CommandFailure = make(error, name, agent)
             return failure
-    return Failure(Status.FAILED, name, _message_of(error), cause=type(error).__name__)
+    return CommandFailure(Status.FAILED, name, _message_of(error), cause=type(error).__name__)
 
 
-def session_failure(error: AccordError, session_id: str, agent: str = "") -> Failure:
+def session_failure(error: AccordError, session_id: str, agent: str = "") -> CommandFailure:
     """The failure that an exception means where a session from before was to be opened."""
     failure = failure_of(error, "session", agent)
     if isinstance(error, AuthRequired | RequestCancelled | TransportError | DeadlineExceeded):
         return failure
     # Whatever words an agent has for it: it does not go on with this session.
     message = f"the agent cannot go on with the session {session_id}: {failure.message}"
-    return Failure(
+    return CommandFailure(
         Status.NO_SESSION, "session", message, advice=f"See: accord sessions ls {agent}".strip(), cause=failure.cause
     )
 
 
-def unforeseen(error: AccordError | OSError) -> Failure:
+def unforeseen(error: AccordError | OSError) -> CommandFailure:
     """The failure of something that went wrong outside every phase: of the user's files, or of the system."""
     if isinstance(error, AccordError):
         return failure_of(error, "config")
     where = "" if error.filename is None else f"{error.filename}: "
-    return Failure(Status.FAILED, "system", f"{where}{error.strerror or error}", cause=type(error).__name__)
+    return CommandFailure(Status.FAILED, "system", f"{where}{error.strerror or error}", cause=type(error).__name__)
 
 
 def _message_of(error: AccordError) -> str:
@@ -73,30 +73,30 @@ def _message_of(error: AccordError) -> str:
     return str(error)
 
 
-def _config(error: Any, _name: str, _agent: str) -> Failure:
-    return Failure(Status.USAGE, "config", _message_of(error), cause=type(error).__name__)
+def _config(error: Any, _name: str, _agent: str) -> CommandFailure:
+    return CommandFailure(Status.USAGE, "config", _message_of(error), cause=type(error).__name__)
 
 
-def _unknown(error: UnknownAgent, _name: str, _agent: str) -> Failure:
+def _unknown(error: UnknownAgent, _name: str, _agent: str) -> CommandFailure:
     advice = 'See: accord agents ls; a command stands behind --: accord run "text" -- COMMAND'
-    return Failure(Status.USAGE, "config", str(error), advice=advice, cause="UnknownAgent")
+    return CommandFailure(Status.USAGE, "config", str(error), advice=advice, cause="UnknownAgent")
 
 
-def _untrusted(error: UntrustedFile, _name: str, _agent: str) -> Failure:
+def _untrusted(error: UntrustedFile, _name: str, _agent: str) -> CommandFailure:
     advice = "Look at it, then say --trust, or run it once at a terminal, where you are asked"
-    return Failure(Status.DENIED, "config", str(error), advice=advice, cause="UntrustedFile")
+    return CommandFailure(Status.DENIED, "config", str(error), advice=advice, cause="UntrustedFile")
 
 
-def _download(error: DownloadError, _name: str, _agent: str) -> Failure:
-    return Failure(Status.NO_AGENT, "start", str(error), cause="DownloadError")
+def _download(error: DownloadError, _name: str, _agent: str) -> CommandFailure:
+    return CommandFailure(Status.NO_AGENT, "start", str(error), cause="DownloadError")
 
 
-def _late(error: Any, name: str, agent: str) -> Failure:
+def _late(error: Any, name: str, agent: str) -> CommandFailure:
     at = error.phase if isinstance(error, DeadlineExceeded) else name
     seconds = error.seconds if isinstance(error, DeadlineExceeded) else error.timeout_seconds
     sentence = _LATE.get(at, "the agent did not answer").format(seconds=f"{seconds:g}")
     advice = f"Give it more time with --timeout, or see: accord agents doctor {agent}"
-    return Failure(Status.TIMEOUT, at, sentence, advice=advice, cause=type(error).__name__)
+    return CommandFailure(Status.TIMEOUT, at, sentence, advice=advice, cause=type(error).__name__)
 
 
 _LATE = {
@@ -110,16 +110,16 @@ _LATE = {
 }
 
 
-def _login(error: AuthRequired, _name: str, agent: str) -> Failure:
+def _login(error: AuthRequired, _name: str, agent: str) -> CommandFailure:
     ways = [_way(each) for each in error.auth_methods if isinstance(each, dict) and isinstance(each.get("id"), str)]
     reason = "" if error.message == AuthRequired.default_message else f": {error.message}"
     message = f"the agent wants you to log in first{reason}"
     if not ways:
         advice = "It offers no login: give it its key in its environment (--env K=V)"
-        return Failure(Status.LOGIN, "login", message, advice=advice, cause="AuthRequired")
+        return CommandFailure(Status.LOGIN, "login", message, advice=advice, cause="AuthRequired")
     advice = f"Type: {login_line(agent, 'METHOD' if len(ways) > 1 else '')}"
     offered = f"{message} (it offers: {', '.join(ways)})"
-    return Failure(Status.LOGIN, "login", offered, advice=advice, cause="AuthRequired")
+    return CommandFailure(Status.LOGIN, "login", offered, advice=advice, cause="AuthRequired")
 
 
 def _way(method: dict[str, Any]) -> str:
@@ -133,39 +133,39 @@ def login_line(agent: str, method: str = "") -> str:
     return " ".join(["accord agents login", *filter(None, parts)])
 
 
-def _not_started(error: ConnectFailed, name: str, agent: str) -> Failure:
+def _not_started(error: ConnectFailed, name: str, agent: str) -> CommandFailure:
     if name == "login":
         # The agent runs; it is its login program that failed.
         advice = f"Try it again: {login_line(agent)}"
-        return Failure(Status.LOGIN, name, str(error), advice=advice, cause="ConnectFailed")
+        return CommandFailure(Status.LOGIN, name, str(error), advice=advice, cause="ConnectFailed")
     advice = f"Is it installed and on the PATH? See: accord agents info {agent}"
-    return Failure(Status.NO_AGENT, name, str(error), advice=advice, cause="ConnectFailed")
+    return CommandFailure(Status.NO_AGENT, name, str(error), advice=advice, cause="ConnectFailed")
 
 
-def _lost(error: ConnectionLost, name: str, agent: str) -> Failure:
+def _lost(error: ConnectionLost, name: str, agent: str) -> CommandFailure:
     what = "the agent ended before it was ready" if name == "start" else "the agent is gone"
     advice = f"See: accord agents doctor {agent}"
-    return Failure(
+    return CommandFailure(
         Status.NO_AGENT, name, f"{what}: {_message_of(error)}", advice=advice, agent_stderr=error.stderr_tail,
         cause="ConnectionLost",
     )  # fmt: skip
 
 
-def _disagreed(error: NegotiationFailed, name: str, agent: str) -> Failure:
+def _disagreed(error: NegotiationFailed, name: str, agent: str) -> CommandFailure:
     advice = f"See which editions it speaks: accord agents doctor {agent}"
-    return Failure(Status.FAILED, name, str(error), advice=advice, cause="NegotiationFailed")
+    return CommandFailure(Status.FAILED, name, str(error), advice=advice, cause="NegotiationFailed")
 
 
-def _cancelled(_error: RequestCancelled, name: str, _agent: str) -> Failure:
-    return Failure(Status.INTERRUPTED, name, "cancelled", cause="RequestCancelled")
+def _cancelled(_error: RequestCancelled, name: str, _agent: str) -> CommandFailure:
+    return CommandFailure(Status.INTERRUPTED, name, "cancelled", cause="RequestCancelled")
 
 
-def _limited(error: RateLimited, name: str, _agent: str) -> Failure:
+def _limited(error: RateLimited, name: str, _agent: str) -> CommandFailure:
     wait = f"Try again in {error.retry_after:g} s" if error.retry_after is not None else "Try again later"
-    return Failure(Status.FAILED, name, f"too much, too fast: {error.message}", advice=wait, cause="RateLimited")
+    return CommandFailure(Status.FAILED, name, f"too much, too fast: {error.message}", advice=wait, cause="RateLimited")
 
 
-def _refused(error: RequestError, name: str, _agent: str) -> Failure:
+def _refused(error: RequestError, name: str, _agent: str) -> CommandFailure:
     details = error.data
     suffix = ""
     if isinstance(details, dict):
@@ -174,11 +174,11 @@ def _refused(error: RequestError, name: str, _agent: str) -> Failure:
     elif isinstance(details, str):
         suffix = f": {details}"
     message = f"the agent answered with an error: {error.message} ({error.code}){suffix}"
-    return Failure(Status.FAILED, name, message, cause=type(error).__name__)
+    return CommandFailure(Status.FAILED, name, message, cause=type(error).__name__)
 
 
-def _local(error: LocalProtocolError, name: str, _agent: str) -> Failure:
-    return Failure(Status.FAILED, name, str(error), cause="LocalProtocolError")
+def _local(error: LocalProtocolError, name: str, _agent: str) -> CommandFailure:
+    return CommandFailure(Status.FAILED, name, str(error), cause="LocalProtocolError")
 
 
 # The first row that fits counts.

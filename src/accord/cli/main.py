@@ -73,7 +73,7 @@ def _main(line: list[str]) -> int:
         verbs = "\n".join(f"  {name:<9} {what}" for name, what in VERBS.items())
         sys.stdout.write(HELP.format(verbs=verbs))
         return 0
-    from accord.cli.status import Failure, UsageFailure  # noqa: PLC0415 - not for `--version`
+    from accord.cli.status import CommandFailure, UsageFailure  # noqa: PLC0415 - not for `--version`
     from accord.errors import AccordError  # noqa: PLC0415
 
     try:
@@ -85,11 +85,11 @@ def _main(line: list[str]) -> int:
         return _run(verb, line[1:])
     except BrokenPipeError:
         raise
-    except (Failure, AccordError, OSError) as error:
+    except (CommandFailure, AccordError, OSError) as error:
         from accord.cli.fault import unforeseen  # noqa: PLC0415
         from accord.cli.stderr import complain  # noqa: PLC0415 - only when something is wrong
 
-        failure = error if isinstance(error, Failure) else unforeseen(error)
+        failure = error if isinstance(error, CommandFailure) else unforeseen(error)
         complain(failure)
         return failure.status
 

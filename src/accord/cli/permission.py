@@ -62,7 +62,7 @@ def rules_of(typed: Sequence[tuple[str, str]]) -> list[Rule]:
 
     Raises:
         UsageFailure: One cannot be understood.
-        Failure: A file cannot be read.
+        CommandFailure: A file cannot be read.
     """
     rules: list[Rule] = []
     for name, text in typed:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from accord.cli.status import Failure, Status
+from accord.cli.status import CommandFailure, Status
 from accord.cli.stderr import remark
-from accord.config import Record, Records
+from accord.config import ClientSessionRecord, Records
 from accord.display import filled
 from accord.errors import StoreError
 from accord.time_scale import scaled
@@ -81,35 +81,35 @@ class SessionIndex:
             self._is_lost = True
             remark(filled("sessions are not noted: {}", str(error)))
 
-    def last(self, agent: str | None = None) -> Record | None:
+    def last(self, agent: str | None = None) -> ClientSessionRecord | None:
         """The one that was used last in this directory."""
         return self._read(lambda records: records.last(".", agent))
 
-    def named(self, name: str, agent: str | None = None) -> Record | None:
+    def named(self, name: str, agent: str | None = None) -> ClientSessionRecord | None:
         """The one of this name in this directory, else the one whose id it is, or begins with it.
 
         Raises:
-            Failure: Several ids begin so, or the records cannot be read.
+            CommandFailure: Several ids begin so, or the records cannot be read.
         """
         named = self._read(lambda records: records.named(name, ".", agent))
         if named is not None:
             return named
-        found: list[Record] = []
+        found: list[ClientSessionRecord] = []
         for prefix in ("", *PREFIXES):
             found = found or self._find(prefix + name, agent)
         if len(found) > 1:
             ids = ", ".join(f"{each.session_id} ({each.agent})" for each in found[:5])
-            raise Failure(Status.USAGE, "session", f"{name!r} may be several sessions: {ids}")
+            raise CommandFailure(Status.USAGE, "session", f"{name!r} may be several sessions: {ids}")
         return found[0] if found else None
 
-    def _find(self, session_id: str, agent: str | None) -> list[Record]:
+    def _find(self, session_id: str, agent: str | None) -> list[ClientSessionRecord]:
         return self._read(lambda records: records.find(session_id, agent))
 
-    def all(self, *, everywhere: bool, agent: str | None = None) -> list[Record]:
+    def all(self, *, everywhere: bool, agent: str | None = None) -> list[ClientSessionRecord]:
         """All of this directory, or all; the last used first."""
         return self._read(lambda records: records.all(None if everywhere else ".", agent))
 
-    def forget(self, record: Record) -> bool:
+    def forget(self, record: ClientSessionRecord) -> bool:
         """Drop one; says whether it was there."""
         try:
             return self._write(lambda records: records.forget(record.agent, record.session_id))
@@ -117,5 +117,7 @@ class SessionIndex:
             raise _failure("changed", error) from error
 
 
-def _failure(what: str, error: StoreError) -> Failure:
-    return Failure(Status.USAGE, "session", f"the records of sessions cannot be {what}: {error}", cause="StoreError")
+def _failure(what: str, error: StoreError) -> CommandFailure:
+    return CommandFailure(
+        Status.USAGE, "session", f"the records of sessions cannot be {what}: {error}", cause="StoreError"
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-__all__ = ["Failure", "Status", "UsageFailure", "spelled"]
+__all__ = ["CommandFailure", "Status", "UsageFailure", "spelled"]
 
 
 class Status(IntEnum):
@@ -24,7 +24,7 @@ class Status(IntEnum):
     INTERRUPTED = 130
 
 
-class Failure(Exception):
+class CommandFailure(Exception):
     """Why the command cannot go on.
 
     `phase` says at what it was (`usage`, `config`, `start`, `session`, `settings`, `prompt`, `login`); `advice` what to
@@ -59,7 +59,7 @@ class Failure(Exception):
         }
 
 
-class UsageFailure(Failure):
+class UsageFailure(CommandFailure):
     """The line that was typed cannot be understood."""
 
     def __init__(self, message: str, *, advice: str = "") -> None:

@@ -12,7 +12,7 @@ import sys
 import traceback
 from types import TracebackType
 
-from accord.cli.status import Failure
+from accord.cli.status import CommandFailure
 from accord.display import SafeText, exact, filled, printed, prose, safe_lines
 
 __all__ = ["complain", "direct_logs", "direct_tracebacks", "remark", "stderr_tail"]
@@ -20,7 +20,7 @@ __all__ = ["complain", "direct_logs", "direct_tracebacks", "remark", "stderr_tai
 STDERR_LINES = 12
 
 
-def complain(failure: Failure) -> None:
+def complain(failure: CommandFailure) -> None:
     """One line, and the end of what the agent said on its stderr."""
     remark(exact(failure.line))
     for line in stderr_tail(failure):
@@ -28,7 +28,7 @@ def complain(failure: Failure) -> None:
     sys.stderr.flush()
 
 
-def stderr_tail(failure: Failure) -> list[SafeText]:
+def stderr_tail(failure: CommandFailure) -> list[SafeText]:
     """The last lines that the agent wrote to its stderr."""
     return safe_lines(printed(failure.agent_stderr.strip()))[-STDERR_LINES:]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from accord.cli.fault import phase
-from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.cli.stderr import remark
 from accord.config import AgentEntry, Trust, UntrustedFile, find
 from accord.display import SafeText, exact, filled, joined, own
@@ -67,7 +67,7 @@ def target_of(name: str | None, command: Sequence[str] | None) -> Target:
     """The agent.
 
     Raises:
-        Failure: There is none of that name, or the config cannot be used.
+        CommandFailure: There is none of that name, or the config cannot be used.
     """
     if name is None:
         argv = tuple(command or ())
@@ -84,7 +84,7 @@ def noted_target(key: str) -> Target:
     """The agent that was noted under a key.
 
     Raises:
-        Failure: There is none of that name, or the key is no command that could be typed.
+        CommandFailure: There is none of that name, or the key is no command that could be typed.
     """
     if key.startswith(COMMAND):
         try:
@@ -93,7 +93,7 @@ def noted_target(key: str) -> Target:
             argv = []
         if not argv or not argv[0]:
             message = f"the session was noted under {key!r}, which names no program"
-            raise Failure(Status.USAGE, "session", message, advice="Name the agent with --agent, or behind --")
+            raise CommandFailure(Status.USAGE, "session", message, advice="Name the agent with --agent, or behind --")
         return target_of(None, argv)
     return target_of(key, None)
 
@@ -104,7 +104,7 @@ async def approve(target: Target, *, trust: bool, yes: Callable[[SafeText], Awai
     `yes` asks the user; None where nobody can be asked.
 
     Raises:
-        Failure: The user does not agree, or cannot be asked, or the program cannot be had.
+        CommandFailure: The user does not agree, or cannot be asked, or the program cannot be had.
     """
     entry = target.entry
     if entry.needs_trust:
@@ -118,7 +118,7 @@ async def approve(target: Target, *, trust: bool, yes: Callable[[SafeText], Awai
         with phase("start"):
             entry = await asyncio.to_thread(install, entry)
     if not entry.argv:
-        raise Failure(Status.USAGE, "config", f"{entry.source}: {entry.name} has no command")
+        raise CommandFailure(Status.USAGE, "config", f"{entry.source}: {entry.name} has no command")
     return replace(target, entry=entry)
 
 
@@ -142,5 +142,5 @@ async def _trust(entry: AgentEntry, *, trust: bool, yes: Callable[[SafeText], Aw
                 raise UntrustedFile(entry.source, entry.argv)
             if not await yes(_trust_question(entry)):
                 message = f"{entry.source} is not trusted, so {entry.name} was not started"
-                raise Failure(Status.NO_AGENT, "start", message)
+                raise CommandFailure(Status.NO_AGENT, "start", message)
         Trust().trust(entry.source, entry.sha256)

@@ -20,7 +20,7 @@ from accord.cli.show.question import (
     whole_lines,
     wide_choices,
 )
-from accord.cli.show.screen import Progress, Screen, has_colours, is_terminal
+from accord.cli.show.screen import Progress, TextScreen, has_colours, is_terminal
 from accord.client import ConnectedAgent, FormQuestion, PermissionQuestion, UrlQuestion
 from accord.client.question import ElicitAnswer, WiderAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose_line
@@ -28,7 +28,7 @@ from accord.errors import AuthRequired
 from accord.session.option import PermissionOption
 from accord.session.refusal_words import means_no
 
-__all__ = ["LogIn", "Questions", "Terminal", "is_interactive", "keys_of", "naming_ways", "ways_at_terminal"]
+__all__ = ["LogIn", "Questions", "UserTerminal", "is_interactive", "keys_of", "naming_ways", "ways_at_terminal"]
 
 
 def is_interactive() -> bool:
@@ -36,12 +36,12 @@ def is_interactive() -> bool:
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
-class Terminal:
+class UserTerminal:
     """Questions on stderr, answers from stdin, so that stdout stays what it was meant to be."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self._progress = progress or Progress(sys.stderr, shown=False)
-        self._screen = Screen(sys.stderr, self._progress, colours=has_colours(sys.stderr, os.environ))
+        self._screen = TextScreen(sys.stderr, self._progress, colours=has_colours(sys.stderr, os.environ))
         self._alone = asyncio.Lock()
         self.before: Callable[[], None] = lambda: None
         """Called before a question: what was said until now should be on the screen."""
@@ -142,7 +142,7 @@ class _Choices:
             offered.append(own("[v] whole diff") if has_diff else own("[v] whole input"))
         return filled("  {}  {} > ", sentence_of(self._question), joined(offered, own("  ")))
 
-    def show(self, terminal: Terminal) -> None:
+    def show(self, terminal: UserTerminal) -> None:
         """What is to be known before the question."""
         left_out = len(self._question.options) - len(self._options)
         if left_out:
@@ -175,7 +175,7 @@ class Questions:
     `shown` says whether what a question is about is on the same screen already.
     """
 
-    def __init__(self, terminal: Terminal, shown: Callable[[PermissionQuestion], bool]) -> None:
+    def __init__(self, terminal: UserTerminal, shown: Callable[[PermissionQuestion], bool]) -> None:
         self._terminal = terminal
         self._shown = shown
 

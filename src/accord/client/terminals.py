@@ -22,7 +22,7 @@ from accord.session.agent_ask import (
 )
 from accord.session.ask import Done
 from accord.session.event import Event, TerminalChanged, TerminalExit, TerminalOutput
-from accord.workspace import Command, Exit, Workspace, start_command
+from accord.workspace import Exit, RunningCommand, Workspace, start_command
 
 __all__ = ["ClientTerminals"]
 
@@ -52,7 +52,7 @@ class ClientTerminals:
         self._workspace = workspace
         self._tell = tell
         self._pty = pty
-        self._commands: dict[str, Command] = {}
+        self._commands: dict[str, RunningCommand] = {}
         self._limits: dict[str, tuple[int, _Screen]] = {}
         """How much the agent wants to have of each."""
         self._watchers: set[asyncio.Task[None]] = set()
@@ -134,7 +134,7 @@ class ClientTerminals:
             raise RateLimited(message=f"{MAX_TERMINALS} terminals of this session run: end or release one first")
         await self._forget(*ended)
 
-    async def _forget(self, terminal_id: str, command: Command) -> None:
+    async def _forget(self, terminal_id: str, command: RunningCommand) -> None:
         del self._commands[terminal_id]
         del self._limits[terminal_id]
         self._share()
@@ -147,7 +147,7 @@ class ClientTerminals:
             self._commands[terminal_id].limit_output(min(limit, MAX_TOTAL_BYTES // count))
             screen.limit(min(SCREEN_BYTES, MAX_TOTAL_BYTES // 2 // count))
 
-    def _find(self, terminal_id: str) -> Command:
+    def _find(self, terminal_id: str) -> RunningCommand:
         command = self._commands.get(terminal_id)
         if command is None:
             message = "There is no such terminal: it was never made, or released"
@@ -192,7 +192,7 @@ class _Screen:
             del self._held[: -(self._max_bytes // SCREEN_PART)]
         self._more.set()
 
-    async def watch(self, command: Command) -> None:
+    async def watch(self, command: RunningCommand) -> None:
         """Tell what had to wait, and the end."""
         ending = asyncio.ensure_future(command.wait())
         try:

@@ -33,8 +33,8 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition as WireTool
 
 from accord.coder.model import (
+    AnswerEnd,
     Delta,
-    Ended,
     Message,
     ModelBroken,
     ModelBusy,
@@ -43,10 +43,10 @@ from accord.coder.model import (
     ModelLocked,
     ModelMissing,
     ModelRefused,
+    ModelReply,
     ModelRequest,
     ModelUnreachable,
     Picture,
-    Reply,
     Spent,
     TextDelta,
     ThoughtDelta,
@@ -155,7 +155,7 @@ def _wire_message(message: Message, name: str) -> list[ModelMessage]:
             if message.pictures:
                 content = [text, *_binary(message.pictures)]
             return [WireRequest(parts=[UserPromptPart(content=content)])]
-        case Reply():
+        case ModelReply():
             response = _wire_reply(message, name)
             # Providers refuse an assistant that says nothing.
             return [response] if response.parts else []
@@ -163,7 +163,7 @@ def _wire_message(message: Message, name: str) -> list[ModelMessage]:
             return [WireRequest(parts=[_wire_result(result) for result in message.results])]
 
 
-def _wire_reply(reply: Reply, name: str) -> ModelResponse:
+def _wire_reply(reply: ModelReply, name: str) -> ModelResponse:
     if reply.raw is not None and reply.model == name:
         # Signatures of thoughts and the like, which a provider wants to see again.
         with suppress(ValidationError):
@@ -208,10 +208,10 @@ def _end(response: ModelResponse, *, names_its_end: bool) -> Iterator[Delta]:
     if usage.input_tokens or usage.output_tokens:
         yield Spent(usage.input_tokens, usage.output_tokens, _cost(response))
     if response.finish_reason == "length":
-        yield Ended("length")
+        yield AnswerEnd("length")
         return
     if response.finish_reason == "content_filter":
-        yield Ended("refused")
+        yield AnswerEnd("refused")
         return
     if response.finish_reason == "error":
         raise ModelBroken("The provider failed in the middle of the answer: try again")
@@ -220,7 +220,7 @@ def _end(response: ModelResponse, *, names_its_end: bool) -> Iterator[Delta]:
     for part in response.parts:
         if isinstance(part, ToolCallPart):
             yield _use(part)
-    yield Ended("done", ModelMessagesTypeAdapter.dump_python([response], mode="json")[0])
+    yield AnswerEnd("done", ModelMessagesTypeAdapter.dump_python([response], mode="json")[0])
 
 
 def _named_end(response: ModelResponse) -> bool:

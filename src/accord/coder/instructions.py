@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accord.coder.model import Message, Reply, ToolResults, UserMessage
+from accord.coder.model import Message, ModelReply, ToolResults, UserMessage
 
 __all__ = ["SUMMARISE", "conversation_text", "system_text"]
 
@@ -49,7 +49,7 @@ def conversation_text(messages: Sequence[Message], max_characters: int) -> str:
                 parts.append(f"User: {message.text}")
                 if message.attached:
                     parts.append(f"With it came: {message.attached[:MAX_RESULT]}")
-            case Reply():
+            case ModelReply():
                 if message.text:
                     parts.append(f"Agent: {message.text}")
                 parts += [f"Agent calls {call.name}: {call.arguments}" for call in message.calls]

@@ -18,14 +18,14 @@ from accord.coder.instructions import SUMMARISE, conversation_text, system_text
 from accord.coder.memory import Memory
 from accord.coder.model import (
     CHARACTERS_PER_TOKEN,
+    AnswerEnd,
     Delta,
-    Ended,
     Model,
     ModelBroken,
     ModelError,
     ModelFull,
+    ModelReply,
     ModelRequest,
-    Reply,
     Retrying,
     Spent,
     TextDelta,
@@ -35,8 +35,8 @@ from accord.coder.model import (
     ToolUse,
     UserMessage,
 )
-from accord.coder.permission import Gate, NotAllowed
-from accord.coder.tools.call import BadArguments, Call, Outcome, Work
+from accord.coder.permission import NotAllowed, PermissionGate
+from accord.coder.tools.call import BadArguments, ToolInvocation, ToolOutcome, Work
 from accord.coder.tools.planning import MakePlan
 from accord.coder.tools.toolbox import Toolbox
 from accord.errors import AccordError, RequestError
@@ -65,7 +65,7 @@ class _Answer:
 
     texts: list[str] = field(default_factory=list)
     calls: list[ToolUse] = field(default_factory=list)
-    reply: Reply = field(default_factory=Reply)
+    reply: ModelReply = field(default_factory=ModelReply)
     tokens: int = 0
     cost: float | None = None
     end: str = ""
@@ -78,7 +78,7 @@ class _Answer:
                 self.calls.append(delta)
             case Spent():
                 self.tokens, self.cost = delta.input_tokens + delta.output_tokens, delta.cost
-            case Ended():
+            case AnswerEnd():
                 self.end, self.raw = delta.reason, delta.raw
             case _:
                 pass
@@ -93,7 +93,7 @@ class Loop:
         self._turn = turn
         self._model = model
         self._memory = memory
-        self._gate = Gate(turn, rules, memory)
+        self._gate = PermissionGate(turn, rules, memory)
         self._limits = limits
         self._keeps = keeps
         self._start = len(memory.messages)
@@ -156,7 +156,7 @@ class Loop:
                 return
             if answer.end == "length":
                 # A call may have been cut as well: none of them counts.
-                self._memory.add(Reply(answer.reply.text or "[the answer was cut]"))
+                self._memory.add(ModelReply(answer.reply.text or "[the answer was cut]"))
                 await self._report_usage()
                 self._turn.finish("max_tokens")
                 return
@@ -202,7 +202,7 @@ class Loop:
                             self._turn.add_token_usage(delta.input_tokens, delta.output_tokens)
         if not answer.end:
             raise ModelBroken("The model's answer has no end: try again")
-        answer.reply = Reply("".join(answer.texts), answer.calls, self._model.name, answer.raw)
+        answer.reply = ModelReply("".join(answer.texts), answer.calls, self._model.name, answer.raw)
         return answer
 
     async def _take(self, answer: _Answer, toolbox: Toolbox) -> None:
@@ -233,7 +233,7 @@ class Loop:
         outcome = await self._carry_out(use, call)
         return ToolResult(use.id, use.name, outcome.text, outcome.failed, outcome.pictures)
 
-    async def _carry_out(self, use: ToolUse, call: Call) -> Outcome:
+    async def _carry_out(self, use: ToolUse, call: ToolInvocation) -> ToolOutcome:
         turn = self._turn
         if isinstance(call, MakePlan):
             return await call.show(turn)  # the plan itself is what is shown
@@ -247,15 +247,15 @@ class Loop:
             cancellable=call.cancellable,
         )
         work = Work(turn, shown, self._gate)
-        outcome: Outcome | None = None
+        outcome: ToolOutcome | None = None
         async with shown:
             outcome = await _run(call, work)
         if outcome is not None:
             return outcome
         if shown.cancel_requested:
-            return Outcome("The user stopped it.", failed=True)
+            return ToolOutcome("The user stopped it.", failed=True)
         known = isinstance(shown.error, ToolFailed)
-        return Outcome(str(shown.error) if known else "It failed inside the agent; its log says why.", failed=True)
+        return ToolOutcome(str(shown.error) if known else "It failed inside the agent; its log says why.", failed=True)
 
     # --- the context
 
@@ -302,14 +302,14 @@ class Loop:
                 await self._turn.save()
 
 
-async def _run(call: Call, work: Work) -> Outcome:
+async def _run(call: ToolInvocation, work: Work) -> ToolOutcome:
     """Run it, and say what other rooms raise in words for the user and the model."""
     try:
         return await call.run(work)
     except NotAllowed as refusal:
         if refusal.by_rule:
             await work.shown.fail(str(refusal))
-        return Outcome(str(refusal), failed=True)
+        return ToolOutcome(str(refusal), failed=True)
     except (WorkspaceError, McpError) as error:
         text = str(error)
         raise ToolFailed(f"{text[:1].upper()}{text[1:]}") from error
@@ -317,7 +317,7 @@ async def _run(call: Call, work: Work) -> Outcome:
         raise ToolFailed(f"The client refused: {error.message}") from error
 
 
-def _prepared(use: ToolUse, toolbox: Toolbox) -> Call:
+def _prepared(use: ToolUse, toolbox: Toolbox) -> ToolInvocation:
     if use.broken is not None:
         raise BadArguments(f"These arguments are no JSON object: {use.broken[:200]}")
     return toolbox.prepare(use.name, use.arguments)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from accord.coder.model import Message, Reply, ToolResult, ToolResults, UserMessage, estimated_tokens
+from accord.coder.model import Message, ModelReply, ToolResult, ToolResults, UserMessage, estimated_tokens
 from accord.session.remembered import RememberedAnswer
 
 __all__ = ["Memory", "remembered"]
@@ -24,7 +24,7 @@ SHORT_RESULT = 400
 class Memory(msgspec.Struct, omit_defaults=True):
     """The messages, what the user allowed, and what it took so far."""
 
-    messages: list[UserMessage | Reply | ToolResults] = []
+    messages: list[UserMessage | ModelReply | ToolResults] = []
     answers: list[RememberedAnswer] = []
     """What the user allowed for the whole session. Earlier versions kept `allowed`, which is not taken over."""
     counted_tokens: int = 0
@@ -60,7 +60,7 @@ class Memory(msgspec.Struct, omit_defaults=True):
 
     def summarise(self, before: int, summary: str) -> int:
         """Keep a summary instead of the messages before a place; where what stood there stands now."""
-        self.messages[:before] = [UserMessage(SUMMARY + summary), Reply("Understood.")]
+        self.messages[:before] = [UserMessage(SUMMARY + summary), ModelReply("Understood.")]
         self.counted_tokens = self.counted = 0
         return 2
 

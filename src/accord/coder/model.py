@@ -13,8 +13,8 @@ import msgspec
 from accord.errors import AccordError, AuthRequired, RateLimited, RequestError
 
 __all__ = [
+    "AnswerEnd",
     "Delta",
-    "Ended",
     "Message",
     "Model",
     "ModelBroken",
@@ -24,10 +24,10 @@ __all__ = [
     "ModelLocked",
     "ModelMissing",
     "ModelRefused",
+    "ModelReply",
     "ModelRequest",
     "ModelUnreachable",
     "Picture",
-    "Reply",
     "Retrying",
     "Spent",
     "TextDelta",
@@ -86,7 +86,7 @@ class UserMessage(msgspec.Struct, tag_field="role", tag="user", omit_defaults=Tr
         return f"{self.text}\n\n{self.attached}" if self.attached else self.text
 
 
-class Reply(msgspec.Struct, tag_field="role", tag="assistant", omit_defaults=True):
+class ModelReply(msgspec.Struct, tag_field="role", tag="assistant", omit_defaults=True):
     """What the model said. `raw` is the provider's own form of it, for the model of that name alone."""
 
     text: str = ""
@@ -101,7 +101,7 @@ class ToolResults(msgspec.Struct, tag_field="role", tag="tool", omit_defaults=Tr
     results: list[ToolResult]
 
 
-Message: TypeAlias = UserMessage | Reply | ToolResults
+Message: TypeAlias = UserMessage | ModelReply | ToolResults
 
 
 def estimated_tokens(*messages: Message) -> int:
@@ -112,7 +112,7 @@ def estimated_tokens(*messages: Message) -> int:
             case UserMessage():
                 characters += len(message.whole)
                 pictures += len(message.pictures)
-            case Reply():
+            case ModelReply():
                 characters += len(message.text) + sum(len(str(call.arguments)) for call in message.calls)
             case ToolResults():
                 characters += sum(len(result.text) for result in message.results)
@@ -177,14 +177,14 @@ class Retrying:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class AnswerEnd:
     """The last delta. `length`: the answer was cut; `refused`: the provider's filter stopped it."""
 
     reason: Literal["done", "length", "refused"]
     raw: Any = None
 
 
-Delta: TypeAlias = TextDelta | ThoughtDelta | ToolUse | Spent | Retrying | Ended
+Delta: TypeAlias = TextDelta | ThoughtDelta | ToolUse | Spent | Retrying | AnswerEnd
 
 
 class Model(Protocol):
@@ -199,7 +199,7 @@ class Model(Protocol):
         """How many tokens fit into it."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
-        """The answer, `Ended` at its end.
+        """The answer, `AnswerEnd` at its end.
 
         Raises:
             ModelError: There is none, or no more of it.

@@ -13,10 +13,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from accord.coder.model import (
+    AnswerEnd,
     Delta,
-    Ended,
+    ModelReply,
     ModelRequest,
-    Reply,
     Spent,
     TextDelta,
     ThoughtDelta,
@@ -65,7 +65,7 @@ class OfflineModel:
             characters += len(getattr(delta, "text", ""))
             yield delta
         yield Spent(estimated_tokens(*request.messages), characters // 4)
-        yield Ended("done")
+        yield AnswerEnd("done")
 
     async def __aenter__(self) -> Self:
         return self
@@ -90,7 +90,7 @@ def _answer(request: ModelRequest) -> Iterator[Delta]:
     if not actions:
         yield from _text_deltas("What shall I do? I understand:\n\n" + CAN_DO)
         return
-    replies = [message for message in since if isinstance(message, Reply)]
+    replies = [message for message in since if isinstance(message, ModelReply)]
     results = [result for message in since if isinstance(message, ToolResults) for result in message.results]
     yield from _Progress(actions, replies, results).go_on({tool.name for tool in request.tools}, len(request.messages))
 
@@ -98,7 +98,7 @@ def _answer(request: ModelRequest) -> Iterator[Delta]:
 class _Progress:
     """How far a request is: what was called for it since, and what came of it."""
 
-    def __init__(self, actions: list[Action], replies: list[Reply], results: list[ToolResult]) -> None:
+    def __init__(self, actions: list[Action], replies: list[ModelReply], results: list[ToolResult]) -> None:
         self.actions = actions
         self.left = deque(actions)
         self.done: list[tuple[Action, ToolResult]] = []

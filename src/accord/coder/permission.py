@@ -18,7 +18,7 @@ from accord.session.remembered import InputTarget, RememberedAnswer
 from accord.session.rules import Access, Effect, Rule, Subject, judge
 from accord.workspace.subject import SubjectResolver, resolve_rules
 
-__all__ = ["Gate", "NotAllowed"]
+__all__ = ["NotAllowed", "PermissionGate"]
 
 READING = frozenset({"read", "search"})
 OPTIONS = (
@@ -37,7 +37,7 @@ class NotAllowed(Exception):
         self.by_rule = by_rule
 
 
-class Gate:
+class PermissionGate:
     """One turn's permission. What the user allows "always" is remembered for the session, and for no other."""
 
     def __init__(self, turn: Turn, rules: Sequence[Rule], memory: Memory) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from accord.config.opening import connect_to
     from accord.config.paths import ConfigPaths
     from accord.config.permission import permission_for
-    from accord.config.records import Record, Records
+    from accord.config.records import ClientSessionRecord, Records
     from accord.config.registry import Registry, load_registry
     from accord.config.trust import Trust
 
@@ -55,7 +55,7 @@ _HOMES = {
     "opening": ("connect_to",),
     "permission": ("permission_for",),
     "paths": ("ConfigPaths",),
-    "records": ("Record", "Records"),
+    "records": ("ClientSessionRecord", "Records"),
     "registry": ("Registry", "load_registry"),
     "trust": ("Trust",),
 }
@@ -66,6 +66,7 @@ __all__ = [
     "Agents",
     "Backoff",
     "CircuitBreaker",
+    "ClientSessionRecord",
     "ConfigError",
     "ConfigFile",
     "ConfigPaths",
@@ -75,7 +76,6 @@ __all__ = [
     "Health",
     "McpFile",
     "Problem",
-    "Record",
     "Records",
     "Registry",
     "RegistryError",

@@ -25,7 +25,7 @@ from accord.stores.folder import make_private
 from accord.stores.refusal import damaged, of_sqlite, of_system, sqlite_reason
 from accord.time_scale import scaled
 
-__all__ = ["Record", "Records"]
+__all__ = ["ClientSessionRecord", "Records"]
 
 # "ACRR": the file says whose it is, and that it is no store of conversations.
 APPLICATION_ID = 0x41435252
@@ -55,7 +55,7 @@ _COLUMNS = "agent, session_id, cwd, name, title, created_at, updated_at, key"
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ClientSessionRecord:
     """One session: `agent` is the name by which it was started, `name` what the user calls the session.
 
     `key` is a random key of ours, made when the session was: agents choose session ids and reuse them. None for a
@@ -144,20 +144,20 @@ class Records:
                 ),
             )
 
-    def last(self, cwd: str | os.PathLike[str], agent: str | None = None) -> Record | None:
+    def last(self, cwd: str | os.PathLike[str], agent: str | None = None) -> ClientSessionRecord | None:
         """The session that was used last in a directory, with one agent or with any."""
         return next(iter(self._select(cwd=_place(cwd), agent=agent)), None)
 
-    def named(self, name: str, cwd: str | os.PathLike[str], agent: str | None = None) -> Record | None:
+    def named(self, name: str, cwd: str | os.PathLike[str], agent: str | None = None) -> ClientSessionRecord | None:
         """The session that the user calls so in a directory."""
         return next(iter(self._select(cwd=_place(cwd), agent=agent, name=name)), None)
 
-    def find(self, session_id: str, agent: str | None = None) -> list[Record]:
+    def find(self, session_id: str, agent: str | None = None) -> list[ClientSessionRecord]:
         """The sessions of that id; where none has exactly that, those whose id begins so."""
         exact = self._select(agent=agent, session_id=session_id)
         return exact or [each for each in self._select(agent=agent) if each.session_id.startswith(session_id)]
 
-    def all(self, cwd: str | os.PathLike[str] | None = None, agent: str | None = None) -> list[Record]:
+    def all(self, cwd: str | os.PathLike[str] | None = None, agent: str | None = None) -> list[ClientSessionRecord]:
         """All of them, or those of a directory or an agent; the last used first."""
         return self._select(cwd=None if cwd is None else _place(cwd), agent=agent)
 
@@ -167,7 +167,7 @@ class Records:
         with self._transaction():
             return self._connection.execute(sql, (_column_text(agent), _column_text(session_id))).rowcount > 0
 
-    def _select(self, **wanted: str | None) -> list[Record]:
+    def _select(self, **wanted: str | None) -> list[ClientSessionRecord]:
         given = {column: _column_text(value) for column, value in wanted.items() if value is not None}
         where = " AND ".join(f"{column} = ?" for column in given) or "TRUE"
         order = "ORDER BY updated_at DESC, rowid DESC"
@@ -343,7 +343,7 @@ def _column_value(value: Any) -> Any:
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
 
 
-def _record(row: Sequence[Any]) -> Record:
+def _record(row: Sequence[Any]) -> ClientSessionRecord:
     """One row, as it was noted.
 
     Raises:
@@ -357,4 +357,4 @@ def _record(row: Sequence[Any]) -> Record:
         and all(isinstance(each, float) and math.isfinite(each) for each in moments)
     ):
         raise ValueError("this row is none of ours")
-    return Record(agent, session_id, cwd, name, title, created_at, updated_at, key)
+    return ClientSessionRecord(agent, session_id, cwd, name, title, created_at, updated_at, key)

@@ -1,11 +1,11 @@
 """The dialect of simse's protocol page, in our reading of it, as a plug-in for clients and for agents.
 
-No other package imports it: a program passes `Dialect` to `use_dialect`, and a config entry names it. `docs/simse.md`
-has the reading, point by point.
+No other package imports it: a program passes `SimseDialect` to `use_dialect`, and a config entry names it.
+`docs/simse.md` has the reading, point by point.
 """
 
 from accord.simse.client_tool import run_tool, runs_tools
-from accord.simse.plugin import Dialect
+from accord.simse.plugin import SimseDialect
 from accord.simse.tool_runner import Tool
 
-__all__ = ["Dialect", "Tool", "run_tool", "runs_tools"]
+__all__ = ["SimseDialect", "Tool", "run_tool", "runs_tools"]

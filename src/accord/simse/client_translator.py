@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from accord.dialects import Json, Translation
-from accord.simse.permission import REJECT, Question, question_in, response_of
+from accord.simse.permission import REJECT, PagePermissionRequest, question_in, response_of
 from accord.simse.prompt import prompt_text
 from accord.simse.tool import TOOL_METHOD, Order, is_order
 from accord.simse.update import (
@@ -44,7 +44,7 @@ class ClientTranslator:
     def __init__(self, tools: Collection[str] = ()) -> None:
         self._tools = frozenset(tools)
         self._calls: dict[Id, _Call] = {}
-        self._pending: dict[str, Question | Order] = {}
+        self._pending: dict[str, PagePermissionRequest | Order] = {}
         """What the client was asked and has not answered, by the ids that were made here."""
         self._withdrawn: set[str] = set()
         """Such ids whose answers nobody waits for."""
@@ -132,7 +132,7 @@ class ClientTranslator:
             return self._order(Order(session, fields), updates)
         return Translation([], updates)
 
-    def _permission(self, question: Question) -> Translation:
+    def _permission(self, question: PagePermissionRequest) -> Translation:
         session = question.session_id
         held = self._always.get(session, {}).get(question.action)
         if session in self._cancelled:

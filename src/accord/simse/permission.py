@@ -10,7 +10,7 @@ from accord.dialects import Json
 from accord.session.meta_original import ToolOriginal, keep
 from accord.simse.update import METHOD, notification, shown
 
-__all__ = ["REJECT", "RESPONSES", "Question", "question_in", "response_of"]
+__all__ = ["REJECT", "RESPONSES", "PagePermissionRequest", "question_in", "response_of"]
 
 REJECT = "reject_once"
 """What everything is that does not approve: the page has no word for a question that was dismissed."""
@@ -28,7 +28,7 @@ _STRANGE = re.compile(r"[^A-Za-z0-9_.-]+")
 DIGEST_CHARACTERS = 12
 
 
-class Question:
+class PagePermissionRequest:
     """One question: it is about an `action`, which is what "always" holds for."""
 
     def __init__(self, session_id: str, request_id: str | int, action: str, description: str) -> None:
@@ -74,12 +74,12 @@ class Question:
         return notification(self.session_id, update)
 
 
-def question_in(session_id: str, fields: Json) -> Question | None:
+def question_in(session_id: str, fields: Json) -> PagePermissionRequest | None:
     """The question; None for one that could not be answered, because it has no id."""
     request_id, action, description = fields.get("requestId"), fields.get("action"), fields.get("description")
     if not isinstance(request_id, str | int):
         return None
-    return Question(session_id, request_id, _text(action), _text(description))
+    return PagePermissionRequest(session_id, request_id, _text(action), _text(description))
 
 
 def response_of(answer: Json) -> str:

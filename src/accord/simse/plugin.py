@@ -13,13 +13,13 @@ from accord.simse.tool import TOOL_METHOD
 from accord.simse.tool_runner import Tool, ToolRunner
 from accord.transport.interface import Transport
 
-__all__ = ["Dialect"]
+__all__ = ["SimseDialect"]
 
 # The part of an agent's start time for which it may leave `initialize` unanswered. Its program needs the rest to start.
 SILENT_PART = 0.8
 
 
-class Dialect(DialectPlugin):
+class SimseDialect(DialectPlugin):
     """The dialect of simse's page, which is a variant of v1.
 
     For a client, `tools` are the functions that a backend may let it run, by name, each for `tool_seconds` at most; no

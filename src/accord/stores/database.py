@@ -22,7 +22,7 @@ from accord.session.event import Event
 from accord.stores.cursor import decode_cursor, encode_cursor
 from accord.stores.folder import make_private
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
-from accord.stores.owner import Owner, is_live, owners_folder
+from accord.stores.owner import StoreOwner, is_live, owners_folder
 from accord.stores.refusal import (
     damaged,
     in_use,
@@ -146,12 +146,12 @@ class Database:
         """Close the connection; the last one leaves a single file."""
         self._connection.close()
 
-    def create(self, record: SessionRecord, owner: Owner | None = None) -> None:
+    def create(self, record: SessionRecord, owner: StoreOwner | None = None) -> None:
         """Keep a new session, which belongs to `owner` from its first moment on."""
         with _claim(record.id, owner), self._transaction():
             self._insert(record, events=0, owner=owner)
 
-    def acquire(self, session_id: str, owner: Owner) -> bool:
+    def acquire(self, session_id: str, owner: StoreOwner) -> bool:
         """Make `owner` the one that may write; whether the session was open nowhere in this process."""
         with owner.lock:
             with self._transaction():
@@ -163,7 +163,7 @@ class Database:
             owner.claims[session_id] += 1
             return owner.claims[session_id] == 1
 
-    def release(self, session_id: str, owner: Owner) -> None:
+    def release(self, session_id: str, owner: StoreOwner) -> None:
         """Take back one `acquire`; after the last one the session is free. Nothing where there was none."""
         with owner.lock:
             if owner.claims[session_id] > 1:
@@ -189,7 +189,7 @@ class Database:
         title: Maybe[str],
         updated_at: Omittable[float],
         state: Maybe[bytes],
-        owner: Owner | None = None,
+        owner: StoreOwner | None = None,
     ) -> None:
         """Change what is not UNSET."""
         with self._transaction():
@@ -213,7 +213,7 @@ class Database:
             row = self._connection.execute("SELECT state FROM states WHERE session = ?", (number,)).fetchone()
         return None if row is None else bytes(row[0])
 
-    def append(self, batches: Sequence[Batch], owner: Owner | None = None) -> dict[str, StoreError]:
+    def append(self, batches: Sequence[Batch], owner: StoreOwner | None = None) -> dict[str, StoreError]:
         """Keep all batches in one transaction, or none.
 
         Returns why sessions keep nothing: they are not there, or another process owns them. The others keep theirs.
@@ -233,7 +233,7 @@ class Database:
                     self._append_group(row, group)
         return errors
 
-    def _fence(self, session_id: str, row: _Row, owner: Owner | None) -> None:
+    def _fence(self, session_id: str, row: _Row, owner: StoreOwner | None) -> None:
         """Refuse to write to a session that belongs to another process, or that this one has lost."""
         if owner is not None and row.owner == owner.name:
             return
@@ -324,7 +324,7 @@ class Database:
         has_more = len(rows) > limit
         return SessionPage(records, encode_cursor(records[-1].updated_at, records[-1].id) if has_more else None)
 
-    def fork(self, session_id: str, record: SessionRecord, owner: Owner | None = None) -> None:
+    def fork(self, session_id: str, record: SessionRecord, owner: StoreOwner | None = None) -> None:
         """Copy a session's log and state under a new record, which belongs to `owner`; the source may be another's."""
         with _claim(record.id, owner), self._transaction():
             number, events, _ = self._find(session_id)
@@ -333,7 +333,7 @@ class Database:
             execute("INSERT INTO events SELECT ?, last, count, texts FROM events WHERE session = ?", (copy, number))
             execute("INSERT INTO states SELECT ?, state FROM states WHERE session = ?", (copy, number))
 
-    def delete(self, session_id: str, owner: Owner | None = None) -> None:
+    def delete(self, session_id: str, owner: StoreOwner | None = None) -> None:
         """Forget a session, if it is there."""
         with self._transaction():
             row = self._look_up(session_id)
@@ -360,7 +360,7 @@ class Database:
         row = self._connection.execute(sql, (as_stored(session_id),)).fetchone()
         return None if row is None else _Row(*row)
 
-    def _insert(self, record: SessionRecord, events: int, owner: Owner | None) -> int:
+    def _insert(self, record: SessionRecord, events: int, owner: StoreOwner | None) -> int:
         sql = f"INSERT INTO sessions ({COLUMNS}, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
         values = (
             as_stored(record.id),
@@ -401,7 +401,7 @@ class Database:
 
 
 @contextlib.contextmanager
-def _claim(session_id: str, owner: Owner | None) -> Iterator[None]:
+def _claim(session_id: str, owner: StoreOwner | None) -> Iterator[None]:
     """Count a session that is made for an owner, if it is made."""
     if owner is None:
         yield

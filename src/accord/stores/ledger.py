@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from accord.errors import StoreError
 
-__all__ = ["Ledger"]
+__all__ = ["LossLedger"]
 
 # Of each session this many failures are remembered for tickets that are still to be asked for.
 _REMEMBERED = 32
@@ -25,7 +25,7 @@ class _Loss:
         self.reported = False
 
 
-class Ledger:
+class LossLedger:
     """The losses of one store, by session."""
 
     def __init__(self) -> None:

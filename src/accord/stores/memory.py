@@ -11,7 +11,7 @@ from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 from accord.stores.cursor import decode_cursor, encode_cursor
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
-from accord.stores.ledger import Ledger
+from accord.stores.ledger import LossLedger
 from accord.stores.refusal import closed, session_exists, unknown_session
 from accord.stores.text import decode_event, encode_event
 
@@ -35,7 +35,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = {}
-        self._ledger = Ledger()
+        self._ledger = LossLedger()
         self._closed = False
 
     async def create(self, record: SessionRecord, *, owned: bool = False) -> None:

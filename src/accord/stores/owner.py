@@ -24,7 +24,7 @@ from pathlib import Path
 from accord.errors import StoreError
 from accord.stores.refusal import no_locks, of_system
 
-__all__ = ["Owner", "is_live", "open_owner", "owners_folder"]
+__all__ = ["StoreOwner", "is_live", "open_owner", "owners_folder"]
 
 # What the owner column of a database may hold: anything else is no file of ours, and never becomes part of a path.
 _NAME = re.compile(r"[0-9a-f]{32}")
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[0-9a-f]{32}")
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
-class Owner:
+class StoreOwner:
     """This process as one database knows it: the same object for every store of the process on that database.
 
     `claims` counts how often each session was acquired here; `lock` is held while they change, because the stores of
@@ -66,7 +66,7 @@ class _Registry:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.owners: dict[Path, Owner] = {}
+        self.owners: dict[Path, StoreOwner] = {}
 
     def hold(self) -> None:
         """Before the process forks: nothing may be half made."""
@@ -96,7 +96,7 @@ def owners_folder(database: Path) -> Path:
     return Path(f"{os.path.realpath(database)}-owners")
 
 
-def open_owner(database: Path) -> Owner:
+def open_owner(database: Path) -> StoreOwner:
     """This process's owner for a database; every call needs a `close` of its own.
 
     Raises:
@@ -129,9 +129,9 @@ def is_live(folder: Path, name: object) -> bool:
         raise _refusal(error, folder) from error
 
 
-def _make(folder: Path) -> Owner:
+def _make(folder: Path) -> StoreOwner:
     if sys.platform == "win32":
-        return Owner(folder, secrets.token_hex(16), None)
+        return StoreOwner(folder, secrets.token_hex(16), None)
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     _sweep(folder)
@@ -142,7 +142,7 @@ def _make(folder: Path) -> Owner:
         try:
             # Another process that sweeps may have come between: then the file is, or will be, gone.
             if _locks(descriptor) and os.fstat(descriptor).st_nlink:
-                return Owner(folder, name, descriptor)
+                return StoreOwner(folder, name, descriptor)
         except BaseException:
             with contextlib.suppress(OSError):
                 (folder / name).unlink()

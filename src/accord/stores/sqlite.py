@@ -22,8 +22,8 @@ from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 from accord.stores.database import Database
 from accord.stores.interface import SessionPage, SessionRecord
-from accord.stores.ledger import Ledger
-from accord.stores.owner import Owner, open_owner
+from accord.stores.ledger import LossLedger
+from accord.stores.owner import StoreOwner, open_owner
 from accord.stores.refusal import closed
 from accord.stores.text import encode_event
 
@@ -80,7 +80,7 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         # Guards what callers and the writing thread share: everything down to `_closed`.
         self._lock = threading.Lock()
-        self._ledger = Ledger()
+        self._ledger = LossLedger()
         # Rounds that were not started, in order; the last one is open.
         self._rounds = [_Round()]
         self._settled = 0
@@ -88,7 +88,7 @@ class SqliteStore:
         # Each database belongs to the thread beside it.
         self._writer = ThreadPoolExecutor(1, "accord-store-writer")
         self._writing: Database | None = None
-        self._owner: Owner | None = None
+        self._owner: StoreOwner | None = None
         self._claimed: Counter[str] = Counter()
         self._reader = ThreadPoolExecutor(1, "accord-store-reader")
         self._reading: Database | None = None
@@ -310,12 +310,12 @@ class SqliteStore:
 
     # --- on the writing thread: sessions that are owned
 
-    def _own(self) -> Owner:
+    def _own(self) -> StoreOwner:
         if self._owner is None:
             self._owner = open_owner(self.path)
         return self._owner
 
-    def _make(self, record: SessionRecord, make: Callable[[Owner | None], None], *, owned: bool) -> None:
+    def _make(self, record: SessionRecord, make: Callable[[StoreOwner | None], None], *, owned: bool) -> None:
         make(self._own() if owned else None)
         self._claimed[record.id] += owned
 

@@ -26,7 +26,7 @@ FIRST_LOOK_SECONDS = 0.05
 MAX_LOOK_SECONDS = 5.0
 
 
-class Ended(Protocol):
+class EndedProcess(Protocol):
     """A process that has ended."""
 
     pid: int
@@ -39,7 +39,7 @@ class Ended(Protocol):
         """Reap it; nobody lives in its group."""
 
 
-def reap_when_alone(process: Ended) -> None:
+def reap_when_alone(process: EndedProcess) -> None:
     """Have the process reaped when its group is empty. To be called in its loop."""
     loop = asyncio.get_running_loop()
     if loop not in _reapers:
@@ -51,13 +51,13 @@ class _Reaper:
     """The ended processes of one loop that are not reaped yet."""
 
     def __init__(self) -> None:
-        self._held: WeakSet[Ended] = WeakSet()
+        self._held: WeakSet[EndedProcess] = WeakSet()
         # A handle of the timer would hold the loop, and so would never be forgotten with it.
         self._plans = 0
         self._is_looking = False
         self._pause = FIRST_LOOK_SECONDS
 
-    def add(self, process: Ended) -> None:
+    def add(self, process: EndedProcess) -> None:
         self._held.add(process)
         self._pause = FIRST_LOOK_SECONDS
         if not self._is_looking:
@@ -78,12 +78,12 @@ class _Reaper:
             # In a thread: to look at a thousand processes takes some 50 ms.
             Thread(target=self._find, args=(loop, held), name="accord-reap", daemon=True).start()
 
-    def _find(self, loop: asyncio.AbstractEventLoop, held: Sequence[Ended]) -> None:
+    def _find(self, loop: asyncio.AbstractEventLoop, held: Sequence[EndedProcess]) -> None:
         groups = living_groups()
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self._reap, held, groups)
 
-    def _reap(self, held: Sequence[Ended], groups: set[int] | None) -> None:
+    def _reap(self, held: Sequence[EndedProcess], groups: set[int] | None) -> None:
         self._is_looking = False
         if groups is None:
             return

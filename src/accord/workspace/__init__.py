@@ -26,16 +26,17 @@ from accord.workspace.errors import (
 )
 
 if TYPE_CHECKING:
-    from accord.workspace.commands import Command, Outcome, run_command, start_command
+    from accord.workspace.commands import CommandResult, RunningCommand, run_command, start_command
     from accord.workspace.disk import Disk
     from accord.workspace.exits import Exit
     from accord.workspace.files import Workspace
     from accord.workspace.launch import TerminalSize
-    from accord.workspace.output import Output
+    from accord.workspace.output import CommandOutput
 
 __all__ = [
     "AccessDenied",
-    "Command",
+    "CommandOutput",
+    "CommandResult",
     "Disk",
     "Exit",
     "FileFailed",
@@ -45,10 +46,9 @@ __all__ = [
     "NotADirectory",
     "NotAFile",
     "NotText",
-    "Outcome",
-    "Output",
     "PathChanged",
     "PathOutsideRoots",
+    "RunningCommand",
     "StartFailed",
     "TerminalSize",
     "Workspace",
@@ -58,11 +58,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Command": "commands",
+    "RunningCommand": "commands",
     "Disk": "disk",
     "Exit": "exits",
-    "Outcome": "commands",
-    "Output": "output",
+    "CommandResult": "commands",
+    "CommandOutput": "output",
     "TerminalSize": "launch",
     "Workspace": "files",
     "run_command": "commands",

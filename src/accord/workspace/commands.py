@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from accord.transport.process import ChildProcess
     from accord.transport.threaded import ThreadedSource
     from accord.workspace.files import Workspace
-    from accord.workspace.output import Output
+    from accord.workspace.output import CommandOutput
 
-__all__ = ["Command", "Outcome", "run_command", "start_command"]
+__all__ = ["CommandResult", "RunningCommand", "run_command", "start_command"]
 
 # For whoever sets no limit: more than anybody reads, less than anybody misses.
 DEFAULT_OUTPUT_BYTES = 16 * 1024 * 1024
@@ -40,11 +40,11 @@ GRACE_SECONDS = scaled(1.0)
 DRAIN_SECONDS = scaled(0.25)
 
 
-class Outcome(NamedTuple):
+class CommandResult(NamedTuple):
     """What came of a command that ran to its end, or to the end of its time."""
 
     exit: Exit
-    output: Output
+    output: CommandOutput
     timed_out: bool
 
 
@@ -59,7 +59,7 @@ async def start_command(  # noqa: PLR0913 - each is one thing that a caller deci
     pty: bool | TerminalSize = False,
     on_output: Callable[[bytes], None] | None = None,
     grace_seconds: float = GRACE_SECONDS,
-) -> Command:
+) -> RunningCommand:
     """Start a program; it runs until it ends, or until it is killed or released. No shell is involved.
 
     Its directory must lie inside the roots of `within` where that is given, and is their first where `cwd` is not;
@@ -83,7 +83,9 @@ async def start_command(  # noqa: PLR0913 - each is one thing that a caller deci
         directory = within.open_directory(within.roots[0] if cwd is None else cwd, expected=expected)
     with directory as entrance:
         process, descriptor = launch(argv, entrance, env or {}, size)
-    return Command(process, descriptor, tail, on_output, is_terminal=size is not None, grace_seconds=grace_seconds)
+    return RunningCommand(
+        process, descriptor, tail, on_output, is_terminal=size is not None, grace_seconds=grace_seconds
+    )
 
 
 async def run_command(
@@ -96,7 +98,7 @@ async def run_command(
     timeout_seconds: float | None = None,
     pty: bool | TerminalSize = False,
     on_output: Callable[[bytes], None] | None = None,
-) -> Outcome:
+) -> CommandResult:
     """Run a program to its end, for `timeout_seconds` at most; nothing of it is left, also if this is cancelled.
 
     See `start_command` for the rest. What was written before the time was over is in the outcome.
@@ -117,10 +119,10 @@ async def run_command(
     async with command:
         in_time = await command.wait_for(timeout_seconds)
     # Behind the release: what it wrote while it was being ended counts too.
-    return Outcome(await command.wait(), command.output, timed_out=not in_time)
+    return CommandResult(await command.wait(), command.output, timed_out=not in_time)
 
 
-class Command:
+class RunningCommand:
     """A command that was started. Made by `start_command`; to be used in one loop, and released.
 
     As an async context it releases itself. Its output can be read at any time, also after that.
@@ -171,7 +173,7 @@ class Command:
         return self._exit
 
     @property
-    def output(self) -> Output:
+    def output(self) -> CommandOutput:
         """What is kept of its output so far, as text. Descendants may go on writing after its end."""
         return self._tail.output(ended=self._silent.is_set())
 

@@ -25,7 +25,7 @@ from accord.workspace.errors import (
     PathOutsideRoots,
     workspace_error,
 )
-from accord.workspace.lines import Selection, line_end_of, with_line_end
+from accord.workspace.lines import LineSelection, line_end_of, with_line_end
 from accord.workspace.roots import DIRECTORY_FLAGS, HAS_DIRECTORY_DESCRIPTORS, Roots, parse_path
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Disk:
             ValueError: A negative `line` or `limit`.
         """
         text = _parse_file_path(path)
-        selection = Selection(line, limit)
+        selection = LineSelection(line, limit)
         with _translated(text):
             try:
                 descriptor = self._try(text, lambda place: _open_file(place, text, os.O_RDONLY), expected)
@@ -216,7 +216,7 @@ class Disk:
                 return use(place)
         raise PathOutsideRoots("the path turns into a link again and again", path=text)
 
-    def _read(self, descriptor: int, selection: Selection, text: str) -> None:
+    def _read(self, descriptor: int, selection: LineSelection, text: str) -> None:
         scanned_bytes = 0
         while not selection.is_full:
             data = os.read(descriptor, _CHUNK_BYTES)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["LineEnd", "Selection", "line_end_of", "select_lines", "with_line_end"]
+__all__ = ["LineEnd", "LineSelection", "line_end_of", "select_lines", "with_line_end"]
 
 LineEnd = Literal["\n", "\r\n"]
 
 
-class Selection:
+class LineSelection:
     """Picks `limit` lines from line `line` on out of bytes that come in pieces.
 
     `line` counts from 1; 0 and None mean from the start. None for `limit` means to the end. `picked` holds the bytes;
@@ -59,7 +59,7 @@ def select_lines(text: str, line: int | None, limit: int | None) -> str:
     """The same choice from a whole text."""
     if not line and limit is None:
         return text
-    selection = Selection(line, limit)
+    selection = LineSelection(line, limit)
     # A text that is no UTF-8 is not ours to judge here; it passes through as it is.
     selection.feed(text.encode("utf-8", "surrogatepass"))
     return selection.picked.decode("utf-8", "surrogatepass")

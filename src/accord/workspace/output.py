@@ -8,14 +8,14 @@ from __future__ import annotations
 import codecs
 from typing import NamedTuple
 
-__all__ = ["Output", "Tail"]
+__all__ = ["CommandOutput", "Tail"]
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _CONTINUATION = 0x80  # the first two bits of a byte that continues a character
 _MAX_CONTINUATION_BYTES = 3
 
 
-class Output(NamedTuple):
+class CommandOutput(NamedTuple):
     """What is kept as text; `truncated` says that there was more before it."""
 
     text: str
@@ -59,7 +59,7 @@ class Tail:
         self._cut()
         return bytes(self._held)
 
-    def output(self, *, ended: bool) -> Output:
+    def output(self, *, ended: bool) -> CommandOutput:
         """The text that is kept, without the half of a character that has not come yet, unless none will.
 
         What is no UTF-8 is replaced. Replacements are longer than what they replace: the text is cut again, so that it
@@ -74,7 +74,7 @@ class Tail:
                 truncated = True
                 kept = encoded[len(encoded) - self._max_bytes :]
                 text = kept[_leading_continuation_bytes(kept) :].decode()
-        return Output(text, truncated)
+        return CommandOutput(text, truncated)
 
     def _cut(self) -> None:
         excess_bytes = len(self._held) - self._max_bytes

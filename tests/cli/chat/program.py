@@ -22,10 +22,10 @@ def serve(note: str) -> None:
 
 
 def chat(note: str) -> int:
-    from accord.cli.chat.running import SessionOptions, run_chat  # noqa: PLC0415 - an agent needs no screen
+    from accord.cli.chat.running import ChatOptions, run_chat  # noqa: PLC0415 - an agent needs no screen
 
     connect = functools.partial(accord.connect, sys.executable, __file__, "agent", note)
-    return run_chat(connect, SessionOptions(str(Path.cwd())), name="noted")
+    return run_chat(connect, ChatOptions(str(Path.cwd())), name="noted")
 
 
 if __name__ == "__main__":

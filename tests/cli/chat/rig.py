@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 import accord
 from accord.cli.chat.app import ChatApp
-from accord.cli.chat.chat_session import SessionOptions
+from accord.cli.chat.chat_session import ChatOptions
 
 __all__ = ["EDITIONS", "Chat", "open_chat", "until"]
 
@@ -97,7 +97,7 @@ async def open_chat(
 ) -> AsyncIterator[Chat]:
     make = connect or functools.partial(accord.connect, agent, edition=edition)
     app = ChatApp(
-        make, SessionOptions(str(cwd), **options), name="tested", arming_seconds=arming_seconds, repaint_seconds=0.01
+        make, ChatOptions(str(cwd), **options), name="tested", arming_seconds=arming_seconds, repaint_seconds=0.01
     )
     async with app.run_test(size=size, notifications=True) as pilot:
         chat = Chat(app, pilot)

@@ -21,7 +21,7 @@ from accord.cli.chat.message import OmittedParts, PassageView, PromptPart, Thoug
 from accord.cli.chat.timeline import NotePart
 from accord.cli.chat.tool_call import OmittedLines, TerminalPart, ToolPart
 from accord.cli.show.presentation import Note
-from accord.config import Record
+from accord.config import ClientSessionRecord
 from accord.display import filled
 from accord.session.content import Image, Resource, Text
 from accord.session.event import (
@@ -450,11 +450,11 @@ async def test_a_session_that_only_the_agent_knows_is_looked_up_and_gone_on_with
     assert session is not None
     looks = []
 
-    async def find(agent: accord.client.ConnectedAgent) -> Record:
+    async def find(agent: accord.client.ConnectedAgent) -> ClientSessionRecord:
         looks.append(agent)
         if wants_login and len(looks) == 1:
             raise accord.AuthRequired
-        return Record("actor", session.id, str(tmp_path), None, None, 0.0, 0.0)
+        return ClientSessionRecord("actor", session.id, str(tmp_path), None, None, 0.0, 0.0)
 
     async with open_chat(actor.agent, tmp_path, ready=False, find=find) as chat:
         if wants_login:

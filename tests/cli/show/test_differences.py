@@ -3,13 +3,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.cli.show.diff import Row, change_rows, counts, file_title, patch_rows, rows_of_diff
+from accord.cli.show.diff import DiffRow, change_rows, counts, file_title, patch_rows, rows_of_diff
 from accord.session.tool import Diff, FileChange
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=30).map(lambda lines: "".join(f"{x}\n" for x in lines))
 
 
-def kinds(rows: list[Row]) -> str:
+def kinds(rows: list[DiffRow]) -> str:
     marks = {"same": " ", "added": "+", "removed": "-", "gap": "~", "file": "#"}
     return "".join(marks[row.kind] for row in rows)
 
@@ -18,9 +18,9 @@ def test_only_what_changed_and_what_stands_around_it_is_shown() -> None:
     old = "".join(f"{number}\n" for number in range(1, 21))
     rows = change_rows(old, old.replace("10\n", "ten\n"))
     assert kinds(rows) == "~   -+   ~"
-    assert rows[4] == Row("removed", "10", 10, None)
-    assert rows[5] == Row("added", "ten", None, 10)
-    assert rows[-1] == Row("gap", "7 lines")
+    assert rows[4] == DiffRow("removed", "10", 10, None)
+    assert rows[5] == DiffRow("added", "ten", None, 10)
+    assert rows[-1] == DiffRow("gap", "7 lines")
 
 
 def test_a_single_line_is_no_gap() -> None:
@@ -59,8 +59,8 @@ def test_large_files_are_compared_in_time() -> None:
 def test_a_patch_is_shown_where_the_texts_were_not_told() -> None:
     diff = Diff([FileChange("/w/a.py")], "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-old\n+new\n same\n")
     rows = rows_of_diff(diff, "/w")
-    assert rows[0] == Row("file", "a.py")
-    assert Row("removed", "old") in rows
+    assert rows[0] == DiffRow("file", "a.py")
+    assert DiffRow("removed", "old") in rows
     assert counts(diff) == (1, 1)
     assert patch_rows("@@ x")[0].kind == "gap"
 

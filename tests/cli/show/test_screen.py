@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from accord.cli.show.line import Span
-from accord.cli.show.screen import ERASE, SPINNER, Progress, Screen, has_colours
+from accord.cli.show.screen import ERASE, SPINNER, Progress, TextScreen, has_colours
 from accord.display import own
 
 
@@ -15,8 +15,8 @@ class TerminalStream(io.StringIO):
         return True
 
 
-def screen(stream: io.StringIO, *, colours: bool) -> Screen:
-    return Screen(stream, Progress(io.StringIO(), shown=False), colours=colours)
+def screen(stream: io.StringIO, *, colours: bool) -> TextScreen:
+    return TextScreen(stream, Progress(io.StringIO(), shown=False), colours=colours)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_without_the_extra_everything_is_plain(monkeypatch: pytest.MonkeyPatch) 
 def test_progress_is_erased_before_anything_is_written_and_not_shown_in_the_middle_of_a_line() -> None:
     stream = TerminalStream()
     progress = Progress(stream, shown=True)
-    shown = Screen(stream, progress, colours=False)
+    shown = TextScreen(stream, progress, colours=False)
     progress.show(own("working"))
     shown.text(own("hel"))
     progress.show(own("working"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from accord.cli.fault import failure_of, session_failure, unforeseen
 from accord.cli.show.presentation import Note, stop_note
-from accord.cli.status import Failure
+from accord.cli.status import CommandFailure
 from accord.cli.stderr import stderr_tail
 from accord.display import EMPTY, SafeText, clip, filled, joined, json_text, own, prose
 from accord.errors import (
@@ -53,7 +53,7 @@ def ending_note(stop_reason: str | None) -> Note | None:
     return None if note is None else replace(note, advice=_AFTER_STOP.get(stop_reason, EMPTY))
 
 
-def failure_in(error: Exception, doing: str, session_id: str | None = None) -> Failure:
+def failure_in(error: Exception, doing: str, session_id: str | None = None) -> CommandFailure:
     """The failure that `accord run` would report; `session_id` where a session from before was to be opened."""
     if isinstance(error, AccordError):
         return failure_of(error, doing) if session_id is None else session_failure(error, session_id)

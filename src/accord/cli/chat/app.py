@@ -15,7 +15,7 @@ from textual.widgets import OptionList
 
 from accord.cli.chat.bars import PlanLine, PlanPanel, StatusBar, StatusFacts, TitleBar, settings_text
 from accord.cli.chat.changes import ChangeTracker
-from accord.cli.chat.chat_session import ChatSession, Connect, SessionOptions
+from accord.cli.chat.chat_session import ChatOptions, ChatSession, Connect
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
 from accord.cli.chat.dialogs.frame import ReadingDialog, help_view
@@ -86,7 +86,7 @@ class ChatApp(App[int]):
     def __init__(
         self,
         connect: Connect,
-        options: SessionOptions,
+        options: ChatOptions,
         *,
         name: str = "agent",
         arming_seconds: float = ARMING_SECONDS,

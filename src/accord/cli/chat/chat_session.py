@@ -20,12 +20,12 @@ from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer
 from accord.client.session import Session
 from accord.client.turn import Turn
-from accord.config import Record
+from accord.config import ClientSessionRecord
 from accord.errors import AccordError, AuthRequired, ConnectionLost, LocalProtocolError
 from accord.session.ask import McpServer, SessionSummary
 from accord.session.capability import AuthMethod
 
-__all__ = ["ChatSession", "ChatView", "Connect", "Prepare", "SessionOptions"]
+__all__ = ["ChatOptions", "ChatSession", "ChatView", "Connect", "Prepare"]
 
 Prepare = Callable[[ConnectedAgent, Session], Awaitable[None]]
 """Called with every session that was opened: to set options, or to note it."""
@@ -39,7 +39,7 @@ class Connect(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionOptions:
+class ChatOptions:
     """What sessions are opened with; `session` is the id of one to go on with."""
 
     cwd: str
@@ -48,7 +48,7 @@ class SessionOptions:
     """Ours for that session: the answers that were remembered under it hold on."""
     session_cwd: str | None = None
     """The directory of that session, where it is another one."""
-    find: Callable[[ConnectedAgent], Awaitable[Record | None]] | None = None
+    find: Callable[[ConnectedAgent], Awaitable[ClientSessionRecord | None]] | None = None
     """Looks for the session that is wanted among those of the agent."""
     roots: Sequence[str | os.PathLike[str]] = ()
     servers: Sequence[McpServer] = ()
@@ -92,7 +92,7 @@ class ChatSession:
     def __init__(
         self,
         connect: Connect,
-        options: SessionOptions,
+        options: ChatOptions,
         view: ChatView,
         permission: PermissionCallback,
         elicit: ElicitCallback,

@@ -23,8 +23,8 @@ from accord.workspace import Workspace, WorkspaceError
 
 __all__ = [
     "Completion",
+    "CompletionProposal",
     "FileList",
-    "Proposal",
     "complete_command",
     "complete_file",
     "mention_of",
@@ -39,7 +39,7 @@ _FILE = re.compile(r'(?:^|(?<=[\s("\']))@("?)([^\s"]*)\Z')
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class CompletionProposal:
     """One of them: what is put in, and what is said about it."""
 
     text: SafeText
@@ -52,7 +52,7 @@ class Completion:
     """Proposals for the text between `start` and the cursor."""
 
     start: int
-    proposals: tuple[Proposal, ...]
+    proposals: tuple[CompletionProposal, ...]
 
 
 def complete_command(before: str, commands: Sequence[Command]) -> Completion | None:
@@ -67,9 +67,9 @@ def complete_command(before: str, commands: Sequence[Command]) -> Completion | N
     return Completion(0, tuple(proposals)) if proposals else None
 
 
-def _command(command: Command) -> Proposal:
+def _command(command: Command) -> CompletionProposal:
     hint = f" <{command.hint}>" if command.hint else ""
-    return Proposal(filled("/{} ", command.name), f"/{command.name}{hint}", command.description)
+    return CompletionProposal(filled("/{} ", command.name), f"/{command.name}{hint}", command.description)
 
 
 def path_prefix(before: str) -> str | None:
@@ -90,7 +90,7 @@ def complete_file(before: str, files: Iterable[str]) -> Completion | None:
         # A name that cannot be shown as it is cannot be typed either.
         if exact(path) == path and (rank := _rank(typed, path.lower())) is not None
     )
-    proposals = [Proposal(filled("{} ", mention_of(path)), path) for _, _, path in ranked[:MAX_PROPOSALS]]
+    proposals = [CompletionProposal(filled("{} ", mention_of(path)), path) for _, _, path in ranked[:MAX_PROPOSALS]]
     return Completion(match.start(), tuple(proposals)) if proposals else None
 
 

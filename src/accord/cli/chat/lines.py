@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from accord.cli.chat.widgets import chopped, styled
-from accord.cli.show.diff import Row
+from accord.cli.show.diff import DiffRow
 from accord.display import EMPTY, SafeText, exact, filled, own, source_line
 
 __all__ = ["DiffLayout", "DiffView", "Lines"]
@@ -127,7 +127,7 @@ class DiffView(Lines):
     }
     """
 
-    def __init__(self, rows: Sequence[Row], layout: DiffLayout = "inline", *, max_rows: int | None = None) -> None:
+    def __init__(self, rows: Sequence[DiffRow], layout: DiffLayout = "inline", *, max_rows: int | None = None) -> None:
         super().__init__()
         self._rows = rows[:max_rows]
         self.diff_layout: DiffLayout = layout
@@ -172,9 +172,9 @@ class DiffView(Lines):
     def _side_by_side(self, width: int) -> Iterator[Text]:
         styles = {name: self._style(name) for name in ("added", "removed", "file", "gap", "number")}
         half = (width - 1) // 2
-        removed: list[Row] = []
-        added: list[Row] = []
-        for row in [*self._rows, Row("gap", "")]:
+        removed: list[DiffRow] = []
+        added: list[DiffRow] = []
+        for row in [*self._rows, DiffRow("gap", "")]:
             if row.kind == "removed" and not added:
                 removed.append(row)
                 continue
@@ -190,12 +190,12 @@ class DiffView(Lines):
                 yield _heading(row, styles)
 
 
-def _heading(row: Row, styles: dict[str, Style]) -> Text:
+def _heading(row: DiffRow, styles: dict[str, Style]) -> Text:
     is_whole = row.kind == "file" or row.text.startswith("@")
     return styled((_shown(row) if is_whole else filled("     ⋯ {}", row.text), ""), style=styles[row.kind])
 
 
-def _pair(left: Row | None, right: Row | None, half: int, styles: dict[str, Style]) -> Iterator[Text]:
+def _pair(left: DiffRow | None, right: DiffRow | None, half: int, styles: dict[str, Style]) -> Iterator[Text]:
     """One line of both columns; a side that is too long takes more lines, and the other is empty beside them."""
     cells = max(half - NUMBER_CELLS - MARK_CELLS, 1)
     for at, (one, other) in enumerate(zip_longest(_chunks(left, cells), _chunks(right, cells), fillvalue=EMPTY)):
@@ -207,7 +207,13 @@ def _pair(left: Row | None, right: Row | None, half: int, styles: dict[str, Styl
 
 
 def _cell(
-    row: Row | None, chunk: SafeText, side: Literal["old", "new"], *, first: bool, width: int, styles: dict[str, Style]
+    row: DiffRow | None,
+    chunk: SafeText,
+    side: Literal["old", "new"],
+    *,
+    first: bool,
+    width: int,
+    styles: dict[str, Style],
 ) -> list[tuple[SafeText, Style]]:
     if row is None:
         return [(filled("{:{}}", EMPTY, width), Style.null())]
@@ -220,7 +226,7 @@ def _cell(
     return [(number, style + styles["number"]), (text, style)]
 
 
-def _chunks(row: Row | None, width: int) -> list[SafeText]:
+def _chunks(row: DiffRow | None, width: int) -> list[SafeText]:
     return [] if row is None else chopped(_shown(row), width) or [EMPTY]
 
 
@@ -228,5 +234,5 @@ def _number(number: int | None) -> SafeText:
     return filled("{:>{}}", EMPTY if number is None else number, NUMBER_CELLS)
 
 
-def _shown(row: Row) -> SafeText:
+def _shown(row: DiffRow) -> SafeText:
     return exact(row.text) if row.kind == "file" else source_line(row.text.expandtabs(TAB_SIZE))

@@ -15,16 +15,16 @@ import time
 from collections.abc import Callable
 
 from accord.cli.chat.app import ChatApp
-from accord.cli.chat.chat_session import Connect, SessionOptions
+from accord.cli.chat.chat_session import ChatOptions, Connect
 from accord.cli.show.presentation import Note
 from accord.time_scale import scaled
 
-__all__ = ["SessionOptions", "leave_with_terminal", "run_chat"]
+__all__ = ["ChatOptions", "leave_with_terminal", "run_chat"]
 
 
 def run_chat(
     connect: Connect,
-    options: SessionOptions,
+    options: ChatOptions,
     *,
     name: str = "agent",
     ready: Callable[[Callable[[Note], None]], None] = lambda _: None,

@@ -13,7 +13,7 @@ from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.lines import DiffLayout, DiffView, Lines
 from accord.cli.chat.markdown import Prose
 from accord.cli.chat.widgets import MUTED, StaticText, block_content, coloured_lines, label, laid_out
-from accord.cli.show.diff import Row, rows_of_diff
+from accord.cli.show.diff import DiffRow, rows_of_diff
 from accord.cli.show.line import Line, Span, hidden_after, hidden_before
 from accord.cli.show.presentation import (
     changed,
@@ -72,7 +72,7 @@ class DiffPart(Vertical):
 
     def __init__(self, diff: Diff, layout: DiffLayout, cwd: str) -> None:
         super().__init__()
-        self._rows: list[Row] = rows_of_diff(diff, cwd)
+        self._rows: list[DiffRow] = rows_of_diff(diff, cwd)
         self._view = DiffView(self._rows, layout, max_rows=DIFF_ROWS)
         self._heading = diff_name(diff, cwd)
 

@@ -16,17 +16,17 @@ from accord.cli.agent_session import RunningAgent, running_agent
 from accord.cli.fault import phase
 from accord.cli.options import AgentOptions
 from accord.cli.permission import policy_of, rules_of
-from accord.cli.run.output import ConsentCounts, Ending, Opening, Output
+from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
 from accord.cli.session_index import SessionIndex
 from accord.cli.show.quantity import duration
 from accord.cli.show.screen import Progress, silence, stdout_screen
 from accord.cli.signals import Interrupts
-from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.cli.stderr import complain, remark
 from accord.cli.target import Target, approve
-from accord.cli.terminal import Questions, Terminal, is_interactive, naming_ways, ways_at_terminal
+from accord.cli.terminal import Questions, UserTerminal, is_interactive, naming_ways, ways_at_terminal
 from accord.client import Deadlines, Session, Turn, Verdict
-from accord.config import Record
+from accord.config import ClientSessionRecord
 from accord.display import filled, own
 from accord.session.agent_ask import ReadFile, StartTerminal, WriteFile
 from accord.session.entry import Message
@@ -42,7 +42,7 @@ PATIENCE_SECONDS = 0.3
 _DONE: dict[type[Any], str] = {ReadFile: "files_read", WriteFile: "files_written", StartTerminal: "commands_run"}
 
 
-def output_of(form: Form, progress: Progress) -> Output:
+def output_of(form: Form, progress: Progress) -> RunOutput:
     """The form of that name; only what it needs is imported."""
     if form == "text":
         from accord.cli.run.text import TextOutput  # noqa: PLC0415
@@ -60,7 +60,7 @@ def output_of(form: Form, progress: Progress) -> Output:
 class EventQueue:
     """What is to be told, in the order in which it came, and not while a question is on the screen."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: RunOutput) -> None:
         self._output = output
         self._waiting: deque[Event | bytes] = deque()
         self._free = asyncio.Event()
@@ -111,7 +111,9 @@ class EventQueue:
 class Conversation:
     """A prompt for an agent, in the session of a `record` where one is given; what goes wrong the output tells too."""
 
-    def __init__(self, target: Target, options: AgentOptions, form: Form, *, record: Record | None = None) -> None:
+    def __init__(
+        self, target: Target, options: AgentOptions, form: Form, *, record: ClientSessionRecord | None = None
+    ) -> None:
         self._target = target
         self._options = options
         self._record = record
@@ -119,7 +121,7 @@ class Conversation:
         self._progress = Progress(sys.stderr, shown=form in {"text", "final"})
         self._output = output_of(form, self._progress)
         self._events = EventQueue(self._output)
-        self._terminal = Terminal(self._progress) if is_interactive() else None
+        self._terminal = UserTerminal(self._progress) if is_interactive() else None
         self._interrupts = Interrupts(self._progress.erase)
         self._begun = time.monotonic()
         self._done = dict.fromkeys(_DONE.values(), 0)
@@ -133,12 +135,12 @@ class Conversation:
         """Say it, and see it to its end.
 
         Raises:
-            Failure: It did not get there.
+            CommandFailure: It did not get there.
         """
         try:
             with self._interrupts.caught():
                 return await self._run(content)
-        except Failure as failure:
+        except CommandFailure as failure:
             self._progress.erase()
             with contextlib.suppress(BrokenPipeError):
                 self._output.failed(failure)
@@ -148,7 +150,7 @@ class Conversation:
                 raise
             self._progress.erase()
             with contextlib.suppress(BrokenPipeError):
-                self._output.failed(Failure(Status.INTERRUPTED, "start", "interrupted"))
+                self._output.failed(CommandFailure(Status.INTERRUPTED, "start", "interrupted"))
             return Status.INTERRUPTED
         except BrokenPipeError:
             silence()
@@ -180,7 +182,7 @@ class Conversation:
             ):  # fmt: skip
                 opened = await running.open_session(index, self._record)
                 session = opened.session
-                self._output.opened(Opening(running.agent, session, target, opened.resumed, opened.name))
+                self._output.opened(RunOpening(running.agent, session, target, opened.resumed, opened.name))
                 try:
                     ending = await self._turn(running, session, content)
                 finally:
@@ -288,7 +290,7 @@ class Conversation:
             await asyncio.sleep(TICK_SECONDS)
 
 
-def _shortcoming(ending: Ending) -> Failure | None:
+def _shortcoming(ending: Ending) -> CommandFailure | None:
     """What is wrong with a turn that came to its end."""
     consent = ending.consent
     if consent.denied_unasked:
@@ -301,9 +303,9 @@ def _shortcoming(ending: Ending) -> Failure | None:
     if consent.completed_unasked:
         return _denied("the agent did something that a rule denies, without asking")
     if ending.stop_reason == "refusal":
-        return Failure(Status.FAILED, "prompt", "the agent refused to go on", cause="refusal")
+        return CommandFailure(Status.FAILED, "prompt", "the agent refused to go on", cause="refusal")
     return None
 
 
-def _denied(message: str, advice: str = "") -> Failure:
-    return Failure(Status.DENIED, "prompt", message, advice=advice, cause="denied")
+def _denied(message: str, advice: str = "") -> CommandFailure:
+    return CommandFailure(Status.DENIED, "prompt", message, advice=advice, cause="denied")

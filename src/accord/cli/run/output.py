@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accord.cli.show.screen import is_terminal
-from accord.cli.status import Failure
+from accord.cli.status import CommandFailure
 from accord.cli.target import Target
 from accord.client import ConnectedAgent, PermissionQuestion, Session, Verdict
 from accord.display import own, prose, whole
@@ -15,11 +15,11 @@ from accord.session.entry import ToolCall
 from accord.session.event import Event, TokenUsage, UsageChanged
 from accord.session.rules import Rule
 
-__all__ = ["ConsentCounts", "Ending", "FinalOutput", "Opening", "Output"]
+__all__ = ["ConsentCounts", "Ending", "FinalOutput", "RunOpening", "RunOutput"]
 
 
 @dataclass(frozen=True)
-class Opening:
+class RunOpening:
     """A session is there and can be prompted."""
 
     agent: ConnectedAgent
@@ -53,7 +53,7 @@ class Ending:
     consent: ConsentCounts = ConsentCounts()
 
 
-class Output:
+class RunOutput:
     """One form. What it does not want to tell it leaves as it is here: untold."""
 
     is_broken = False
@@ -66,7 +66,7 @@ class Output:
     def observe(self, direction: Any, text: bytes | bytearray) -> None:
         """A text went over the wire. Must not raise."""
 
-    def opened(self, opening: Opening) -> None:
+    def opened(self, opening: RunOpening) -> None:
         """A session is there."""
 
     def happened(self, event: Event) -> None:
@@ -94,11 +94,11 @@ class Output:
     def ended(self, ending: Ending) -> None:
         """The turn is over."""
 
-    def failed(self, failure: Failure) -> None:
+    def failed(self, failure: CommandFailure) -> None:
         """It did not get to its end."""
 
 
-class FinalOutput(Output):
+class FinalOutput(RunOutput):
     """Writes what the agent said last, when it is over."""
 
     progress_is_shown = True

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from accord.cli.permission import decided_by
-from accord.cli.run.output import Ending, Opening, Output
+from accord.cli.run.output import Ending, RunOpening, RunOutput
 from accord.cli.show.screen import put
-from accord.cli.status import Failure
+from accord.cli.status import CommandFailure
 from accord.cli.target import Target
 from accord.client import Verdict
 from accord.display import json_line
@@ -47,7 +47,7 @@ def _write(record: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-class EventsOutput(Output):
+class EventsOutput(RunOutput):
     """What happened, in no edition's words."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class EventsOutput(Output):
     def _write_record(self, type_: str, **fields: Any) -> None:
         _write({"type": type_, "t": time.time(), "session": self._session, **fields})
 
-    def opened(self, opening: Opening) -> None:
+    def opened(self, opening: RunOpening) -> None:
         """`start`, and the settings that the session begins with."""
         agent, session = opening.agent, opening.session
         self._session, self._target = session.id, opening.target
@@ -109,7 +109,7 @@ class EventsOutput(Output):
             **asdict(ending.consent),
         )
 
-    def failed(self, failure: Failure) -> None:
+    def failed(self, failure: CommandFailure) -> None:
         self._write_record("error", **failure.record)
 
 
@@ -142,7 +142,7 @@ def _token_usage(usage: TokenUsage | None) -> dict[str, int | None] | None:
     }
 
 
-class WireOutput(Output):
+class WireOutput(RunOutput):
     """Every text, as it went."""
 
     def __init__(self) -> None:
@@ -173,7 +173,7 @@ class WireOutput(Output):
                 self._connection += 1
             self._highest = id_
 
-    def failed(self, failure: Failure) -> None:
+    def failed(self, failure: CommandFailure) -> None:
         _write({"t": time.time(), "type": "error", **failure.record})
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from accord.cli.permission import decided_by
-from accord.cli.run.output import ConsentCounts, Ending, Opening, Output
+from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
 from accord.cli.session_index import PREFIXES
 from accord.cli.show.line import Line, Span, clipped
 from accord.cli.show.presentation import (
@@ -22,7 +22,7 @@ from accord.cli.show.presentation import (
 )
 from accord.cli.show.quantity import duration, usage_parts
 from accord.cli.show.question import question_lines, unasked_text, verdict_text
-from accord.cli.show.screen import Screen
+from accord.cli.show.screen import TextScreen
 from accord.cli.show.text_layout import (
     block_text,
     blocks_text,
@@ -32,7 +32,7 @@ from accord.cli.show.text_layout import (
     tool_line,
     tool_lines,
 )
-from accord.cli.status import Failure
+from accord.cli.status import CommandFailure
 from accord.client import PermissionQuestion, Session, Verdict
 from accord.display import (
     SafeText,
@@ -83,15 +83,15 @@ class _ShownCall:
     over: bool = False
 
 
-class TextOutput(Output):
+class TextOutput(RunOutput):
     """Writes to a screen what happens, once it is known how it went."""
 
     progress_is_shown = True
 
-    def __init__(self, screen: Screen, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, screen: TextScreen, clock: Callable[[], float] = time.monotonic) -> None:
         self._screen = screen
         self._clock = clock
-        self._opening: Opening | None = None
+        self._opening: RunOpening | None = None
         self._tools: dict[str, _ShownCall] = {}
         self._plans: dict[str, list[str]] = {}
         self._thought: list[SafeText] = []
@@ -109,7 +109,7 @@ class TextOutput(Output):
             raise RuntimeError("nothing happens before a session is opened")
         return self._opening.session
 
-    def opened(self, opening: Opening) -> None:
+    def opened(self, opening: RunOpening) -> None:
         self._opening = opening
         agent, session = opening.agent, opening.session
         info = agent.info
@@ -134,7 +134,7 @@ class TextOutput(Output):
         self._screen.line([Span(joined(parts, own(" · ")), "dim")])
         self._screen.flush()
 
-    def failed(self, failure: Failure) -> None:  # noqa: ARG002 - that is said on stderr
+    def failed(self, failure: CommandFailure) -> None:  # noqa: ARG002 - that is said on stderr
         """What was begun is ended, so that the reason stands on a line of its own."""
         if self._opening is not None:
             self._leave()

@@ -13,8 +13,8 @@ from accord.display import SafeText, exact, filled, joined, own, source_line, tr
 from accord.session.tool import Diff, FileChange
 
 __all__ = [
+    "DiffRow",
     "Hunk",
-    "Row",
     "RowKind",
     "change_rows",
     "counts",
@@ -34,7 +34,7 @@ UNENDED = "  (no newline at the end)"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiffRow:
     """One line: its number before and after, where it has one."""
 
     kind: RowKind
@@ -43,12 +43,12 @@ class Row:
     new: int | None = None
 
 
-def rows_of_diff(diff: Diff, cwd: str = "") -> list[Row]:
+def rows_of_diff(diff: Diff, cwd: str = "") -> list[DiffRow]:
     """All changes of a diff; where the texts were not told, the patch. Files below `cwd` are named from there."""
-    rows: list[Row] = []
+    rows: list[DiffRow] = []
     with_texts = [change for change in diff.changes if change.old is not None or change.new is not None]
     for change in diff.changes:
-        rows.append(Row("file", file_title(change, cwd)))
+        rows.append(DiffRow("file", file_title(change, cwd)))
         rows += change_rows(change.old, change.new)
     if not with_texts and diff.patch:
         rows += patch_rows(diff.patch)
@@ -72,7 +72,7 @@ def counts(diff: Diff) -> tuple[int, int]:
     return sum(row.kind == "added" for row in rows), sum(row.kind == "removed" for row in rows)
 
 
-def change_rows(old: str | None, new: str | None) -> list[Row]:
+def change_rows(old: str | None, new: str | None) -> list[DiffRow]:
     """The rows of one file."""
     before, after = _lines(old), _lines(new)
     if old and new and old.endswith("\n") != new.endswith("\n"):
@@ -96,29 +96,29 @@ class _Around:
     start: int
     end: int
 
-    def above(self) -> list[Row]:
+    def above(self) -> list[DiffRow]:
         first = max(0, self.start - CONTEXT_LINES)
-        rows = [Row("same", self.before[at], at + 1, at + 1) for at in range(first, self.start)]
+        rows = [DiffRow("same", self.before[at], at + 1, at + 1) for at in range(first, self.start)]
         return [*_gap(self.before[:first], 0, 0), *rows]
 
-    def below(self) -> list[Row]:
+    def below(self) -> list[DiffRow]:
         old, new = len(self.before) - self.end, len(self.after) - self.end
         shown = min(self.end, CONTEXT_LINES)
-        rows = [Row("same", self.before[old + at], old + at + 1, new + at + 1) for at in range(shown)]
+        rows = [DiffRow("same", self.before[old + at], old + at + 1, new + at + 1) for at in range(shown)]
         return [*rows, *_gap(self.before[old + shown :], old + shown, new + shown)]
 
 
-def _gap(lines: list[str], old: int, new: int) -> list[Row]:
+def _gap(lines: list[str], old: int, new: int) -> list[DiffRow]:
     """Equal lines that are not worth their room; a single one takes no more than the remark that it is there."""
     if len(lines) > 1:
-        return [Row("gap", f"{len(lines)} lines")]
-    return [Row("same", line, old + at + 1, new + at + 1) for at, line in enumerate(lines)]
+        return [DiffRow("gap", f"{len(lines)} lines")]
+    return [DiffRow("same", line, old + at + 1, new + at + 1) for at, line in enumerate(lines)]
 
 
-def _middle(before: list[str], after: list[str], offset: int) -> list[Row]:
+def _middle(before: list[str], after: list[str], offset: int) -> list[DiffRow]:
     if len(before) + len(after) > MAX_COMPARED:
         return _replaced(before, after, 0, 0, offset)
-    rows: list[Row] = []
+    rows: list[DiffRow] = []
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for tag, old, old_end, new, new_end in matcher.get_opcodes():
         if tag == "equal":
@@ -128,29 +128,29 @@ def _middle(before: list[str], after: list[str], offset: int) -> list[Row]:
     return rows
 
 
-def _kept(lines: list[str], old: int, new: int, offset: int) -> list[Row]:
+def _kept(lines: list[str], old: int, new: int, offset: int) -> list[DiffRow]:
     """Equal lines between two changes: all of them if they are few."""
-    rows = [Row("same", text, offset + old + at + 1, offset + new + at + 1) for at, text in enumerate(lines)]
+    rows = [DiffRow("same", text, offset + old + at + 1, offset + new + at + 1) for at, text in enumerate(lines)]
     hidden = len(rows) - 2 * CONTEXT_LINES
     if hidden <= 1:
         return rows
-    return [*rows[:CONTEXT_LINES], Row("gap", f"{hidden} lines"), *rows[-CONTEXT_LINES:]]
+    return [*rows[:CONTEXT_LINES], DiffRow("gap", f"{hidden} lines"), *rows[-CONTEXT_LINES:]]
 
 
-def _replaced(before: list[str], after: list[str], old: int, new: int, offset: int) -> list[Row]:
-    removed = [Row("removed", text, offset + old + at + 1, None) for at, text in enumerate(before)]
-    added = [Row("added", text, None, offset + new + at + 1) for at, text in enumerate(after)]
+def _replaced(before: list[str], after: list[str], old: int, new: int, offset: int) -> list[DiffRow]:
+    removed = [DiffRow("removed", text, offset + old + at + 1, None) for at, text in enumerate(before)]
+    added = [DiffRow("added", text, None, offset + new + at + 1) for at, text in enumerate(after)]
     return [*removed, *added]
 
 
-def patch_rows(patch: str) -> list[Row]:
+def patch_rows(patch: str) -> list[DiffRow]:
     """The lines of a patch, as they are."""
     kinds: dict[str, RowKind] = {"+": "added", "-": "removed", "@": "gap", " ": "same"}
     rows = []
     for line in patch.split("\n"):
         is_header = line.startswith(("+++", "---", "diff "))
         kind: RowKind = "file" if is_header else kinds.get(line[:1], "same")
-        rows.append(Row(kind, line[1:] if kind in {"added", "removed", "same"} else line))
+        rows.append(DiffRow(kind, line[1:] if kind in {"added", "removed", "same"} else line))
     return rows
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Progress",
-    "Screen",
+    "TextScreen",
     "columns_of",
     "has_colours",
     "is_terminal",
@@ -91,7 +91,7 @@ class Progress:
             self._is_there = False
 
 
-class Screen:
+class TextScreen:
     """Lines and running text to one stream. The progress line is taken away before anything is written."""
 
     def __init__(self, stream: TextIO, progress: Progress, *, colours: bool) -> None:
@@ -159,9 +159,9 @@ def _console(stream: TextIO) -> Console | None:
     return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
-def stdout_screen(progress: Progress) -> Screen:
+def stdout_screen(progress: Progress) -> TextScreen:
     """The screen of this process."""
-    return Screen(sys.stdout, progress, colours=has_colours(sys.stdout, os.environ))
+    return TextScreen(sys.stdout, progress, colours=has_colours(sys.stdout, os.environ))
 
 
 def put(text: SafeText) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from accord.cli.options import InOrder, Parser, split_command
-from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.errors import LocalProtocolError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
     except LocalProtocolError as error:
         raise UsageFailure(str(error)) from error
     except OSError as error:
-        raise Failure(Status.USAGE, "config", f"--store {options.store}: {error}") from error
+        raise CommandFailure(Status.USAGE, "config", f"--store {options.store}: {error}") from error
     agent.run()
     return Status.DONE
 

@@ -20,11 +20,11 @@ from accord.cli.fault import login_line, phase
 from accord.cli.options import AgentOptions, Parser, add_agent_options, agent_options_of, pair_of, split_command
 from accord.cli.show.line import Span, line_of, table_lines
 from accord.cli.show.quantity import duration
-from accord.cli.show.screen import Progress, Screen, put, put_json, stdout_screen
-from accord.cli.status import Failure, Status, UsageFailure, spelled
+from accord.cli.show.screen import Progress, TextScreen, put, put_json, stdout_screen
+from accord.cli.status import CommandFailure, Status, UsageFailure, spelled
 from accord.cli.stderr import remark
 from accord.cli.target import Target, approve, split_agent, target_of
-from accord.cli.terminal import Questions, Terminal, is_interactive
+from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.config import AgentEntry, add_agent, load_agents, remove_agent
 from accord.config.edit import set_default
 from accord.config.entry import is_installed
@@ -188,7 +188,7 @@ def _login(arguments: Sequence[str], command: Sequence[str] | None, parsed: argp
 
 
 async def _log_in(target: Target, options: AgentOptions, method: str | None) -> int:
-    questions = Questions(Terminal(), lambda _: False) if is_interactive() else None
+    questions = Questions(UserTerminal(), lambda _: False) if is_interactive() else None
     target = await approve(target, trust=options.trust, yes=None if questions is None else questions.yes)
     async with running_agent(target, options, elicit=None if questions is None else questions.elicit) as running:
         ways = running.agent.auth_methods
@@ -216,12 +216,12 @@ def _doctor(arguments: Sequence[str], command: Sequence[str] | None, parsed: arg
 
 
 async def _examine(target: Target, options: AgentOptions) -> int:
-    questions = Questions(Terminal(), lambda _: False) if is_interactive() else None
+    questions = Questions(UserTerminal(), lambda _: False) if is_interactive() else None
     target = await approve(target, trust=options.trust, yes=None if questions is None else questions.yes)
     screen = stdout_screen(Progress(sys.stderr, shown=False))
     try:
         return await examine(target, options, screen)
-    except Failure:
+    except CommandFailure:
         screen.flush()
         raise
 
@@ -239,11 +239,11 @@ EDITIONS = ("1", "2", "2-june")
 FLAGS = ("load", "resume", "listing", "close", "delete", "fork", "additional_directories", "logout")
 
 
-async def examine(target: Target, options: AgentOptions, screen: Screen) -> int:
+async def examine(target: Target, options: AgentOptions, screen: TextScreen) -> int:
     """Start it, look at everything, and tell; the exit status is that of the first thing that fails.
 
     Raises:
-        Failure: It does not start, or does not open a session.
+        CommandFailure: It does not start, or does not open a session.
     """
     finding = _Finding(screen)
     finding.report(own("command"), exact(spelled(target.entry.argv)))
@@ -281,7 +281,7 @@ def _listed(items: Iterable[SafeText], otherwise: SafeText) -> SafeText:
 
 
 class _Finding:
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: TextScreen) -> None:
         self._screen = screen
 
     def report(self, name: SafeText, text: SafeText, *, good: bool | None = None) -> None:
@@ -311,7 +311,7 @@ def _able(capabilities: AgentCapabilities) -> list[str]:
     ]
 
 
-async def _try_session(running: RunningAgent, finding: _Finding) -> Failure | None:
+async def _try_session(running: RunningAgent, finding: _Finding) -> CommandFailure | None:
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -328,7 +328,7 @@ async def _try_session(running: RunningAgent, finding: _Finding) -> Failure | No
                     await within(running.deadlines.start_seconds, "session", session.delete())
                 else:
                     await within(running.deadlines.start_seconds, "session", session.close())
-        except Failure as failure:
+        except CommandFailure as failure:
             finding.report(own("session"), exact(failure.line), good=False)
             return failure
     return None
@@ -341,5 +341,5 @@ async def _try_editions(target: Target, options: AgentOptions, finding: _Finding
         try:
             async with running_agent(target, replace(options, edition=edition)):
                 finding.report(filled("edition {}", edition), _ok(begun), good=True)
-        except Failure as failure:
+        except CommandFailure as failure:
             finding.report(filled("edition {}", edition), filled("no: {}", (failure.message.splitlines() or [""])[0]))

@@ -24,12 +24,12 @@ from accord.cli.session_index import SessionIndex
 from accord.cli.show.presentation import Level, Note
 from accord.cli.show.question import question_lines, unasked_text, verdict_text
 from accord.cli.show.screen import is_terminal
-from accord.cli.status import Failure, UsageFailure
+from accord.cli.status import CommandFailure, UsageFailure
 from accord.cli.target import Target, approve, split_agent, target_of
-from accord.cli.terminal import Questions, Terminal
+from accord.cli.terminal import Questions, UserTerminal
 from accord.client import ConnectedAgent, Offer, Session, Verdict
 from accord.client.question import ElicitCallback, PermissionCallback
-from accord.config import Record
+from accord.config import ClientSessionRecord
 from accord.display import EMPTY, SafeText, filled, joined, own
 from accord.errors import AccordError, LocalProtocolError
 from accord.session.agent_ask import ReadFile
@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         raise UsageFailure("accord chat needs a terminal", advice='Without one: accord run AGENT "text"')
     try:
-        from accord.cli.chat.running import SessionOptions, run_chat  # noqa: PLC0415 - brings a whole screen along
+        from accord.cli.chat.running import ChatOptions, run_chat  # noqa: PLC0415 - brings a whole screen along
     except ImportError as error:
         message = f"accord chat needs a package that is not installed ({error.name})"
         raise UsageFailure(message, advice="Type: pip install 'accord[cli]'") from error
@@ -79,7 +79,7 @@ def run(arguments: Sequence[str]) -> int:
     with SessionIndex() as index:
         chat = _Chat(target, options, index)
         record = chat.record
-        sessions = SessionOptions(
+        sessions = ChatOptions(
             str(Path.cwd()),
             session=None if record is None else record.session_id,
             key=None if record is None else record.key,
@@ -96,7 +96,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 async def _approved(target: Target, options: AgentOptions) -> Target:
-    return await approve(target, trust=options.trust, yes=Questions(Terminal(), lambda _: False).yes)
+    return await approve(target, trust=options.trust, yes=Questions(UserTerminal(), lambda _: False).yes)
 
 
 class _Chat:
@@ -112,7 +112,7 @@ class _Chat:
         self._name = options.session if record is None else record.name
         self.record = record
 
-    async def find(self, agent: ConnectedAgent) -> Record | None:
+    async def find(self, agent: ConnectedAgent) -> ClientSessionRecord | None:
         """The session of the line where only the agent knows it."""
         with _as_errors():
             found = None if self._name is None else await self._running(agent).known(self._name)
@@ -184,7 +184,7 @@ def _as_errors() -> Iterator[None]:
     """The screen shows errors of the library; a failure of the command would end it."""
     try:
         yield
-    except Failure as failure:
+    except CommandFailure as failure:
         if isinstance(failure.__cause__, AccordError):
             raise failure.__cause__ from None
         raise LocalProtocolError(failure.message) from failure

@@ -17,13 +17,13 @@ from accord.check.rules import rules_for
 from accord.cli.fault import phase
 from accord.cli.options import Parser, pair_of, seconds_of, split_command
 from accord.cli.show.line import Span
-from accord.cli.show.screen import Progress, Screen, stdout_screen
+from accord.cli.show.screen import Progress, TextScreen, stdout_screen
 from accord.cli.show.verdict import report_lines
 from accord.cli.signals import Signals
-from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.cli.stderr import remark
 from accord.cli.target import approve, split_agent, target_of
-from accord.cli.terminal import Questions, Terminal, is_interactive
+from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.display import exact, filled
 from accord.errors import ConnectFailed
 
@@ -115,9 +115,9 @@ def run(arguments: Sequence[str]) -> int:
         return asyncio.run(_caught(signals, given, command, ["accord", "check", *arguments]))
     except asyncio.CancelledError:
         return signals.status
-    except Failure as failure:
+    except CommandFailure as failure:
         # This verb has three answers.
-        raise Failure(
+        raise CommandFailure(
             Status.USAGE, failure.phase, failure.message, advice=failure.advice, agent_stderr=failure.agent_stderr
         ) from failure
 
@@ -169,7 +169,7 @@ async def _check(given: argparse.Namespace, argv: list[str], env: dict[str, str 
             progress.erase()
             _show(screen, report, again, verbose=given.verbose)
     except ConnectFailed as error:
-        raise Failure(Status.USAGE, "start", str(error), advice="Name a program that can be started") from error
+        raise CommandFailure(Status.USAGE, "start", str(error), advice="Name a program that can be started") from error
     finally:
         progress.stop()
     if not reports:
@@ -187,7 +187,7 @@ async def _program(given: argparse.Namespace, command: Sequence[str] | None) -> 
     name, rest = split_agent(given.arguments, command, "check")
     if rest:
         raise UsageFailure(f"accord check takes one agent, and not also {' '.join(rest)!r}")
-    questions = Questions(Terminal(), lambda _: False) if is_interactive() else None
+    questions = Questions(UserTerminal(), lambda _: False) if is_interactive() else None
     target = target_of(name, command)
     target = await approve(target, trust=given.trust, yes=None if questions is None else questions.yes)
     return list(target.entry.argv), {**target.entry.env, **env}
@@ -240,7 +240,7 @@ async def _judge(given: argparse.Namespace, argv: list[str], options: Options, p
     return await check_agent(argv, options, report_progress)
 
 
-def _show(screen: Screen, report: Report, again: Sequence[str], *, verbose: bool) -> None:
+def _show(screen: TextScreen, report: Report, again: Sequence[str], *, verbose: bool) -> None:
     screen.lines(report_lines(report, again, screen.columns, all_rules=verbose))
     screen.line([])
     screen.flush()

@@ -27,12 +27,12 @@ from accord.cli.show.line import table_lines
 from accord.cli.show.quantity import ago, moment_of
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
 from accord.cli.show.text_layout import markdown, transcript_lines
-from accord.cli.status import Failure, Status, UsageFailure
+from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.cli.stderr import remark
 from accord.cli.target import Target, approve, noted_target, target_of
-from accord.cli.terminal import Questions, Terminal, is_interactive
+from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.cli.verbs.run import add_prompt_options, read_prompt
-from accord.config import Record
+from accord.config import ClientSessionRecord
 from accord.display import SafeText, exact, filled, joined, json_line, own, trimmed
 
 __all__ = ["run"]
@@ -59,10 +59,10 @@ or known from our records; with --agent NAME, or a command behind --, sessions a
 HEADS = (own("session"), own("name"), own("agent"), own("used"), own("known"), own("title"))
 
 
-class Row(NamedTuple):
+class SessionRow(NamedTuple):
     """One session in the list."""
 
-    record: Record
+    record: ClientSessionRecord
     known: str
     """Who knows it: we, the agent, or both."""
 
@@ -109,33 +109,37 @@ def run(arguments: Sequence[str]) -> int:
 
 class _Job(NamedTuple):
     sessions: SessionIndex
-    record: Record
+    record: ClientSessionRecord
     target: Target
     options: AgentOptions
     parsed: argparse.Namespace
     arguments: list[str]
 
 
-def _find(index: SessionIndex, name: str, command: Sequence[str] | None, agent: str | None) -> tuple[Record, Target]:
+def _find(
+    index: SessionIndex, name: str, command: Sequence[str] | None, agent: str | None
+) -> tuple[ClientSessionRecord, Target]:
     """The session, and who has it.
 
     Raises:
-        Failure: Nobody is known to have it.
+        CommandFailure: Nobody is known to have it.
     """
     target = target_of(agent, command) if agent is not None or command is not None else None
     record = index.named(name, None if target is None else target.key)
     if record is None and target is None:
         advice = "See: accord sessions ls --all; one that only an agent knows needs --agent NAME"
-        raise Failure(Status.NO_SESSION, "session", f"there is no session {name!r} in our records", advice=advice)
+        raise CommandFailure(
+            Status.NO_SESSION, "session", f"there is no session {name!r} in our records", advice=advice
+        )
     if record is None and target is not None:
-        record = Record(target.key, name, str(Path.cwd()), None, None, 0.0, 0.0)
+        record = ClientSessionRecord(target.key, name, str(Path.cwd()), None, None, 0.0, 0.0)
     if record is None:  # pragma: no cover - one of the two is there
         raise UsageFailure("name a session")
     return record, target or noted_target(record.agent)
 
 
 async def _ready(target: Target, options: AgentOptions) -> Target:
-    questions = Questions(Terminal(), lambda _: False) if is_interactive() else None
+    questions = Questions(UserTerminal(), lambda _: False) if is_interactive() else None
     return await approve(target, trust=options.trust, yes=None if questions is None else questions.yes)
 
 
@@ -151,7 +155,7 @@ async def _list(
     target = target_of(name, command) if name is not None or command is not None else None
     with SessionIndex() as index:
         ours = index.all(everywhere=parsed.all, agent=None if target is None else target.key)
-    rows = [Row(each, "ours") for each in ours]
+    rows = [SessionRow(each, "ours") for each in ours]
     if target is not None:
         target = await _ready(target, options)
         async with running_agent(target, options) as running:
@@ -163,25 +167,25 @@ async def _list(
     return Status.DONE
 
 
-async def _merged(running: RunningAgent, ours: Sequence[Record], *, everywhere: bool) -> list[Row]:
+async def _merged(running: RunningAgent, ours: Sequence[ClientSessionRecord], *, everywhere: bool) -> list[SessionRow]:
     mine = {each.session_id: each for each in ours}
     if not running.agent.capabilities.listing:
         remark(own("this agent has no list of its sessions; these are our records"))
-        return [Row(each, "ours") for each in ours]
-    rows: dict[str, Row] = {}
+        return [SessionRow(each, "ours") for each in ours]
+    rows: dict[str, SessionRow] = {}
     with phase("session", running.target.typed):
         async with asyncio.timeout(running.deadlines.start_seconds):
             async for each in running.agent.list_sessions(None if everywhere else Path.cwd()):
                 noted = mine.get(each.id)
                 at = max(moment_of(each.updated_at) or 0.0, noted.updated_at if noted else 0.0)
                 title, name = each.title or (noted.title if noted else None), noted.name if noted else None
-                record = Record(running.target.key, each.id, each.cwd, name, title, 0.0, at)
-                rows[each.id] = Row(record, "both" if noted else "agent")
-    rows.update({id_: Row(noted, "ours") for id_, noted in mine.items() if id_ not in rows})
+                record = ClientSessionRecord(running.target.key, each.id, each.cwd, name, title, 0.0, at)
+                rows[each.id] = SessionRow(record, "both" if noted else "agent")
+    rows.update({id_: SessionRow(noted, "ours") for id_, noted in mine.items() if id_ not in rows})
     return sorted(rows.values(), key=lambda row: -row.record.updated_at)
 
 
-def _facts(row: Row) -> dict[str, Any]:
+def _facts(row: SessionRow) -> dict[str, Any]:
     record = row.record
     return {
         "session": record.session_id,
@@ -194,7 +198,7 @@ def _facts(row: Row) -> dict[str, Any]:
     }
 
 
-def _show_rows(rows: Sequence[Row], *, everywhere: bool, has_agent_list: bool) -> None:
+def _show_rows(rows: Sequence[SessionRow], *, everywhere: bool, has_agent_list: bool) -> None:
     screen = stdout_screen(Progress(sys.stderr, shown=False))
     if rows:
         now = time.time()
@@ -252,7 +256,7 @@ async def _make_fork(job: _Job) -> int:
     target = await _ready(job.target, job.options)
     async with running_agent(target, job.options) as running:
         if not running.agent.capabilities.fork:
-            raise Failure(Status.FAILED, "session", "this agent cannot fork sessions")
+            raise CommandFailure(Status.FAILED, "session", "this agent cannot fork sessions")
         session = await running.reopen(job.record)
         with phase("session", target.typed):
             twin = await within(running.deadlines.start_seconds, "session", running.agent.fork_session(session))
@@ -266,7 +270,7 @@ def _remove(job: _Job) -> int:
     if not job.parsed.local:
         asyncio.run(_delete(job))
     if not job.sessions.forget(job.record) and job.parsed.local:
-        raise Failure(Status.NO_SESSION, "session", f"there is no record of {job.record.session_id}")
+        raise CommandFailure(Status.NO_SESSION, "session", f"there is no record of {job.record.session_id}")
     put(filled("{} is forgotten", job.record.session_id))
     return Status.DONE
 

@@ -10,10 +10,10 @@ import msgspec
 
 from accord.agent import Tool, ToolFailed, Turn
 from accord.coder.model import Picture, ToolDefinition
-from accord.coder.permission import Gate
+from accord.coder.permission import PermissionGate
 from accord.session.tool import Location, ToolKind
 
-__all__ = ["BadArguments", "BuiltIn", "Call", "Outcome", "Work", "bounded"]
+__all__ = ["BadArguments", "BuiltIn", "ToolInvocation", "ToolOutcome", "Work", "bounded"]
 
 # About 15,000 tokens: enough for a long file, and a tenth of what small models hold.
 MAX_RESULT = 60_000
@@ -24,7 +24,7 @@ class BadArguments(ToolFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolOutcome:
     """What a call gave: text for the model, `failed` if it says what went wrong."""
 
     text: str
@@ -38,10 +38,10 @@ class Work:
 
     turn: Turn
     shown: Tool
-    gate: Gate
+    gate: PermissionGate
 
 
-class Call(Protocol):
+class ToolInvocation(Protocol):
     """One call of a tool, with its arguments."""
 
     @property
@@ -60,7 +60,7 @@ class Call(Protocol):
     def cancellable(self) -> bool:
         """Whether the user may stop it alone."""
 
-    async def run(self, work: Work) -> Outcome:
+    async def run(self, work: Work) -> ToolOutcome:
         """Do it.
 
         Raises:
@@ -88,7 +88,7 @@ class BuiltIn(msgspec.Struct):
         return ToolDefinition(cls.name, " ".join((cls.__doc__ or "").split()), arguments)
 
     @classmethod
-    def prepare(cls, arguments: dict[str, Any]) -> Call:
+    def prepare(cls, arguments: dict[str, Any]) -> ToolInvocation:
         """A call with these arguments.
 
         Raises:
@@ -98,7 +98,7 @@ class BuiltIn(msgspec.Struct):
             call: Any = msgspec.convert(arguments, cls, strict=False)
         except msgspec.ValidationError as error:
             raise BadArguments(f"These are no arguments for {cls.name}: {error}") from None
-        prepared: Call = call
+        prepared: ToolInvocation = call
         return prepared
 
 

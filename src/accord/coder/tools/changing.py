@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from accord.agent import ToolFailed
-from accord.coder.tools.call import BadArguments, BuiltIn, Outcome, Work
+from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work
 from accord.session.tool import Location, ToolKind
 from accord.workspace import NoSuchFile
 
@@ -38,7 +38,7 @@ class Edit(BuiltIn):
         """The file."""
         return [self.path]
 
-    async def run(self, work: Work) -> Outcome:
+    async def run(self, work: Work) -> ToolOutcome:
         """Change it, if it is still as it was shown."""
         if self.old == self.new:
             raise BadArguments("The old and the new text are the same")
@@ -52,7 +52,7 @@ class Edit(BuiltIn):
         line = before.count("\n", 0, before.index(old)) + 1
         await work.shown.locate(Location(self.path, line))
         await _change(work, self.path, before, before.replace(old, new))
-        return Outcome(f"Replaced {count} occurrence{'s' if count > 1 else ''} in {self.path}.")
+        return ToolOutcome(f"Replaced {count} occurrence{'s' if count > 1 else ''} in {self.path}.")
 
 
 class Write(BuiltIn):
@@ -74,15 +74,15 @@ class Write(BuiltIn):
         """The file."""
         return [self.path]
 
-    async def run(self, work: Work) -> Outcome:
+    async def run(self, work: Work) -> ToolOutcome:
         """Write it, if what is there is still as it was shown."""
         before = await _present(work, self.path)
         if before == self.text:
             await work.gate.permit(work.shown)
-            return Outcome(f"{self.path} is like that already.")
+            return ToolOutcome(f"{self.path} is like that already.")
         await _change(work, self.path, before, self.text)
         lines = len(self.text.splitlines())
-        return Outcome(f"Wrote {lines} line{'' if lines == 1 else 's'} to {self.path}.")
+        return ToolOutcome(f"Wrote {lines} line{'' if lines == 1 else 's'} to {self.path}.")
 
 
 def _line_ends_of(text: str, old: str, new: str) -> tuple[str, str]:

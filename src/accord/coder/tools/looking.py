@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, TypeVar
 from msgspec import Meta
 
 from accord.agent import ToolFailed
-from accord.coder.tools.call import BuiltIn, Outcome, Work
+from accord.coder.tools.call import BuiltIn, ToolOutcome, Work
 from accord.coder.tools.expression import check_expression
 from accord.coder.tools.walk import MAX_DEPTH, Found, Stopped, walk
 from accord.session.tool import ToolKind
@@ -57,7 +57,7 @@ class Search(BuiltIn):
         """Where it looks."""
         return [self.path or "."]
 
-    async def run(self, work: Work) -> Outcome:
+    async def run(self, work: Work) -> ToolOutcome:
         """Find lines; the first of each file that match, up to a limit."""
         matches = self._matcher()
         await work.gate.permit(work.shown)
@@ -68,7 +68,7 @@ class Search(BuiltIn):
         else:
             text = "\n".join(found) + (f"\n[only the first {MAX_MATCHES} matches]" if truncated else "")
         await work.shown.complete(f"```\n{text}\n```", output={"matches": len(found), "complete": not truncated})
-        return Outcome(text)
+        return ToolOutcome(text)
 
     def _matcher(self) -> Callable[[str], object]:
         flags = re.IGNORECASE if self.ignore_case else 0
@@ -131,7 +131,7 @@ class List(BuiltIn):
         """Where it looks."""
         return [self.path or "."]
 
-    async def run(self, work: Work) -> Outcome:
+    async def run(self, work: Work) -> ToolOutcome:
         """The tree, up to a limit."""
         await work.gate.permit(work.shown)
         place = work.shown.locations[0].path
@@ -141,7 +141,7 @@ class List(BuiltIn):
         if truncated:
             text += f"\n[only the first {MAX_ENTRIES} entries: list a folder below]"
         await work.shown.complete(f"```\n{text}\n```", output={"entries": min(len(lines), MAX_ENTRIES)})
-        return Outcome(text)
+        return ToolOutcome(text)
 
     def _lines(self, work: Work, place: str, check: Callable[[], None]) -> list[str]:
         lines: list[str] = []

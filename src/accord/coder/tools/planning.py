@@ -8,14 +8,14 @@ import msgspec
 from msgspec import Meta
 
 from accord.agent import Turn
-from accord.coder.tools.call import BuiltIn, Outcome, Work
+from accord.coder.tools.call import BuiltIn, ToolOutcome, Work
 from accord.session.event import PlanEntry
 from accord.session.tool import ToolKind
 
 __all__ = ["LeavePlan", "MakePlan"]
 
 
-class Step(msgspec.Struct):
+class PlanStep(msgspec.Struct):
     """One step of a plan."""
 
     content: str
@@ -29,7 +29,7 @@ class MakePlan(BuiltIn):
     name: ClassVar[str] = "plan"
     kind: ClassVar[ToolKind] = "think"
 
-    steps: list[Step]
+    steps: list[PlanStep]
 
     @property
     def title(self) -> str:
@@ -41,14 +41,14 @@ class MakePlan(BuiltIn):
         """None."""
         return []
 
-    async def run(self, work: Work) -> Outcome:
+    async def run(self, work: Work) -> ToolOutcome:
         """Show it."""
         return await self.show(work.turn)
 
-    async def show(self, turn: Turn) -> Outcome:
+    async def show(self, turn: Turn) -> ToolOutcome:
         """Show it, without a tool call around it."""
         await turn.plan([PlanEntry(step.content, step.status, step.priority) for step in self.steps])
-        return Outcome("The user sees the plan.")
+        return ToolOutcome("The user sees the plan.")
 
 
 class LeavePlan(BuiltIn):
@@ -69,9 +69,9 @@ class LeavePlan(BuiltIn):
         """None."""
         return []
 
-    async def run(self, work: Work) -> Outcome:
+    async def run(self, work: Work) -> ToolOutcome:
         """Ask; then switch."""
         await work.shown.show(self.plan)
         await work.gate.permit(work.shown)
         await work.turn.session.set_option("mode", "code")
-        return Outcome("The user allowed it: the mode is code now, and all tools are there.")
+        return ToolOutcome("The user allowed it: the mode is code now, and all tools are there.")

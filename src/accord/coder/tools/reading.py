@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from accord.coder.tools.call import BuiltIn, Outcome, Work, bounded
+from accord.coder.tools.call import BuiltIn, ToolOutcome, Work, bounded
 from accord.session.tool import Location, ToolKind
 
 __all__ = ["Read", "fenced"]
@@ -35,7 +35,7 @@ class Read(BuiltIn):
         """The file."""
         return [Location(self.path, self.line)]
 
-    async def run(self, work: Work) -> Outcome:
+    async def run(self, work: Work) -> ToolOutcome:
         """Its text, as the client has it."""
         await work.gate.permit(work.shown)
         # One line more than wanted tells whether there is more.
@@ -46,7 +46,7 @@ class Read(BuiltIn):
         await work.shown.complete(fenced(bounded("".join(kept), MAX_SHOWN)), output={"lines": len(kept)})
         if len(lines) > self.limit:
             text_for_model += f"\n[there is more: read on from line {self.line + self.limit}]"
-        return Outcome(text_for_model or "[the file is empty here]")
+        return ToolOutcome(text_for_model or "[the file is empty here]")
 
 
 def fenced(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from accord.coder.tools.call import BadArguments, BuiltIn, Outcome, Work, bounded
+from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work, bounded
 from accord.session.tool import ToolKind
 
 __all__ = ["Run"]
@@ -46,7 +46,7 @@ class Run(BuiltIn):
         """A command touches what it likes."""
         return []
 
-    async def run(self, work: Work) -> Outcome:
+    async def run(self, work: Work) -> ToolOutcome:
         """Run it in a terminal that the call shows."""
         argv = split_command(self.command)
         await work.gate.permit(work.shown, command=argv, directory=self.directory)
@@ -60,7 +60,7 @@ class Run(BuiltIn):
         failed = outcome.timed_out or outcome.exit_code != 0
         output = {"exit_code": outcome.exit_code, "signal": outcome.signal, "timed_out": outcome.timed_out}
         await (work.shown.fail(output=output) if failed else work.shown.complete(output=output))
-        return Outcome(
+        return ToolOutcome(
             f"{self._ending(outcome.exit_code, outcome.signal, timed_out=outcome.timed_out)}\n"
             f"{bounded(outcome.output, MAX_OUTPUT)}",
             failed,

@@ -10,7 +10,7 @@ from typing import Any
 
 from accord.agent.mcp import McpResult, McpTool
 from accord.coder.model import Picture, ToolDefinition
-from accord.coder.tools.call import Outcome, Work, bounded
+from accord.coder.tools.call import ToolOutcome, Work, bounded
 from accord.session.content import Block, Image, Link, Resource, Text
 from accord.session.tool import ToolKind
 
@@ -67,7 +67,7 @@ class ServerCall:
         """The server is told."""
         return True
 
-    async def run(self, work: Work) -> Outcome:
+    async def run(self, work: Work) -> ToolOutcome:
         """Ask the user, then the server."""
         await work.gate.permit(work.shown, tool=f"{self.tool.name} of {self.tool.server}")
         result = await self.tool.caller(self.tool.name, self.arguments, CALL_SECONDS)
@@ -76,7 +76,7 @@ class ServerCall:
         else:
             await work.shown.complete(*result.content)
         pictures = [Picture(block.data, block.mime_type) for block in result.content if isinstance(block, Image)]
-        return Outcome(bounded(_text(result)), result.is_error, pictures)
+        return ToolOutcome(bounded(_text(result)), result.is_error, pictures)
 
 
 def _text(result: McpResult) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from accord.agent.mcp import McpTool
 from accord.coder.model import ToolDefinition
-from accord.coder.tools.call import BadArguments, BuiltIn, Call
+from accord.coder.tools.call import BadArguments, BuiltIn, ToolInvocation
 from accord.coder.tools.changing import Edit, Write
 from accord.coder.tools.looking import List, Search
 from accord.coder.tools.planning import LeavePlan, MakePlan
@@ -39,7 +39,7 @@ class Toolbox:
         own = [tool.definition() for tool in self._own.values()]
         return own + [definition(name, tool) for name, tool in self._servers.items()]
 
-    def prepare(self, name: str, arguments: dict[str, Any]) -> Call:
+    def prepare(self, name: str, arguments: dict[str, Any]) -> ToolInvocation:
         """A call of a tool.
 
         Raises:
