@@ -25,7 +25,7 @@ from accord.cli.status import CommandFailure, Status, UsageFailure
 from accord.cli.stderr import complain, remark
 from accord.cli.target import Target, approve
 from accord.cli.terminal import Questions, UserTerminal, is_interactive, naming_ways, ways_at_terminal
-from accord.client import Deadlines, Session, Turn, Verdict
+from accord.client import ConnectedAgent, Deadlines, Session, Turn, Verdict
 from accord.config import ClientSessionRecord
 from accord.display import filled, own
 from accord.session.agent_ask import ReadFile, StartTerminal, WriteFile
@@ -36,7 +36,6 @@ __all__ = ["Conversation", "Form", "output_of"]
 
 Form: TypeAlias = Literal["text", "final", "events", "wire"]
 TICK_SECONDS = 0.1
-LOOP_TURNS = 5
 # Nobody needs a line of progress for what is over at once.
 PATIENCE_SECONDS = 0.3
 _DONE: dict[type[Any], str] = {ReadFile: "files_read", WriteFile: "files_written", StartTerminal: "commands_run"}
@@ -201,10 +200,8 @@ class Conversation:
     async def _turn(self, running: RunningAgent, session: Session, content: Sequence[str | Path]) -> Ending:
         begun, place = time.monotonic(), len(session.transcript.timeline)
         stop_listening = session.listen(self._events.happened)
-        # What the agent did while we noted the session is heard first: one that has died is started again.
-        for _ in range(LOOP_TURNS):
-            await asyncio.sleep(0)
         try:
+            await _wait_for_loss(running.agent)
             with phase("prompt", running.target.typed), naming_ways(running.agent):
                 turn = self._prompt(session, content, running.deadlines)
                 await self._follow(turn)
@@ -288,6 +285,16 @@ class Conversation:
             passed = duration(time.monotonic() - self._begun)
             self._progress.show(filled("{}  {}  (Ctrl+C stops it)", self._output.doing, passed))
             await asyncio.sleep(TICK_SECONDS)
+
+
+async def _wait_for_loss(agent: ConnectedAgent) -> None:
+    """Wait until the loss of an agent that has ended meanwhile is known; the prompt then starts the agent again.
+
+    The session is noted in a database, which blocks the loop for as long as another process writes there.
+    """
+    connection = agent.connection
+    if connection.transport.hung_up:
+        await connection.wait_closed()
 
 
 def _shortcoming(ending: Ending) -> CommandFailure | None:
