@@ -440,7 +440,7 @@ MUTANTS = (
     Mutant(
         "processes",
         "a stray print goes into the protocol",
-        "transport/guard.py",
+        "transport/stdio.py",
         "            os.dup2(_STDERR, _STDOUT)\n",
         "            pass\n",
         "tests/transport/test_stdio.py::test_stray_output_goes_to_stderr_and_nobody_else_eats_the_input",
@@ -456,7 +456,7 @@ MUTANTS = (
     Mutant(
         "one answer",
         "a sender's frame may be torn by its cancellation",
-        "transport/send_queue.py",
+        "transport/write_buffer.py",
         "            if was_put.done():\n                continue\n",
         "",
         "tests/transport/test_send_queue.py::test_a_sender_cancelled_in_the_turn_in_which_room_is_made_sends_nothing",
@@ -745,7 +745,7 @@ MUTANTS = (
     Mutant(
         "environment",
         "an ended command is reaped although its group lives",
-        "transport/reaping.py",
+        "transport/process.py",
         "            if process.pid not in groups:\n",
         "            if process.pid:\n",
         "tests/client/test_ended_terminals.py::"

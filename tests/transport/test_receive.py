@@ -10,7 +10,7 @@ import pytest
 
 from accord.errors import FrameError
 from accord.transport import StreamTransport, memory_pair
-from accord.transport.reading import receive_into
+from accord.transport.interface import receive_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from accord.transport.send_queue import CREDIT_BYTES, SendQueue
+from accord.transport.write_buffer import CREDIT_BYTES, SendQueue
 
 
 class Buffer:

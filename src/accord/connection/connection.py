@@ -49,8 +49,7 @@ from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.protocol.negotiation import select_as_client
 from accord.protocol.salvage import Misfit
 from accord.time_scale import scaled
-from accord.transport.interface import Transport
-from accord.transport.reading import receive_into
+from accord.transport.interface import Transport, receive_into
 
 __all__ = ["Connection"]
 

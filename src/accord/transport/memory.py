@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from accord.errors import ConnectionLost
 from accord.transport.interface import Transport
-from accord.transport.send_queue import SendQueue
-from accord.transport.write_buffer import SLICE_BYTES
+from accord.transport.write_buffer import SLICE_BYTES, SendQueue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,9 @@
-"""Knows one child process: how it is started, when it has ended and with what, and how to be sure that it is gone."""
+"""One child process: how it is started, when it has ended and with what, and how it is ended with all that it started.
+
+A process that has ended is reaped as soon as its process group is empty, so that none stays a zombie. Until then its
+number cannot become another's, and a signal to its group hits only what it started. Only Linux shows which processes
+are in a group; elsewhere a thread waits for each process, which reaps it.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +16,18 @@ import sys
 import time
 from threading import Thread
 from typing import IO, TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary, WeakSet
 
 from accord.display import whole
 from accord.errors import ConnectFailed
 from accord.time_scale import scaled
 from accord.transport import lineage
-from accord.transport.reaping import reap_when_alone
-from accord.transport.watchdog import CLEAN_SCANS, kill_marked, signal_group
+from accord.transport.watchdog import CLEAN_SCANS, kill_marked, living_groups, signal_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["ChildProcess", "Pipes", "start"]
+__all__ = ["ChildProcess", "Pipes", "reap_when_alone", "start"]
 
 # How long a killed process may take to end. The system holds one that takes longer (a dead network drive).
 KILL_SECONDS = scaled(0.5)
@@ -268,3 +273,69 @@ class ChildProcess:
 
 def _nothing() -> None:
     """Before anybody watches."""
+
+
+# Processes that end together cost one look, and those that are released at once cost none.
+FIRST_LOOK_SECONDS = 0.05
+# A descendant in the background may live for long.
+MAX_LOOK_SECONDS = 5.0
+
+
+def reap_when_alone(process: ChildProcess) -> None:
+    """Have the process reaped when its group is empty. To be called in its loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _reapers:
+        _reapers[loop] = _Reaper()
+    _reapers[loop].add(process)
+
+
+class _Reaper:
+    """The ended processes of one loop that are not reaped yet."""
+
+    def __init__(self) -> None:
+        self._held: WeakSet[ChildProcess] = WeakSet()
+        # A handle of the timer would hold the loop, and so would never be forgotten with it.
+        self._plans = 0
+        self._is_looking = False
+        self._pause = FIRST_LOOK_SECONDS
+
+    def add(self, process: ChildProcess) -> None:
+        self._held.add(process)
+        self._pause = FIRST_LOOK_SECONDS
+        if not self._is_looking:
+            self._plan()
+
+    def _plan(self) -> None:
+        self._plans += 1
+        asyncio.get_running_loop().call_later(self._pause, self._look, self._plans)
+
+    def _look(self, plan: int) -> None:
+        if plan != self._plans or self._is_looking:
+            return
+        held = [process for process in self._held if not process.is_reaped]
+        self._held = WeakSet(held)
+        if held:
+            self._is_looking = True
+            loop = asyncio.get_running_loop()
+            # In a thread: to look at a thousand processes takes some 50 ms.
+            Thread(target=self._find, args=(loop, held), name="accord-reap", daemon=True).start()
+
+    def _find(self, loop: asyncio.AbstractEventLoop, held: Sequence[ChildProcess]) -> None:
+        groups = living_groups()
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(self._reap, held, groups)
+
+    def _reap(self, held: Sequence[ChildProcess], groups: set[int] | None) -> None:
+        self._is_looking = False
+        if groups is None:
+            return
+        for process in held:
+            if process.pid not in groups:
+                process.reap_alone()
+                self._held.discard(process)
+        if self._held:
+            self._plan()
+            self._pause = min(self._pause * 2, MAX_LOOK_SECONDS)
+
+
+_reapers: WeakKeyDictionary[asyncio.AbstractEventLoop, _Reaper] = WeakKeyDictionary()

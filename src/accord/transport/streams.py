@@ -10,14 +10,13 @@ from accord.errors import ConnectionLost, FrameError
 from accord.time_scale import scaled
 from accord.transport.descriptors import can_poll, enlarge_pipe
 from accord.transport.polled import READ_BYTES, PolledSink, PolledSource
-from accord.transport.send_queue import SendQueue
-from accord.transport.write_buffer import SLICE_BYTES, WriteBuffer
+from accord.transport.write_buffer import SLICE_BYTES, SendQueue, WriteBuffer
 from accord.wire import DEFAULT_MAX_BYTES, AutoReader, frame_headers, frame_line, reader_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from accord.transport.reading import Take
+    from accord.transport.interface import Take
     from accord.transport.threaded import ThreadedSink, ThreadedSource
     from accord.wire import Framing, Reader
 
@@ -193,7 +192,7 @@ class StreamTransport:
         return texts
 
     async def _receive_into(self, take: Take) -> bool:
-        """See `accord.transport.reading.receive_into`."""
+        """See `accord.transport.interface.receive_into`."""
         self._check_receiver()
         while True:
             if self._texts:

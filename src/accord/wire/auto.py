@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from accord.wire.bom import BOM
 from accord.wire.headers import MAX_HEADER_BYTES, HeaderReader
 from accord.wire.lines import LineReader
-from accord.wire.reader import DEFAULT_MAX_BYTES
+from accord.wire.reader import BOM, DEFAULT_MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from accord.wire.bom import BOM
-from accord.wire.reader import DEFAULT_MAX_BYTES, is_blank, over_limit
+from accord.wire.reader import BOM, DEFAULT_MAX_BYTES, is_blank, over_limit
 
 if TYPE_CHECKING:
     from accord.errors import FrameError

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from accord.errors import LocalProtocolError
-from accord.wire.bom import strip_bom
-from accord.wire.reader import DEFAULT_MAX_BYTES, is_blank, over_limit
+from accord.wire.reader import DEFAULT_MAX_BYTES, is_blank, over_limit, strip_bom
 
 if TYPE_CHECKING:
     from accord.errors import FrameError

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8 as BOM
 from typing import Literal, Protocol
 
 from accord.errors import FrameError
 
-__all__ = ["DEFAULT_MAX_BYTES", "Framing", "Reader", "is_blank", "over_limit"]
+__all__ = ["BOM", "DEFAULT_MAX_BYTES", "Framing", "Reader", "is_blank", "over_limit", "strip_bom"]
 
 Framing = Literal["lines", "headers", "auto"]
 """How messages are parted: by newlines, or by `Content-Length` headers."""
@@ -49,3 +50,10 @@ def is_blank(text: bytes) -> bool:
 def over_limit(max_bytes: int) -> FrameError:
     """The fault of a text that is larger than `max_bytes`."""
     return FrameError(f"a text is larger than the limit of {max_bytes} bytes", limit_bytes=max_bytes)
+
+
+def strip_bom(opening: bytes) -> bytes | None:
+    """The opening of a stream without its mark, or None while it is too short to tell."""
+    if len(opening) < len(BOM) and BOM.startswith(opening):
+        return None
+    return opening.removeprefix(BOM)

@@ -9,8 +9,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from accord.errors import LocalProtocolError
-from accord.wire.bom import strip_bom
-from accord.wire.reader import DEFAULT_MAX_BYTES, over_limit
+from accord.wire.reader import DEFAULT_MAX_BYTES, over_limit, strip_bom
 
 if TYPE_CHECKING:
     from accord.errors import FrameError
