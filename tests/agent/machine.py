@@ -27,7 +27,7 @@ from accord.session.capability import ClientCapabilities
 from accord.session.event import Event, TerminalExit
 from accord.session.transcript import Transcript
 from accord.workspace import RunningCommand, Workspace, WorkspaceError, start_command
-from accord.workspace.exits import Exit
+from accord.workspace.output import Exit
 
 
 class Machine:

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from accord.workspace.exits import Exit, exit_of
+from accord.workspace.output import Exit, exit_of
 
 
 @pytest.mark.parametrize(

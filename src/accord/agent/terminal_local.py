@@ -13,8 +13,7 @@ from collections.abc import Callable
 from accord.agent.terminal import Spawn, Tell, Terminal, TerminalText
 from accord.session.event import Event, TerminalChanged, TerminalExit, TerminalOutput
 from accord.workspace.commands import DEFAULT_OUTPUT_BYTES, RunningCommand
-from accord.workspace.exits import Exit
-from accord.workspace.output import Tail
+from accord.workspace.output import Exit, Tail
 
 __all__ = ["LocalTerminal", "Screen"]
 

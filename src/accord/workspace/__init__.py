@@ -28,10 +28,9 @@ from accord.workspace.errors import (
 if TYPE_CHECKING:
     from accord.workspace.commands import CommandResult, RunningCommand, run_command, start_command
     from accord.workspace.disk import Disk
-    from accord.workspace.exits import Exit
     from accord.workspace.files import Workspace
     from accord.workspace.launch import TerminalSize
-    from accord.workspace.output import CommandOutput
+    from accord.workspace.output import CommandOutput, Exit
 
 __all__ = [
     "AccessDenied",
@@ -60,7 +59,7 @@ __all__ = [
 _HOMES = {
     "RunningCommand": "commands",
     "Disk": "disk",
-    "Exit": "exits",
+    "Exit": "output",
     "CommandResult": "commands",
     "CommandOutput": "output",
     "TerminalSize": "launch",

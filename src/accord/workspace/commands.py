@@ -12,9 +12,8 @@ from accord.transport.descriptors import enlarge_pipe, unread_bytes
 from accord.transport.polled import PolledSource
 from accord.transport.process import KILL_SECONDS
 from accord.transport.streams import open_source
-from accord.workspace.exits import Exit, exit_of
 from accord.workspace.launch import TerminalSize, launch
-from accord.workspace.output import Tail
+from accord.workspace.output import Exit, Tail, exit_of
 from accord.workspace.roots import parse_path
 
 if TYPE_CHECKING:

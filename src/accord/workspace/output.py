@@ -1,14 +1,15 @@
-"""Knows what is kept of a command's output: the last bytes, beginning with a whole character.
+"""The results of a command: the tail of its output, beginning with a whole character, and how it ended.
 
-It keeps bytes; what they mean is asked for at the end, so a character may come in two pieces.
+Output is kept as bytes and decoded at the end, so a character may come in two chunks.
 """
 
 from __future__ import annotations
 
 import codecs
+import signal
 from typing import NamedTuple
 
-__all__ = ["CommandOutput", "Tail"]
+__all__ = ["CommandOutput", "Exit", "Tail", "exit_of"]
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _CONTINUATION = 0x80  # the first two bits of a byte that continues a character
@@ -94,3 +95,23 @@ class Tail:
 def _leading_continuation_bytes(data: bytes | bytearray) -> int:
     """How much of a character that began before is at the beginning."""
     return next((index for index, byte in enumerate(data) if byte & 0xC0 != _CONTINUATION), len(data))
+
+
+class Exit(NamedTuple):
+    """How a process ended. Both are None where the system could not say."""
+
+    code: int | None
+    signal: str | None
+
+
+def exit_of(status: int | None) -> Exit:
+    """The end that a status means; a negative one is a signal, as in `subprocess`."""
+    if status is None:
+        return Exit(None, None)
+    if status >= 0:
+        return Exit(status, None)
+    try:
+        return Exit(None, signal.Signals(-status).name)
+    except ValueError:
+        # The real-time signals between the first and the last have no names.
+        return Exit(None, f"SIG{-status}")
