@@ -10,8 +10,7 @@ import pytest
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.session.event import Event
 from accord.stores import MemoryStore, SessionPage, SessionRecord, Store, StoreCheckFailed, check, check_store
-from accord.stores.cursor import decode_cursor
-from accord.stores.text import encode_event
+from accord.stores.text import decode_cursor, encode_event
 
 
 async def verdict(kind: type[MemoryStore], *, reopens: bool = False) -> str:

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, Protocol
 from accord.errors import StoreError
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.session.event import Event
-from accord.stores.cursor import decode_cursor, encode_cursor
 from accord.stores.folder import make_private
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
 from accord.stores.owner import StoreOwner, is_live, owners_folder
@@ -33,9 +32,17 @@ from accord.stores.refusal import (
     sqlite_reason,
     unknown_session,
 )
-from accord.stores.row import COLUMNS, as_record, as_stored, event_rows
-from accord.stores.schema import OWNERS_SINCE, recognise, schema_version, set_up
-from accord.stores.text import decode_event
+from accord.stores.schema import (
+    COLUMNS,
+    OWNERS_SINCE,
+    as_record,
+    as_stored,
+    event_rows,
+    recognise,
+    schema_version,
+    set_up,
+)
+from accord.stores.text import decode_cursor, decode_event, encode_cursor
 
 __all__ = ["Batch", "Database"]
 

@@ -9,11 +9,10 @@ import msgspec
 
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
-from accord.stores.cursor import decode_cursor, encode_cursor
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
 from accord.stores.ledger import LossLedger
 from accord.stores.refusal import closed, session_exists, unknown_session
-from accord.stores.text import decode_event, encode_event
+from accord.stores.text import decode_cursor, decode_event, encode_cursor, encode_event
 
 __all__ = ["MemoryStore"]
 

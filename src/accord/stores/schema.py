@@ -1,4 +1,4 @@
-"""The tables in which SQLite keeps sessions: how they are made, recognised and migrated.
+"""The tables in which SQLite keeps sessions: how they are made, recognised and migrated, and the rows that they hold.
 
 `user_version` of the file is the number of its schema. A change of the tables is a new number and a row in
 `_MIGRATIONS`; databases of every older schema are fixtures of the tests.
@@ -6,11 +6,26 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from accord.errors import StoreError
+from accord.stores.interface import SessionRecord
 
-__all__ = ["APPLICATION_ID", "OWNERS_SINCE", "SCHEMA_VERSION", "recognise", "schema_version", "set_up"]
+__all__ = [
+    "APPLICATION_ID",
+    "COLUMNS",
+    "OWNERS_SINCE",
+    "SCHEMA_VERSION",
+    "as_record",
+    "as_stored",
+    "event_rows",
+    "recognise",
+    "schema_version",
+    "set_up",
+]
 
 # "ACRD": the file says whose it is, so that another program's database is never taken for a damaged one of ours.
 APPLICATION_ID = 0x41435244
@@ -90,3 +105,53 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+# A group of events that is larger becomes several rows: whoever reads a few events should not load them all.
+_MAX_ROW_BYTES = 256 * 1024
+
+COLUMNS = "id, cwd, roots, title, created_at, updated_at, events"
+
+
+def event_rows(texts: list[bytes]) -> Iterator[list[bytes]]:
+    """The events of one group, cut into rows."""
+    row: list[bytes] = []
+    size = 0
+    for text in texts:
+        row.append(text)
+        size += len(text)
+        if size >= _MAX_ROW_BYTES:
+            yield row
+            row, size = [], 0
+    if row:
+        yield row
+
+
+def as_stored(text: str) -> str | bytes:
+    """How SQLite is told a text: as bytes where UTF-8 has no words for it.
+
+    That is half an emoji in a title, or a path that is no UTF-8.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+    return text
+
+
+def as_text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+
+
+def as_record(row: Sequence[Any]) -> SessionRecord:
+    """The record that stands in the `COLUMNS` of a row."""
+    session_id, cwd, roots, title, created_at, updated_at, events = row
+    return SessionRecord(
+        id=as_text(session_id),
+        cwd=as_text(cwd),
+        created_at=created_at,
+        updated_at=updated_at,
+        title=None if title is None else as_text(title),
+        roots=tuple(json.loads(roots)),
+        events=events,
+    )

@@ -1,10 +1,13 @@
-"""Knows how an event is written down as one line of JSON, and how it is read back as exactly the same event.
+"""The texts that stores write: an event as one line of JSON, read back as exactly the same event, and list cursors.
 
 Readers are made from the annotations of `session.event`, so a new kind of event needs no line here. What holds no
 `Unknown` is converted by msgspec at once. It takes no class of ours beside the structs of a union, so the few kinds
 that may hold one are read field by field.
 """
 
+from __future__ import annotations
+
+import base64
 import functools
 import json
 import types
@@ -20,7 +23,7 @@ from accord.protocol.model import UNSET, Maybe, Unknown
 from accord.session.content import Block, Text
 from accord.session.event import Event, MessageChanged, MessageChunk, Speaker
 
-__all__ = ["decode_event", "encode_event"]
+__all__ = ["decode_cursor", "decode_event", "encode_cursor", "encode_event"]
 
 Read: TypeAlias = Callable[[Any], Any]
 
@@ -178,3 +181,25 @@ def _is_open(kind: Any) -> bool:
     if typing.get_origin(kind) in (Union, types.UnionType, list):
         return any(map(_is_open, typing.get_args(kind)))
     return False
+
+
+def encode_cursor(updated_at: float, session_id: str) -> str:
+    """The cursor for what comes behind that session."""
+    return base64.urlsafe_b64encode(json.dumps([updated_at, session_id]).encode("ascii")).decode("ascii")
+
+
+def decode_cursor(cursor: str) -> tuple[float, str]:
+    """The last session of the page before: when it was updated, and its id.
+
+    Raises:
+        StoreError: `bad_cursor`: nobody was ever given this one.
+    """
+    try:
+        updated_at, session_id = json.loads(base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True))
+        # Only the very words that `encode_cursor` would say again are ours: no other types, no further blanks.
+        genuine = encode_cursor(float(updated_at), session_id) == cursor and isinstance(session_id, str)
+    except (ValueError, TypeError, RecursionError):
+        genuine = False
+    if not genuine:
+        raise StoreError("the cursor is not one that this list has given", reason="bad_cursor")
+    return float(updated_at), session_id

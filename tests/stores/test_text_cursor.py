@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import StoreError
-from accord.stores.cursor import decode_cursor, encode_cursor
+from accord.stores.text import decode_cursor, encode_cursor
 
 
 @given(st.floats(allow_nan=False), st.text(st.characters()))
