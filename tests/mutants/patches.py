@@ -41,7 +41,7 @@ MUTANTS = (
     Mutant(
         "dialects",
         "an answer without a word of simse's page allows",
-        "simse/agent_permission.py",
+        "simse/permission.py",
         "    return found.pop() if len(found) == 1 else REJECT\n",
         '    return found.pop() if found else "allow_once"\n',
         "tests/simse/test_agent.py::test_an_answer_that_is_none_of_the_four_words_rejects",

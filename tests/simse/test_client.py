@@ -21,8 +21,8 @@ from accord.config.acp_json import read_config
 from accord.config.entry import entry_of
 from accord.config.opening import connect_to
 from accord.dialects.translation import MAX_UNSENT
-from accord.simse.client_transport import ClientTransport
-from accord.simse.tool_runner import ToolRunner
+from accord.simse.client_tool import ToolRunner
+from accord.simse.client_translator import ClientTransport
 from accord.transport import check_transport, memory_pair
 from accord.transport.interface import Transport
 from tests.client.clock import in_no_time, now
@@ -731,7 +731,7 @@ async def test_who_waits_behind_our_own_answers_is_not_overtaken() -> None:
 def test_a_tool_that_hangs_in_its_thread_keeps_no_program_from_ending() -> None:
     program = """
 import asyncio, threading
-from accord.simse.tool_runner import ToolRunner
+from accord.simse.client_tool import ToolRunner
 bench = ToolRunner({"hang": lambda _: threading.Event().wait()}, 0.01)
 try:
     asyncio.run(bench.run({"toolName": "hang", "sessionId": "s", "input": {}}))

@@ -12,8 +12,8 @@ from accord.dialects import Translation
 from accord.protocol import v1
 from accord.protocol.codec import Codec, encode
 from accord.session.editions.v1.tools import decode_permission
+from accord.simse.client_tool import TOOL_METHOD
 from accord.simse.client_translator import ClientTranslator
-from accord.simse.tool import TOOL_METHOD
 
 Json = dict[str, Any]
 

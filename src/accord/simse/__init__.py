@@ -4,8 +4,8 @@ No other package imports it: a program passes `SimseDialect` to `use_dialect`, a
 `docs/simse.md` has the reading, point by point.
 """
 
-from accord.simse.client_tool import run_tool, runs_tools
+from accord.simse.agent_tool import run_tool, runs_tools
+from accord.simse.client_tool import Tool
 from accord.simse.plugin import SimseDialect
-from accord.simse.tool_runner import Tool
 
 __all__ = ["SimseDialect", "Tool", "run_tool", "runs_tools"]

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from accord.dialects import Json, Translation
-from accord.simse.agent_permission import OpenPermissions, PendingPermission
 from accord.simse.agent_tool import ORDER_METHOD, RESULT_METHOD, RUNS_TOOLS_METHOD, OwnCalls, ToolOrders
+from accord.simse.permission import OpenPermissions, PendingPermission
 from accord.simse.update import METHOD, update_of
 
 __all__ = ["AgentTranslator"]

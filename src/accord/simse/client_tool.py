@@ -1,63 +1,150 @@
-"""Tools that a client of simse's page runs, as the author of an agent calls them."""
+"""Tools that a client runs for a backend of simse's page: the order, the request to run it, the result, the runner."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import contextlib
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from contextvars import copy_context
+from typing import Any, TypeAlias
 
-from accord.agent import ToolFailed, Turn
-from accord.errors import CallTimeout, LocalProtocolError, MethodNotFound, RequestError
-from accord.simse.agent_tool import BY_CLIENT, ORDER_METHOD, RESULT_METHOD, RUNS_TOOLS_METHOD
+from accord.dialects import Json
+from accord.errors import InternalError
+from accord.simse.update import METHOD, notification, shown
 
-__all__ = ["run_tool", "runs_tools"]
+__all__ = ["TOOL_METHOD", "Order", "Tool", "ToolRunner", "is_order"]
 
-
-async def runs_tools(turn: Turn) -> bool:
-    """Whether the client of a turn runs tools for its agent: whether it is a client of the page."""
-    try:
-        return await turn.client.request(RUNS_TOOLS_METHOD) is True
-    except MethodNotFound:
-        return False  # an agent without the plug-in
+TOOL_METHOD = "_simse/tool"
+"""The request by which the client is asked to run a tool: `sessionId`, `toolCallId`, `toolName`, `input`."""
 
 
-async def run_tool(
-    turn: Turn,
-    name: str,
-    input: dict[str, Any],  # noqa: A002 - what the page calls it
-    *,
-    title: str | None = None,
-    timeout_seconds: float | None = None,
-) -> Any:
-    """Let the client run one of its tools, and return the output.
+def is_order(fields: Json) -> bool:
+    """Whether a tool call is to be run here; one that names no tool, or runs already, is only told."""
+    names = all(isinstance(fields.get(name), str) for name in ("toolName", "toolCallId"))
+    return names and fields.get("status") in (None, "pending")
 
-    It is a tool call of the turn like any other: `pending` until the client says that it runs, then `in_progress`, then
-    `completed` or `failed`. The client has `timeout_seconds` for each of the two steps. Where the turn is cancelled the
-    call ends as cancelled; the page has no word that would stop the client's work.
 
-    Raises:
-        ToolFailed: The tool failed; the text is the client's. Or the client took too long.
-        LocalProtocolError: The client is not one of the page, see `runs_tools`, or the input is no JSON object.
-        ConnectionLost: The client is gone.
+class Order:
+    """One run of one tool."""
+
+    def __init__(self, session_id: str, fields: Json) -> None:
+        self.session_id = session_id
+        self.call_id: str = fields["toolCallId"]
+        self.name: str = fields["toolName"]
+        self.input: Any = fields.get("input", {})
+
+    def request(self, id_: str) -> Json:
+        """The request for the client."""
+        params = {
+            "sessionId": self.session_id,
+            "toolCallId": self.call_id,
+            "toolName": self.name,
+            "input": self.input,
+        }
+        return {"jsonrpc": "2.0", "id": id_, "method": TOOL_METHOD, "params": params}
+
+    def started(self) -> Json:
+        """For the agent: it runs."""
+        return self._page({"status": "in_progress"})
+
+    def completed(self, output: Any) -> tuple[Json, Json]:
+        """How it ended, for the agent and for the client."""
+        fields: Json = {"status": "completed", "rawOutput": output}
+        if isinstance(output, str):
+            fields["content"] = shown(output)
+        return self._page({"status": "completed", "output": output}), self._v1_update(fields)
+
+    def failed(self, error: str) -> tuple[Json, Json]:
+        """That it failed, for the agent and for the client.
+
+        The page knows no status but `completed` for what is over: there, the error is what tells.
+        """
+        return (
+            self._page({"status": "completed", "error": error}),
+            self._v1_update({"status": "failed", "content": shown(error)}),
+        )
+
+    def answered(self, answer: Json) -> tuple[Json, Json]:
+        """What the client's answer says."""
+        error = answer.get("error")
+        if not isinstance(error, dict):
+            return self.completed(answer.get("result"))
+        data = error.get("data")
+        correlation_id = data.get("correlationId") if isinstance(data, dict) else None
+        message = str(error.get("message", "the tool failed"))
+        return self.failed(message if correlation_id is None else f"{message} ({correlation_id})")
+
+    def _page(self, fields: Json) -> Json:
+        params = {"sessionId": self.session_id, "type": "tool_call_update", "toolCallId": self.call_id, **fields}
+        return {"jsonrpc": "2.0", "method": METHOD, "params": params}
+
+    def _v1_update(self, fields: Json) -> Json:
+        update = {"sessionUpdate": "tool_call_update", "toolCallId": self.call_id, **fields}
+        return notification(self.session_id, update)
+
+
+Tool: TypeAlias = Callable[[dict[str, Any]], Any]
+"""Gets the input; gives the output, which JSON must be able to say, or something to wait for that gives it."""
+
+
+class ToolRunner:
+    """Runs the tools that the user of a client registered, and no others, each for `timeout_seconds` at most.
+
+    A coroutine function runs in the loop, a plain function in a thread of its own. When its time is over a coroutine is
+    cancelled; a thread goes on, and its output is dropped.
     """
-    if not isinstance(input, dict):
-        raise LocalProtocolError("the input of a tool is an object", field="input", expected="a dict")
-    if not await runs_tools(turn):
-        raise LocalProtocolError("this client runs no tools: see accord.simse.runs_tools", field="client")
-    call = turn.tool(title or name, name=name, input=input, status="pending", meta={BY_CLIENT: "client"})
-    async with call:
-        order = {"sessionId": turn.session.id, "toolCallId": call.id, "toolName": name, "input": input}
-        await _request(turn, ORDER_METHOD, order, timeout_seconds)
-        await call.update(status="in_progress")
-        result = await _request(turn, RESULT_METHOD, order, timeout_seconds)
-        if "error" in result:
-            raise ToolFailed(result["error"])
-        await call.complete(output=result["output"])
-        return result["output"]
-    # The context keeps what was raised inside, so that it does not end a turn by itself.
-    raise call.error or ToolFailed("the tool call was cancelled")
+
+    def __init__(self, tools: Mapping[str, Tool], timeout_seconds: float | None) -> None:
+        self._tools = dict(tools)
+        self._timeout_seconds = timeout_seconds
+
+    async def run(self, params: Any) -> Any:
+        """The output of a tool.
+
+        Raises:
+            RequestError: As the tool raised it: the backend gets its message. It gets no other exception's.
+        """
+        tool = self._tools[params["toolName"]]
+        try:
+            async with asyncio.timeout(self._timeout_seconds) as limit:
+                return await _called(tool, params["input"])
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise InternalError(f"the tool did not finish within {self._timeout_seconds:g} s") from None
 
 
-async def _request(turn: Turn, method: str, params: dict[str, Any], timeout_seconds: float | None) -> Any:
-    try:
-        return await turn.request(method, params, timeout_seconds=timeout_seconds)
-    except (CallTimeout, RequestError) as error:
-        raise ToolFailed(str(error)) from error
+async def _called(tool: Tool, given: dict[str, Any]) -> Any:
+    output = tool(given) if inspect.iscoroutinefunction(tool) else await _in_thread(tool, given)
+    return await output if inspect.isawaitable(output) else output
+
+
+async def _in_thread(tool: Tool, given: dict[str, Any]) -> Any:
+    """Let a plain function run beside the loop, in no pool's thread: one that hangs must not keep us from ending."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    context = copy_context()
+
+    def settle(settled: Callable[[Any], None], value: Any) -> None:
+        if not future.done():
+            settled(value)
+
+    def work() -> None:
+        try:
+            settled, value = future.set_result, context.run(tool, given)
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+            settled, value = future.set_exception, _harmless(error)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(settle, settled, value)
+
+    threading.Thread(target=work, name="accord tool", daemon=True).start()
+    return await future
+
+
+def _harmless(error: BaseException) -> Exception:
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    # What ends a program, or a generator, must not do that to the loop.
+    return RuntimeError(f"the tool raised {type(error).__name__}")

@@ -6,23 +6,25 @@ ids of such requests are made here, and their answers go back as the page's noti
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
-from accord.dialects import Json, Translation
+from accord.dialects import Json, TranslatedTransport, Translation
+from accord.simse.client_tool import TOOL_METHOD, Order, is_order
 from accord.simse.permission import REJECT, PagePermissionRequest, question_in, response_of
-from accord.simse.prompt import prompt_text
-from accord.simse.tool import TOOL_METHOD, Order, is_order
 from accord.simse.update import (
     METHOD,
     PERMISSION,
     TOOL_CALL,
     notified,
+    prompt_text,
     update_of,
     v1_updates,
 )
+from accord.transport.interface import Transport
 
-__all__ = ["ClientTranslator"]
+__all__ = ["INITIALIZE_SECONDS", "ClientTranslator", "ClientTransport"]
 
 Id: TypeAlias = int | str
 
@@ -254,3 +256,39 @@ def _session(value: Any) -> str | None:
 
 def _is_id(value: Any) -> TypeGuard[Id]:
     return isinstance(value, int | str)
+
+
+INITIALIZE_SECONDS = 30.0
+
+
+class ClientTransport(TranslatedTransport):
+    """Speaks v1 to a client, over a `link` to a backend that speaks the page.
+
+    A backend that does not answer `initialize` within `initialize_seconds` is taken for one that does not know it.
+    `tools` are the names of the tools that the client runs.
+    """
+
+    def __init__(
+        self, link: Transport, tools: Collection[str] = (), initialize_seconds: float = INITIALIZE_SECONDS
+    ) -> None:
+        self._page = ClientTranslator(tools)
+        super().__init__(link, self._page)
+        self._initialize_seconds = initialize_seconds
+        self._silence: asyncio.TimerHandle | None = None
+
+    async def send(self, text: bytes | bytearray) -> None:
+        """Send the translation of one text; `initialize` starts the timer."""
+        await super().send(text)
+        if self._silence is None and self._page.awaits_initialize:
+            loop = asyncio.get_running_loop()
+            self._silence = loop.call_later(self._initialize_seconds, self._give_up_initialize)
+
+    async def close(self) -> None:
+        """End the link below."""
+        if self._silence is not None:
+            self._silence.cancel()
+        await super().close()
+
+    def _give_up_initialize(self) -> None:
+        # An answer in time leaves nothing to give up.
+        self.inject(self._page.take_silence().to_us)

@@ -1,4 +1,8 @@
-"""Permission inside an update: v1's question, and the one word that the page has for an answer."""
+"""Permission on simse's page: an update that asks, and one of four responses.
+
+`PagePermissionRequest` is an update of a backend as v1's request for our client; `PendingPermission` is a v1 request of
+our agent as an update for a client of the page.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,18 @@ import re
 from typing import Any
 
 from accord.dialects import Json
-from accord.session.meta_original import ToolOriginal, keep
-from accord.simse.update import METHOD, notification, shown
+from accord.session.meta_original import ORIGINAL, ToolOriginal, keep
+from accord.simse.update import METHOD, PERMISSION, notification, shown
 
-__all__ = ["REJECT", "RESPONSES", "PagePermissionRequest", "question_in", "response_of"]
+__all__ = [
+    "REJECT",
+    "RESPONSES",
+    "OpenPermissions",
+    "PagePermissionRequest",
+    "PendingPermission",
+    "question_in",
+    "response_of",
+]
 
 REJECT = "reject_once"
 """What everything is that does not approve: the page has no word for a question that was dismissed."""
@@ -100,3 +112,113 @@ def _kind(action: str) -> str:
     # Rules are lines of words: an action that is none gets a name that no other has.
     digest = hashlib.sha256(action.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_CHARACTERS]
     return f"_{_STRANGE.sub('_', action)[:40]}-{digest}"
+
+
+MAX_DEPTH = 3
+"""How deep in an answer its word is looked for: v1's own answer has it two objects below."""
+
+
+class PendingPermission:
+    """One `session/request_permission` of the agent; `action` is what "always" holds for."""
+
+    def __init__(self, id_: Any, params: Json, action: str) -> None:
+        self.id = id_
+        self.session_id: str = params["sessionId"]
+        self.action = action
+        self._call: Json = params["toolCall"]
+        # An option whose kind v1 does not have is said as a rejection, and is no answer to one.
+        self._options = {
+            option["kind"]: option["optionId"]
+            for option in reversed(params["options"])
+            if ORIGINAL not in (option.get("_meta") or {})
+        }
+
+    def update(self, request_id: str) -> Json:
+        """The update that asks the client."""
+        fields = {
+            "type": PERMISSION,
+            "action": self.action,
+            "description": _description(self._call) or self.action,
+            "requestId": request_id,
+        }
+        return {"jsonrpc": "2.0", "method": METHOD, "params": {"sessionId": self.session_id, **fields}}
+
+    def offers(self, response: str) -> bool:
+        """Whether the agent has an option of exactly this kind."""
+        return response in self._options
+
+    def answer(self, response: str) -> Json:
+        """The answer for the agent: the first option of the kind, else of the same kind for once, else none."""
+        option = self._options.get(response) or self._options.get(response.replace("_always", "_once"))
+        outcome = {"outcome": "cancelled"} if option is None else {"outcome": "selected", "optionId": option}
+        return {"jsonrpc": "2.0", "id": self.id, "result": {"outcome": outcome}}
+
+
+class OpenPermissions:
+    """The open questions of a connection, and the answers that hold for the rest of a session."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, PendingPermission] = {}
+        self._always: dict[str, dict[str, str]] = {}
+        self._made = 0
+
+    def is_open(self, request_id: Any) -> bool:
+        """Whether the client was asked under this id and has not answered."""
+        return isinstance(request_id, str) and request_id in self._open
+
+    def open_question(self, question: PendingPermission) -> tuple[list[Json], list[Json]]:
+        """What the client is asked, and what the agent is answered at once because an earlier answer still holds."""
+        held = self._always.get(question.session_id, {}).get(question.action)
+        if held is not None and (held.startswith("reject") or question.offers(held)):
+            return [], [question.answer(held)]
+        self._made += 1
+        request_id = f"permission-{self._made}"
+        self._open[request_id] = question
+        return [question.update(request_id)], []
+
+    def take(self, request_id: Any, answer: Json, session_id: Any = None) -> list[Json] | None:
+        """The answer for the agent; None where no such question is open."""
+        if not self.is_open(request_id) or session_id not in (None, self._open[request_id].session_id):
+            return None
+        question = self._open.pop(request_id)
+        response = _response_in(answer)
+        # Where the agent offers no "always", a permission holds once. A rejection may always hold longer.
+        if response.endswith("_always") and (response.startswith("reject") or question.offers(response)):
+            self._always.setdefault(question.session_id, {})[question.action] = response
+        return [question.answer(response)]
+
+    def withdraw(self, id_: Any) -> bool:
+        """The agent does not wait for an answer any more; False if the request is none of ours."""
+        found = [request_id for request_id, question in self._open.items() if question.id == id_]
+        for request_id in found:
+            del self._open[request_id]
+        return bool(found)
+
+    def forget(self, session_id: Any) -> None:
+        """A session is over, and what held for it."""
+        if isinstance(session_id, str):
+            self._always.pop(session_id, None)
+
+
+def _response_in(answer: Json) -> str:
+    """The one of the page's four words in an answer, wherever it stands; a rejection where there is not exactly one."""
+    found: set[str] = set()
+    values: list[tuple[Any, int]] = [(answer, 0)]
+    while values:
+        value, depth = values.pop()
+        if isinstance(value, str) and value in RESPONSES:
+            found.add(value)
+        elif isinstance(value, dict) and depth < MAX_DEPTH:
+            values += [(each, depth + 1) for each in value.values()]
+    return found.pop() if len(found) == 1 else REJECT
+
+
+def _description(call: Json) -> str:
+    """The title of the call and what it shows, a line apart."""
+    lines = [call.get("title")]
+    for item in call.get("content") or []:
+        if item.get("type") == "diff":
+            lines.append(f"[diff {item.get('path')}]")
+        else:
+            lines.append((item.get("content") or {}).get("text"))
+    return "\n".join(line for line in lines if line)

@@ -8,9 +8,8 @@ from typing import Any
 from accord.dialects import DialectPlugin, TranslatedTransport
 from accord.errors import LocalProtocolError
 from accord.simse.agent_translator import AgentTranslator
-from accord.simse.client_transport import INITIALIZE_SECONDS, ClientTransport
-from accord.simse.tool import TOOL_METHOD
-from accord.simse.tool_runner import Tool, ToolRunner
+from accord.simse.client_tool import TOOL_METHOD, Tool, ToolRunner
+from accord.simse.client_translator import INITIALIZE_SECONDS, ClientTransport
 from accord.transport.interface import Transport
 
 __all__ = ["SimseDialect"]

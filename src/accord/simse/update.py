@@ -1,16 +1,17 @@
-"""Updates of a session in every shape that the page allows, and the ones that v1 has for them.
+"""The forms that simse's page has for updates and prompts, and those of v1.
 
 The page puts an update beside the session's id, v1 below it; the page tags it by `sessionUpdate` in one table and by
-`type` in the others. All four are read.
+`type` in the others. All four are read. A prompt is one string on the page, and a list of blocks in v1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from accord.dialects import Json
 
-__all__ = ["PERMISSION", "TOOL_CALL", "notification", "notified", "shown", "update_of", "v1_updates"]
+__all__ = ["PERMISSION", "TOOL_CALL", "notification", "notified", "prompt_text", "shown", "update_of", "v1_updates"]
 
 PERMISSION = "request_permission"
 TOOL_CALL = "tool_call"
@@ -111,3 +112,32 @@ _TRANSLATIONS: dict[str, Callable[[Json], list[Json]]] = {
     TOOL_CALL: _tool_call,
     "tool_call_update": _tool_call_update,
 }
+
+
+def prompt_text(blocks: Any) -> Any:
+    """The blocks, a line apart: texts as they are, and for the others a few words that stand for them."""
+    if not isinstance(blocks, list):
+        return blocks
+    return "\n".join(_block_text(block) for block in blocks)
+
+
+def _block_text(block: Any) -> str:
+    if not isinstance(block, dict):
+        return str(block)
+    match block.get("type"):
+        case "text":
+            return str(block.get("text", ""))
+        case "resource_link":
+            return f"[{block.get('title') or block.get('name')}]({block.get('uri')})"
+        case "resource":
+            return _resource(block.get("resource"))
+        case kind:
+            return "[" + " ".join(str(part) for part in (kind, block.get("mimeType"), block.get("uri")) if part) + "]"
+
+
+def _resource(resource: Any) -> str:
+    if not isinstance(resource, dict):
+        return "[resource]"
+    uri, text = resource.get("uri"), resource.get("text")
+    # A text can be said in a string: the agent gets all of it.
+    return f"[resource {uri}]" if text is None else f"[resource {uri}]\n{text}"
