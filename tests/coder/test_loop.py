@@ -28,7 +28,7 @@ from accord.coder.model import (
     UserMessage,
 )
 from accord.coder.offline import OfflineModel
-from accord.coder.tools.reading import Read
+from accord.coder.tools.files import Read
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, answered, call, project, say, talk
 
 

@@ -9,8 +9,7 @@ import pytest
 
 import accord
 from accord.coder import make_agent
-from accord.coder.model import Delta
-from accord.coder.settings import AUTO_APPROVE_READS
+from accord.coder.model import AUTO_APPROVE_READS, Delta
 from tests.coder.rig import IN_EVERY_EDITION, agent_with, call, project, say, talk
 
 WRITE = call("write", path="src/a", text="b")

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from accord.agent import Agent, Session, Turn
-from accord.coder.settings import AUTO_APPROVE_READS, OFFLINE
+from accord.coder.model import AUTO_APPROVE_READS, OFFLINE
 from accord.errors import LocalProtocolError
 from accord.session.option import Choice
 from accord.session.rules import Rule, RuleError, parse_rule

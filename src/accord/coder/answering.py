@@ -9,10 +9,9 @@ from urllib.parse import unquote, urlsplit
 from accord.agent import Turn
 from accord.coder.loop import MAX_REQUESTS, Limits, Loop
 from accord.coder.memory import Memory
-from accord.coder.model import Model, Picture, UserMessage
+from accord.coder.model import OFFLINE, Model, Picture, UserMessage
 from accord.coder.offline import CAN_DO, OfflineModel
 from accord.coder.provider import ProviderModel
-from accord.coder.settings import OFFLINE
 from accord.errors import InvalidParams
 from accord.session.content import Block, Image, Link, Resource, Text
 from accord.session.rules import Rule

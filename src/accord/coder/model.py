@@ -3,6 +3,8 @@
 It knows no provider and no session. Messages are also the form in which a session's memory is kept.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from types import TracebackType
@@ -13,6 +15,8 @@ import msgspec
 from accord.errors import AccordError, AuthRequired, RateLimited, RequestError
 
 __all__ = [
+    "AUTO_APPROVE_READS",
+    "OFFLINE",
     "AnswerEnd",
     "Delta",
     "Message",
@@ -39,6 +43,11 @@ __all__ = [
     "UserMessage",
     "estimated_tokens",
 ]
+
+OFFLINE = "offline"
+"""The name of the built-in model."""
+AUTO_APPROVE_READS = "auto_approve_reads"
+"""The session option by which reading needs no permission."""
 
 CHARACTERS_PER_TOKEN = 4
 PICTURE_TOKENS = 1_500

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from accord.coder.model import (
+    OFFLINE,
     AnswerEnd,
     Delta,
     ModelReply,
@@ -26,8 +27,7 @@ from accord.coder.model import (
     UserMessage,
     estimated_tokens,
 )
-from accord.coder.settings import OFFLINE
-from accord.coder.tools.reading import fenced
+from accord.coder.tools.files import fenced
 from accord.coder.understanding import Action, NotUnderstood, understand
 
 __all__ = ["CAN_DO", "OfflineModel"]

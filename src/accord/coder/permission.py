@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from accord.agent import Tool, Turn
 from accord.coder.memory import Memory
-from accord.coder.settings import AUTO_APPROVE_READS
+from accord.coder.model import AUTO_APPROVE_READS
 from accord.session.claims import CallClaims, CommandClaim, PathClaim
 from accord.session.option import PermissionOption
 from accord.session.remembered import InputTarget, RememberedAnswer

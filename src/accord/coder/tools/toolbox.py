@@ -1,21 +1,104 @@
-"""Which tools a model is offered: those of the mode, and those of the session's MCP servers."""
+"""The tools that a model is offered: those of the mode, and those of the MCP servers, each under a unique name."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from accord.agent.mcp import McpTool
-from accord.coder.model import ToolDefinition
-from accord.coder.tools.call import BadArguments, BuiltIn, ToolInvocation
-from accord.coder.tools.changing import Edit, Write
-from accord.coder.tools.looking import List, Search
+from accord.agent.mcp import McpResult, McpTool
+from accord.coder.model import Picture, ToolDefinition
+from accord.coder.tools.call import BadArguments, BuiltIn, ToolInvocation, ToolOutcome, Work, bounded
+from accord.coder.tools.files import Edit, Read, Write
 from accord.coder.tools.planning import LeavePlan, MakePlan
-from accord.coder.tools.reading import Read
 from accord.coder.tools.running import Run
-from accord.coder.tools.servers import ServerCall, definition, named_tools
+from accord.coder.tools.search import List, Search
+from accord.session.content import Block, Image, Link, Resource, Text
+from accord.session.tool import ToolKind
 
-__all__ = ["Toolbox"]
+__all__ = ["ServerCall", "Toolbox", "named_tools"]
+
+CALL_SECONDS = 300.0
+# What all providers take as the name of a tool.
+MAX_NAME = 64
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def named_tools(tools: Sequence[McpTool]) -> dict[str, McpTool]:
+    """Each tool under `mcp_<server>_<tool>`, with a number where two would be the same."""
+    named: dict[str, McpTool] = {}
+    for tool in tools:
+        plain = _UNSAFE.sub("_", f"mcp_{tool.server}_{tool.name}")[:MAX_NAME]
+        name, number = plain, 2
+        while name in named:
+            name, number = f"{plain[: MAX_NAME - len(str(number)) - 1]}_{number}", number + 1
+        named[name] = tool
+    return named
+
+
+def definition(name: str, tool: McpTool) -> ToolDefinition:
+    """The tool as models are told of it."""
+    described = tool.description or tool.title or tool.name
+    return ToolDefinition(name, f"{described} (of the MCP server {tool.server})", tool.input_schema)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCall:
+    """One call of such a tool. What a server says of its tool's harmlessness is its own claim: the user is asked."""
+
+    tool: McpTool
+    arguments: dict[str, Any]
+
+    @property
+    def kind(self) -> ToolKind:
+        """Nobody knows."""
+        return "other"
+
+    @property
+    def title(self) -> str:
+        """It in a few words."""
+        return f"{self.tool.title or self.tool.name} ({self.tool.server})"
+
+    @property
+    def locations(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    @property
+    def cancellable(self) -> bool:
+        """The server is told."""
+        return True
+
+    async def run(self, work: Work) -> ToolOutcome:
+        """Ask the user, then the server."""
+        await work.gate.permit(work.shown, tool=f"{self.tool.name} of {self.tool.server}")
+        result = await self.tool.caller(self.tool.name, self.arguments, CALL_SECONDS)
+        if result.is_error:
+            await work.shown.fail(*result.content)
+        else:
+            await work.shown.complete(*result.content)
+        pictures = [Picture(block.data, block.mime_type) for block in result.content if isinstance(block, Image)]
+        return ToolOutcome(bounded(_text(result)), result.is_error, pictures)
+
+
+def _text(result: McpResult) -> str:
+    texts = [text for block in result.content if (text := _block_text(block))]
+    if not texts and result.structured is not None:
+        texts = [json.dumps(result.structured, ensure_ascii=False)]
+    return "\n".join(texts) or "[no text]"
+
+
+def _block_text(block: Block) -> str:
+    match block:
+        case Text(text=text) | Resource(text=str(text)):
+            return text
+        case Link(uri=uri, name=name):
+            return f"[{name}]({uri})"
+        case _:
+            return ""
+
 
 _LOOKING: tuple[type[BuiltIn], ...] = (Read, Search, List)
 OFFERED: dict[str, tuple[type[BuiltIn], ...]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.coder.tools.call import BadArguments
-from accord.coder.tools.expression import check_expression
+from accord.coder.tools.search import check_expression
 
 
 @pytest.mark.parametrize("pattern", ["def \\w+", "a.*b.*c", "(ab)+", "(?:x{1,3})+", "^\\s*#", "(a|b)*c", "[a-z]+", ""])

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.coder.tools.ignore import Ignored
-from accord.coder.tools.walk import walk
+from accord.coder.tools.walk import Ignored, walk
 from accord.workspace import Workspace
 
 CASES: list[tuple[str, str, bool]] = [

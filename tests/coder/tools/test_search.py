@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.coder.tools import looking
+from accord.coder.tools import search
 from accord.coder.tools.walk import walk
 from tests.coder.rig import agent_with, call, project, say, talk, use_tool
 
@@ -45,7 +45,7 @@ async def test_a_search_can_be_narrowed(tmp_path: Path, arguments: dict[str, obj
 async def test_what_is_ignored_binary_or_too_large_is_not_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looking, "MAX_FILE_BYTES", 1_000)
+    monkeypatch.setattr(search, "MAX_FILE_BYTES", 1_000)
     project(tmp_path, **{".gitignore": "build/\n", "build/a": "needle", "large": "needle" * 1_000, "ok": "needle"})
     (tmp_path / "binary").write_bytes(b"\0needle")
     (tmp_path / "latin").write_bytes(b"\xe4 needle")
@@ -60,13 +60,13 @@ async def test_a_search_is_bounded(tmp_path: Path) -> None:
 
     result, shown = await use_tool(tmp_path, "search", pattern="needle")
 
-    assert len(result.text.splitlines()) == looking.MAX_MATCHES + 1
+    assert len(result.text.splitlines()) == search.MAX_MATCHES + 1
     assert result.text.endswith("[only the first 200 matches]")
     assert shown.raw_output == {"matches": 200, "complete": False}
 
 
 async def test_a_search_that_takes_too_long_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "SEARCH_SECONDS", -1.0)
+    monkeypatch.setattr(search, "SEARCH_SECONDS", -1.0)
     project(tmp_path, a="x")
 
     result, shown = await use_tool(tmp_path, "search", pattern="x")
@@ -101,7 +101,7 @@ async def test_a_search_that_is_cancelled_ends_soon(tmp_path: Path, monkeypatch:
         finally:
             ended.set()
 
-    monkeypatch.setattr(looking, "walk", slow)
+    monkeypatch.setattr(search, "walk", slow)
     project(tmp_path, a="x")
     agent, _ = agent_with(call("search", pattern="x"), say("Done."))
     async with talk(agent, tmp_path) as talked:

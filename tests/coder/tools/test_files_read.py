@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord.client import Offer
-from accord.coder.tools.reading import fenced
+from accord.coder.tools.files import fenced
 from accord.session.content import Text
 from accord.session.tool import Shown
 from tests.coder.rig import agent_with, call, project, say, talk, use_tool

@@ -10,7 +10,7 @@ import pytest
 
 import accord
 from accord.agent.mcp import McpTool
-from accord.coder.tools.servers import named_tools
+from accord.coder.tools.toolbox import named_tools
 from tests.coder.rig import agent_with, call, say, talk
 
 FRIENDLY = Path(__file__).parents[2] / "agent" / "mcp_servers" / "friendly.py"
