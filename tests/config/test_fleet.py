@@ -14,10 +14,9 @@ import accord
 from accord.client import ConnectedAgent, connect
 from accord.config.entry import AgentEntry
 from accord.config.errors import FleetFailed, UnknownAgent, UntrustedFile
-from accord.config.fleet import Fleet
-from accord.config.health import Backoff
+from accord.config.fleet import Backoff, Fleet
 from accord.errors import AuthRequired, CallTimeout, ConnectFailed, ConnectionLost, DeadlineExceeded
-from tests.config.test_health import Clock
+from tests.config.test_fleet_health import Clock
 from tests.config.world import write
 
 AGENT = """

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import accord
 from accord.client import Policy
 from accord.client.question import PermissionQuestion
-from accord.config.answers import AnswerFiles, agent_identity
+from accord.config.permission import AnswerFiles, agent_identity
 from tests.hostile.registry import Again, Row, rows
 from tests.hostile.stage import Stage
 

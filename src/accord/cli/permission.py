@@ -14,8 +14,7 @@ from accord.cli.target import Target
 from accord.client import Policy, Verdict, load_rules
 from accord.client.question import PermissionCallback
 from accord.config import ConfigPaths
-from accord.config.answers import AnswerFiles, agent_identity, set_aside_old_answers
-from accord.config.permission import rules_for
+from accord.config.permission import AnswerFiles, agent_identity, rules_for, set_aside_old_answers
 from accord.session.entry import ToolCall
 from accord.session.rules import Rule, RuleError, parse_rule
 

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
         UnknownAgent,
         UntrustedFile,
     )
-    from accord.config.fleet import Fleet
-    from accord.config.health import Backoff, CircuitBreaker, Health
+    from accord.config.fleet import Backoff, CircuitBreaker, Fleet, Health
     from accord.config.mcp_json import McpFile, load_mcp, user_mcp_files
     from accord.config.opening import connect_to
     from accord.config.paths import ConfigPaths
@@ -49,8 +48,7 @@ _HOMES = {
         "UnknownAgent",
         "UntrustedFile",
     ),
-    "fleet": ("Fleet",),
-    "health": ("Backoff", "CircuitBreaker", "Health"),
+    "fleet": ("Backoff", "CircuitBreaker", "Fleet", "Health"),
     "mcp_json": ("McpFile", "load_mcp", "user_mcp_files"),
     "opening": ("connect_to",),
     "permission": ("permission_for",),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accord.client import load_rules
-from accord.config.answers import AnswerFiles, agent_identity, set_aside_old_answers
+from accord.config.permission import AnswerFiles, agent_identity, set_aside_old_answers
 from accord.session.remembered import PathTarget, RememberedAnswer, decode_answers
 
 FIXTURES = Path(__file__).with_name("fixtures")

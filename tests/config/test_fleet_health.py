@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.config.health import Backoff, CircuitBreaker, Health, is_passing
+from accord.config.fleet import Backoff, CircuitBreaker, Health, is_passing
 from accord.errors import (
     AuthRequired,
     CallTimeout,
