@@ -1,12 +1,17 @@
-"""`join`: a client and an agent in one process, with the patience of a test."""
+"""`join` and the fixture `accord_open`: a client and an agent in one process, with the deadlines of a test."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Unpack
 
-from accord.client import ConnectedAgent, Deadlines, connect
+from accord.client import BlockingSession, ConnectedAgent, Deadlines, connect
+from accord.client.blocking import open_session
 from accord.client.connect import CommonOptions, StrPath
 from accord.client.door import InProcessAgent
 from accord.client.question import ElicitCallback, PermissionCallback
@@ -16,7 +21,7 @@ from accord.testing.recorder import Recorder
 from accord.testing.scripted import ScriptedAgent, release
 from accord.transport.interface import Transport
 
-__all__ = ["TEST_DEADLINES", "JoinOptions", "check_end", "in_a_test", "join"]
+__all__ = ["TEST_DEADLINES", "JoinOptions", "OpenSessions", "check_end", "in_a_test", "join"]
 
 TEST_DEADLINES = Deadlines(
     start_seconds=10.0, first_seconds=10.0, idle_seconds=10.0, turn_seconds=30.0, cancel_seconds=5.0
@@ -82,3 +87,38 @@ def check_end(target: tuple[Any, ...], options: dict[str, Any]) -> None:
     for party in (*target, options["permission"], options["elicit"]):
         if isinstance(party, ScriptedAgent | Answers):
             party.check()
+
+
+class OpenSessions:
+    """Opens sessions and remembers them."""
+
+    def __init__(self, recorder: Recorder, workspace: Callable[[], Path]) -> None:
+        self._recorder = recorder
+        self._workspace = workspace
+        self._stack = ExitStack()
+
+    def open(self, *target: Any, recorder: Recorder | None = None, **options: Any) -> BlockingSession:
+        """An open session; see the fixture `accord_open`."""
+        options = in_a_test(options, recorder or self._recorder)
+        cwd = options.pop("cwd", None) or self._workspace()
+        session = open_session(*target, cwd=cwd, **options)
+        # The last one is called first: the session ends, then the store is closed, and then it is told what was wrong.
+        self._stack.callback(check_end, target, options)
+        self._stack.callback(_release, target)
+        self._stack.callback(session.close)
+        return session.open()
+
+    def close(self) -> None:
+        """End all of them, the last one first.
+
+        Raises:
+            UnexpectedQuestion: An agent asked what there was no answer for.
+            Exception: What the script of a `ScriptedAgent` raised.
+        """
+        self._stack.close()
+
+
+def _release(target: tuple[Any, ...]) -> None:
+    # In a thread: there may be a loop in this one.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(release(*target))).result()

@@ -86,7 +86,7 @@ def accord_open(
     The defaults are those of `accord.testing.join`: short deadlines, `permission` may be a series of answers, and what
     was asked beyond them, or raised by a `ScriptedAgent`, fails the test at its end.
     """
-    from accord.testing.opened import OpenSessions  # noqa: PLC0415
+    from accord.testing.joint import OpenSessions  # noqa: PLC0415
 
     sessions = OpenSessions(accord_recorder, accord_workspace)
     try:
