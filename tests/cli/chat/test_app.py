@@ -13,9 +13,8 @@ from textual.widgets import Markdown
 import accord
 from accord.cli.chat.bars import PlanLine, PlanPanel
 from accord.cli.chat.dialogs.form import FormDialog
-from accord.cli.chat.dialogs.frame import ReadingDialog
+from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
 from accord.cli.chat.dialogs.permission import PermissionDialog
-from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.lines import DiffView
 from accord.cli.chat.message import OmittedParts, PassageView, PromptPart, ThoughtPart
 from accord.cli.chat.timeline import NotePart

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.show.line import clipped, width
-from accord.cli.show.quantity import amount, duration, size
+from accord.cli.show.line import amount, clipped, duration, size, width
 from accord.display import prose
 
 

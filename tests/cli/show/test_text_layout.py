@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from accord.cli.show.diff import place_of
-from accord.cli.show.line import Line
+from accord.cli.show.line import Line, usage_parts
 from accord.cli.show.presentation import about
-from accord.cli.show.quantity import usage_parts
 from accord.cli.show.text_layout import plan_lines, tool_line, tool_lines
 from accord.protocol.model import Unknown
 from accord.session.content import Text

@@ -18,17 +18,16 @@ from accord.cli.chat.changes import ChangeTracker
 from accord.cli.chat.chat_session import ChatOptions, ChatSession, Connect
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
-from accord.cli.chat.dialogs.frame import ReadingDialog, help_view
+from accord.cli.chat.dialogs.frame import Picker, ReadingDialog, help_view
 from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
-from accord.cli.chat.dialogs.picker import Picker
 from accord.cli.chat.lines import DiffLayout
 from accord.cli.chat.menus import answered, change_option, choose_session, login_items, next_mode
 from accord.cli.chat.message import PassageView
 from accord.cli.chat.timeline import Timeline
 from accord.cli.chat.tool_call import WantsWhole
 from accord.cli.chat.widgets import StaticText, announce
+from accord.cli.show.line import usage_parts
 from accord.cli.show.presentation import Note, notice_note
-from accord.cli.show.quantity import usage_parts
 from accord.client.question import FormQuestion, PermissionAnswer, PermissionQuestion, UrlQuestion
 from accord.client.session import Session
 from accord.display import EMPTY, exact, filled, joined, own, prose, prose_line

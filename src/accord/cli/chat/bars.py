@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from accord.cli.chat.widgets import BREAK, MUTED, StaticText, label, laid_out
-from accord.cli.show.line import Span
+from accord.cli.show.line import Span, duration
 from accord.cli.show.presentation import plan_step
-from accord.cli.show.quantity import duration
 from accord.cli.show.screen import SPINNER
 from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own
 from accord.protocol.model import Unknown

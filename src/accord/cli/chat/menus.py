@@ -10,8 +10,7 @@ from textual.app import App
 
 from accord.cli.chat.bars import value_name
 from accord.cli.chat.chat_session import ChatSession
-from accord.cli.chat.dialogs.frame import Dialog
-from accord.cli.chat.dialogs.picker import Item, Picker
+from accord.cli.chat.dialogs.frame import Dialog, Item, Picker
 from accord.cli.chat.widgets import announce
 from accord.client.session import Session
 from accord.display import exact, filled, own, prose

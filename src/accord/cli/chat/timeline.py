@@ -8,11 +8,10 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from accord.cli.chat.changes import Changes
-from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.lines import DiffLayout
 from accord.cli.chat.message import OmittedParts, PassageView, PromptPart, ThoughtPart
 from accord.cli.chat.tool_call import TerminalPart, ToolPart
-from accord.cli.chat.widgets import BREAK, MUTED, StaticText, label, laid_out
+from accord.cli.chat.widgets import BREAK, MUTED, Fold, FoldTitle, StaticText, label, laid_out
 from accord.cli.show.presentation import Note, compaction_state
 from accord.display import exact, filled, json_text, own
 from accord.session.entry import CompactionEntry, Message, Plan, TerminalEntry, ToolCall, UnknownEntry

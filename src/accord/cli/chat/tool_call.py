@@ -9,10 +9,18 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from accord.cli.chat.fold import Fold, FoldTitle
 from accord.cli.chat.lines import DiffLayout, DiffView, Lines
 from accord.cli.chat.markdown import Prose
-from accord.cli.chat.widgets import MUTED, StaticText, block_content, coloured_lines, label, laid_out
+from accord.cli.chat.widgets import (
+    MUTED,
+    Fold,
+    FoldTitle,
+    StaticText,
+    block_content,
+    coloured_lines,
+    label,
+    laid_out,
+)
 from accord.cli.show.diff import DiffRow, rows_of_diff
 from accord.cli.show.line import Line, Span, hidden_after, hidden_before
 from accord.cli.show.presentation import (

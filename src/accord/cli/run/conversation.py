@@ -18,7 +18,7 @@ from accord.cli.options import AgentOptions
 from accord.cli.permission import policy_of, rules_of
 from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
 from accord.cli.session_index import SessionIndex
-from accord.cli.show.quantity import duration
+from accord.cli.show.line import duration
 from accord.cli.show.screen import Progress, silence, stdout_screen
 from accord.cli.signals import Interrupts
 from accord.cli.status import CommandFailure, Status, UsageFailure

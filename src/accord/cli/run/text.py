@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from accord.cli.permission import decided_by
 from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
 from accord.cli.session_index import PREFIXES
-from accord.cli.show.line import Line, Span, clipped
+from accord.cli.show.line import Line, Span, clipped, duration, usage_parts
 from accord.cli.show.presentation import (
     about,
     compaction_state,
@@ -20,7 +20,6 @@ from accord.cli.show.presentation import (
     stop_text,
     terminal_name,
 )
-from accord.cli.show.quantity import duration, usage_parts
 from accord.cli.show.question import question_lines, unasked_text, verdict_text
 from accord.cli.show.screen import TextScreen
 from accord.cli.show.text_layout import (

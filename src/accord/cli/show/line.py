@@ -1,14 +1,32 @@
-"""A line as texts with a style each, before it is known whether there are colours; its width, and tables of lines."""
+"""Lines as texts with a style each, for any screen: their width, tables of them, and quantities in few characters.
+
+Quantities are durations, times, sizes, tokens, usage and cost.
+"""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
-from accord.display import SafeText, clip, filled, joined, own, trimmed
+from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own, trimmed
+from accord.protocol.model import UNSET
+from accord.session.event import UsageChanged
 
-__all__ = ["Line", "Span", "clipped", "hidden_after", "hidden_before", "line_of", "table_lines", "width"]
+__all__ = [
+    "Line",
+    "Span",
+    "ago",
+    "clipped",
+    "hidden_after",
+    "hidden_before",
+    "line_of",
+    "moment_of",
+    "table_lines",
+    "usage_parts",
+    "width",
+]
 
 
 class Span(NamedTuple):
@@ -75,3 +93,76 @@ def table_lines(heads: Sequence[SafeText], rows: Sequence[Sequence[SafeText]]) -
         return [Span(trimmed(joined(padded, own("  "))), style)]
 
     return [spans(heads, "dim"), *(spans(row, "") for row in cells)]
+
+
+MINUTE, HOUR, DAY, WEEK = 60, 3600, 86400, 7 * 86400
+_UNITS = ((MINUTE, 1, own("s")), (HOUR, MINUTE, own("min")), (DAY, HOUR, own("h")), (WEEK, DAY, own("d")))
+
+
+def moment_of(text: str | None) -> float | None:
+    """A time in RFC 3339 as seconds; None where it is none."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def ago(moment: float | None, now: float) -> SafeText:
+    """How long ago it was."""
+    if not moment:
+        return EMPTY
+    seconds = max(0, now - moment)
+    for limit, unit, name in _UNITS:
+        if seconds < limit:
+            return filled("{} {} ago", int(seconds // unit), name)
+    return exact(datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d"))
+
+
+def duration(seconds: float) -> SafeText:
+    """A time as people say it."""
+    if seconds < 1:
+        return filled("{} ms", max(0, round(seconds * 1000)))
+    if seconds < 60:  # noqa: PLR2004 - a minute
+        return filled("{:.1f} s", seconds)
+    minutes, rest = divmod(round(seconds), 60)
+    return filled("{} min {} s", minutes, rest)
+
+
+def amount(number: int) -> SafeText:
+    if number < 1000:  # noqa: PLR2004 - k is for thousands
+        return filled("{}", number)
+    if number < 1_000_000:  # noqa: PLR2004 - and M for millions
+        return _rounded(number / 1000, own("k"))
+    return _rounded(number / 1_000_000, own("M"))
+
+
+def _rounded(number: float, unit: SafeText) -> SafeText:
+    return filled("{:.0f}{}" if f"{number:.1f}".endswith(".0") else "{:.1f}{}", number, unit)
+
+
+def size(number: int) -> SafeText:
+    if number < 1000:  # noqa: PLR2004 - kB are for thousands
+        return filled("{} B", number)
+    if number < 1_000_000:  # noqa: PLR2004 - and MB for millions
+        return filled("{:.0f} kB", number / 1000)
+    return filled("{:.1f} MB", number / 1_000_000)
+
+
+CENTS = 0.1
+
+
+def usage_parts(usage: UsageChanged | None) -> list[SafeText]:
+    """Tokens in the context with the share of it that is used, and money, as far as they are known."""
+    if usage is None:
+        return []
+    if usage.size:
+        parts = [filled("{}/{} tokens {}%", amount(usage.used), amount(usage.size), usage.used * 100 // usage.size)]
+    else:
+        parts = [filled("{} tokens", amount(usage.used))]
+    cost = usage.cost
+    if cost is not UNSET and cost is not None:
+        money = f"{cost.amount:.2f}" if cost.amount >= CENTS or not cost.amount else f"{cost.amount:.4f}"
+        is_dollars = cost.currency == "USD"
+        parts.append(filled("${}", money) if is_dollars else filled("{} {}", money, exact(cost.currency, 8)))
+    return parts

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from accord.cli.show.diff import counts, place_of
-from accord.cli.show.line import Line, Span
-from accord.cli.show.quantity import size
+from accord.cli.show.line import Line, Span, size
 from accord.display import EMPTY, SafeText, clip, exact, filled, joined, json_text, own, prose_line
 from accord.protocol.model import Unknown
 from accord.session.content import Audio, Image, Link, Resource

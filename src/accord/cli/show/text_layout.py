@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from accord.cli.show.diff import INDENT, diff_lines
-from accord.cli.show.line import Line, Span, clipped, hidden_before, line_of, width
+from accord.cli.show.line import Line, Span, clipped, duration, hidden_before, line_of, width
 from accord.cli.show.presentation import (
     THOUGHT,
     about,
@@ -20,7 +20,6 @@ from accord.cli.show.presentation import (
     terminal_ending,
     tool_head,
 )
-from accord.cli.show.quantity import duration
 from accord.display import (
     EMPTY,
     SafeText,

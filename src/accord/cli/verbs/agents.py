@@ -18,8 +18,7 @@ from typing import Any
 from accord.cli.agent_session import RunningAgent, running_agent, within
 from accord.cli.fault import login_line, phase
 from accord.cli.options import AgentOptions, Parser, add_agent_options, agent_options_of, pair_of, split_command
-from accord.cli.show.line import Span, line_of, table_lines
-from accord.cli.show.quantity import duration
+from accord.cli.show.line import Span, duration, line_of, table_lines
 from accord.cli.show.screen import Progress, TextScreen, put, put_json, stdout_screen
 from accord.cli.status import CommandFailure, Status, UsageFailure, spelled
 from accord.cli.stderr import remark

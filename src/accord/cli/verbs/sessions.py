@@ -23,8 +23,7 @@ from accord.cli.options import (
 )
 from accord.cli.run.conversation import Conversation
 from accord.cli.session_index import SessionIndex
-from accord.cli.show.line import table_lines
-from accord.cli.show.quantity import ago, moment_of
+from accord.cli.show.line import ago, moment_of, table_lines
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
 from accord.cli.show.text_layout import markdown, transcript_lines
 from accord.cli.status import CommandFailure, Status, UsageFailure

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.show.quantity import ago, moment_of
+from accord.cli.show.line import ago, moment_of
 
 NOW = 1_800_000_000.0
 
