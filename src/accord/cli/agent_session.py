@@ -257,8 +257,6 @@ async def running_agent(
 
 
 class RunningAgent:
-    """One agent that runs."""
-
     def __init__(
         self,
         agent: ConnectedAgent,

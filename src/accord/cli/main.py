@@ -1,4 +1,4 @@
-"""The first word of the line: which verb is meant. Nothing of a verb is imported before it is chosen."""
+"""The entry point: chooses the verb by the first argument. Nothing of a verb is imported before it is chosen."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _run(verb: str, line: list[str]) -> int:
     if verb != "agent":
         _need_directory()
     logs = import_module("accord.cli.stderr")
-    # Whoever runs an agent by an editor wants its log; whoever types wants the one line.
+    # An editor that starts the agent shows its log; at a terminal one line is enough.
     logs.direct_logs(warnings=verb == "agent")
     logs.direct_tracebacks()
     module = import_module(f"accord.cli.verbs.{verb}")

@@ -31,7 +31,7 @@ def policy_of(
     on_verdict: Callable[[Verdict], Any] | None = None,
     on_unasked: Callable[[ToolCall, Rule], Any] | None = None,
 ) -> Policy:
-    """The policy for `connect(permission=...)`; `on_question` is None where nobody can be asked.
+    """The policy for `connect(permission=...)`; `on_question` is None where there is no user to ask.
 
     What the user answers with "always" is kept in the state folder. `notify` gets a line for the user.
     """

@@ -18,16 +18,16 @@ __all__ = ["PREFIXES", "SessionIndex"]
 
 T = TypeVar("T")
 
-# What agents put before every id: nobody wants to type it.
+# What agents put before every id; it need not be typed.
 PREFIXES = ("session-", "session_", "sess-", "sess_", "ses_")
 
 
-# A reader waits for nobody but a process that holds the whole file.
+# A reader waits only for a process that holds the whole file.
 READ_SECONDS = scaled(3.0)
 
 
 class SessionIndex:
-    """The user's sessions. Reading fails with the cause; what cannot be noted is said once, and work goes on."""
+    """The user's sessions. Reading fails with the cause; a failure to write is reported once, and work goes on."""
 
     def __init__(self) -> None:
         self._reader: Records | None = None

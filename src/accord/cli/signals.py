@@ -1,7 +1,7 @@
 """SIGINT, SIGTERM and SIGHUP: the first one stops what goes on, the second one leaves at once.
 
 Plain signal handlers, not the loop's: the second signal has to count also while the loop is busy or waits in a write to
-a pipe that nobody empties. Processes that were started are ended by the watchdog, however we leave.
+a pipe that is not read. Processes that were started are ended by the watchdog, however we leave.
 """
 
 from __future__ import annotations

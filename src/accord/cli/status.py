@@ -1,4 +1,4 @@
-"""Knows the exit codes, and what a failure says: one line for people, one record for programs."""
+"""The exit codes, and the failures of a command: one line for people, one record for programs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ __all__ = ["CommandFailure", "Status", "UsageFailure", "spelled"]
 
 
 class Status(IntEnum):
-    """How the command ended."""
-
     DONE = 0
     FAILED = 1
     USAGE = 2
@@ -67,5 +65,5 @@ class UsageFailure(CommandFailure):
 
 
 def spelled(arguments: Sequence[str]) -> str:
-    """A command as somebody would type it."""
+    """A command as it would be typed."""
     return shlex.join(arguments)

@@ -21,7 +21,7 @@ STDERR_LINES = 12
 
 
 def complain(failure: CommandFailure) -> None:
-    """One line, and the end of what the agent said on its stderr."""
+    """One line, and the end of the agent's stderr."""
     remark(exact(failure.line))
     for line in stderr_tail(failure):
         sys.stderr.write(filled("  | {}\n", line))
@@ -50,7 +50,7 @@ class SafeFormatter(logging.Formatter):
 
 
 def direct_logs(*, warnings: bool = False) -> None:
-    """Direct the log of this process. What a user must know is said by the command itself, and once.
+    """Direct the log of this process. What a user must know is printed by the command itself, and once.
 
     `warnings` are shown also without a level, each as its message alone: for a program that an editor starts.
     """
@@ -65,7 +65,7 @@ def direct_logs(*, warnings: bool = False) -> None:
 
 
 def direct_tracebacks() -> None:
-    """Let the traceback of an exception that nobody catches be safe text."""
+    """Let the traceback of an uncaught exception be safe text."""
 
     def show(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
         sys.stderr.write(prose("".join(traceback.format_exception(kind, error, where))))

@@ -101,7 +101,7 @@ def noted_target(key: str) -> Target:
 async def approve(target: Target, *, trust: bool, yes: Callable[[SafeText], Awaitable[bool]] | None) -> Target:
     """The target, ready to be started: its file trusted, its program installed.
 
-    `yes` asks the user; None where nobody can be asked.
+    `yes` asks the user; None where there is no user to ask.
 
     Raises:
         CommandFailure: The user does not agree, or cannot be asked, or the program cannot be had.

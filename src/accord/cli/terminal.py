@@ -32,7 +32,7 @@ __all__ = ["LogIn", "Questions", "UserTerminal", "is_interactive", "keys_of", "n
 
 
 def is_interactive() -> bool:
-    """Whether a question can be asked: somebody types at stdin and looks at stderr."""
+    """Whether a question can be asked: stdin and stderr are terminals."""
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
@@ -44,7 +44,7 @@ class UserTerminal:
         self._screen = TextScreen(sys.stderr, self._progress, colours=has_colours(sys.stderr, os.environ))
         self._alone = asyncio.Lock()
         self.before: Callable[[], None] = lambda: None
-        """Called before a question: what was said until now should be on the screen."""
+        """Called before a question: all earlier output should be on the screen."""
         self.after: Callable[[], None] = lambda: None
         """Called when it was answered."""
 
@@ -120,7 +120,7 @@ def keys_of(options: Sequence[PermissionOption]) -> dict[str, PermissionOption]:
 
 
 class _Choices:
-    """The answers that somebody at the terminal can give to one question."""
+    """The answers that the user can give to one question."""
 
     def __init__(self, question: PermissionQuestion) -> None:
         self._question = question
@@ -154,7 +154,7 @@ class _Choices:
     def meant(self, answer: str) -> tuple[bool, PermissionOption | WiderAnswer | None]:
         """Whether an answer is understood, and what it is.
 
-        Whatever ids and names the agent's options have: somebody who types a refusal allows nothing.
+        Whatever ids and names the agent's options have: a typed refusal allows nothing.
         """
         key = answer.lower()
         if key in self._wide:
@@ -170,7 +170,7 @@ class _Choices:
 
 
 class Questions:
-    """The answers of somebody at the terminal.
+    """The answers of the user at the terminal.
 
     `shown` says whether what a question is about is on the same screen already.
     """
@@ -250,7 +250,7 @@ class Questions:
                 self._terminal.show_line(filled("  a number from 1 to {}", len(choices)), "dim")
 
     def alone(self) -> AbstractAsyncContextManager[None]:
-        """While this lasts the terminal is somebody else's: nothing is asked, and nothing is shown."""
+        """While this lasts another program has the terminal: nothing is asked, and nothing is shown."""
         return self._terminal.floor()
 
 

@@ -1,6 +1,6 @@
 """The coding agent as an `accord.Agent`: its modes, options and commands, and who answers in a turn.
 
-Nothing heavy is imported before the first prompt: an editor starts agents that nobody talks to.
+Nothing heavy is imported before the first prompt: an editor starts agents that are never used.
 """
 
 from __future__ import annotations

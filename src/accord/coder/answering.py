@@ -1,4 +1,4 @@
-"""What happens in a turn: which model answers, and what it is told of the user's message."""
+"""A turn of the coding agent: which model answers, and the user's message in the form for models."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ class Coder:
         await self._loop(turn, model).run(message)
 
     async def compact(self, turn: Turn) -> None:
-        """Make room."""
         loop = self._loop(turn, str(turn.option("model")))
         await turn.say("I go on with the summary." if await loop.compact() else "There is nothing to compact yet.")
 
@@ -80,7 +79,7 @@ class Coder:
         await turn.say(f"The model is {turn.option('model')}.")
 
     async def help(self, turn: Turn) -> None:
-        """Say what can be said."""
+        """Show the slash commands and requests."""
         await turn.say(HELP)
 
     def _loop(self, turn: Turn, name: str) -> Loop:

@@ -82,7 +82,7 @@ class Gateway:
         await self._model.__aenter__()
 
     async def leave(self) -> None:
-        """Close them, if nobody else has entered."""
+        """Close them, if no other user has entered."""
         await self._model.__aexit__(None, None, None)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
@@ -203,7 +203,7 @@ def _delta(event: Any) -> Delta | None:
 
 
 def _end(response: ModelResponse, *, names_its_end: bool) -> Iterator[Delta]:
-    """What is known when all of it was read: only now are the calls whole, however their pieces were mixed."""
+    """What is known when all of it was read: only now are the calls whole, however their parts were mixed."""
     usage = response.usage
     if usage.input_tokens or usage.output_tokens:
         yield Spent(usage.input_tokens, usage.output_tokens, _cost(response))
@@ -247,7 +247,7 @@ def _cost(response: ModelResponse) -> float | None:
         return None
 
 
-# --- its errors in our words
+# --- its errors as ours
 
 
 @contextmanager
@@ -307,7 +307,7 @@ def _translated(error: exceptions.ModelAPIError, name: str) -> ModelError:
 
 
 def _provider_message(error: exceptions.ModelAPIError) -> str:
-    """What the provider itself said, if it is a sentence."""
+    """The provider's own message, if there is one."""
     body = error.body
     if isinstance(body, dict):
         inner = body.get("error")

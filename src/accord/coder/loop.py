@@ -1,4 +1,4 @@
-"""The loop of a turn: ask the model, show what it says, do what it calls for, tell it what came of that.
+"""The loop of a turn: request an answer, show it, run the tools that it calls, and send their results.
 
 It knows no provider: a model is a stream of deltas. It knows no edition: whatever is shown goes through the turn.
 """
@@ -111,7 +111,7 @@ class Limits:
 
 @dataclass(slots=True)
 class _Answer:
-    """One answer of the model, as far as it was heard."""
+    """One answer of the model, as far as it was received."""
 
     texts: list[str] = field(default_factory=list)
     calls: list[ToolUse] = field(default_factory=list)
@@ -122,7 +122,7 @@ class _Answer:
     raw: Any = None
 
     def note(self, delta: Delta) -> None:
-        """What is heard, but not shown as it comes."""
+        """Keep a delta that is not shown as it comes."""
         match delta:
             case ToolUse():
                 self.calls.append(delta)
@@ -170,7 +170,7 @@ class Loop:
             await self._save()
 
     async def compact(self) -> bool:
-        """Put a summary in the place of all that was said; whether there was anything.
+        """Replace the conversation by a summary; whether there was anything to replace.
 
         Raises:
             RequestError: The model gave none.
@@ -348,12 +348,12 @@ class Loop:
 
     async def _save(self) -> None:
         if self._keeps:
-            with contextlib.suppress(AccordError):  # what was said is kept anyway; the next save may work
+            with contextlib.suppress(AccordError):  # the conversation is kept anyway; the next save may work
                 await self._turn.save()
 
 
 async def _run(call: ToolInvocation, work: Work) -> ToolOutcome:
-    """Run it, and say what other rooms raise in words for the user and the model."""
+    """Run it; errors of other packages become texts for the user and the model."""
     try:
         return await call.run(work)
     except NotAllowed as refusal:

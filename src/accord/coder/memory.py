@@ -39,7 +39,6 @@ class Memory(msgspec.Struct, omit_defaults=True):
         return self.counted_tokens + estimated_tokens(*self.messages[self.counted :])
 
     def add(self, *messages: Message) -> None:
-        """Remember more."""
         self.messages.extend(messages)
 
     def count(self, tokens: int) -> None:
@@ -53,7 +52,7 @@ class Memory(msgspec.Struct, omit_defaults=True):
             self.priced = True
 
     def forget_from(self, place: int) -> None:
-        """Forget the messages from there on, as if they had never been said."""
+        """Forget the messages from there on."""
         del self.messages[place:]
         if self.counted > place:
             self.counted_tokens = self.counted = 0

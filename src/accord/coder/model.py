@@ -83,7 +83,7 @@ class ToolResult(msgspec.Struct, omit_defaults=True):
 
 
 class UserMessage(msgspec.Struct, tag_field="role", tag="user", omit_defaults=True):
-    """What the user said, and the files that came with it; a summary of what was said before is also one."""
+    """A prompt of the user with its files; a summary of earlier messages is also one."""
 
     text: str
     pictures: list[Picture] = []
@@ -91,12 +91,11 @@ class UserMessage(msgspec.Struct, tag_field="role", tag="user", omit_defaults=Tr
 
     @property
     def whole(self) -> str:
-        """All that is text."""
         return f"{self.text}\n\n{self.attached}" if self.attached else self.text
 
 
 class ModelReply(msgspec.Struct, tag_field="role", tag="assistant", omit_defaults=True):
-    """What the model said. `raw` is the provider's own form of it, for the model of that name alone."""
+    """An answer of the model. `raw` is the provider's own form of it, for the model of that name alone."""
 
     text: str = ""
     calls: list[ToolUse] = []
@@ -134,7 +133,7 @@ def estimated_tokens(*messages: Message) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as a model is told of it; `schema` is the JSON schema of its arguments, an object."""
+    """A tool as it is described to a model; `schema` is the JSON schema of its arguments, an object."""
 
     name: str
     description: str
@@ -156,14 +155,14 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of what it says."""
+    """A part of the answer's text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ThoughtDelta:
-    """A piece of what it thinks."""
+    """A part of a thought."""
 
     text: str
 
@@ -224,7 +223,7 @@ class Model(Protocol):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Let go of connections, if nobody else uses them."""
+        """Close connections, if no other request uses them."""
 
 
 # --- errors
@@ -236,7 +235,7 @@ class ModelError(AccordError):
     reason = "model_failed"
 
     def answer(self) -> RequestError:
-        """What the client is told when the turn ends with it."""
+        """The error for the client when the turn ends with it."""
         return RequestError(str(self), {"reason": self.reason})
 
 
@@ -278,7 +277,6 @@ class ModelBusy(ModelError):
         self.retry_after = retry_after
 
     def answer(self) -> RequestError:
-        """Wait."""
         return RateLimited(self.retry_after, str(self))
 
 

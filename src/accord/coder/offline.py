@@ -59,7 +59,7 @@ class OfflineModel:
         self.context_tokens = context_tokens
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
-        """The answer, in pieces as other models give it."""
+        """The answer, in parts as other models give it."""
         characters = 0
         for delta in _summary(request) if request.purpose == "summary" else _answer(request):
             characters += len(getattr(delta, "text", ""))

@@ -30,7 +30,7 @@ ALWAYS_THIS_TOOL = "allow-tool"
 
 
 class NotAllowed(Exception):
-    """A tool call must not go on; `by_rule` tells a rule from the user. The text is for the model."""
+    """A tool call must not go on; `by_rule` says whether a rule decided, not the user. The text is for the model."""
 
     def __init__(self, message: str, *, by_rule: bool = False) -> None:
         super().__init__(message)

@@ -23,9 +23,9 @@ __all__ = ["ProviderModel"]
 
 ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 1.0
-# A provider that wants us to wait for longer is better told to the user.
+# A longer wait is reported to the user instead.
 MAX_PAUSE_SECONDS = 30.0
-# Where nobody says how much fits in: what all models of the last years hold.
+# Where the size is not known: what all models of the last years hold.
 CONTEXT_TOKENS = 128_000
 
 

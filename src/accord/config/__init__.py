@@ -1,7 +1,7 @@
-"""What is known of agents before one is started: `acp.json`, the registry of agents, which files are trusted.
+"""Agents before they are started: `acp.json`, the registry of agents, trusted files, records of sessions.
 
-It would be lost if asked about the wire. Every part is imported when it is first used: whoever looks up a name pays
-neither for a database nor for a network.
+It does not know the wire. Every part is imported when it is first used: looking up a name pays neither for a database
+nor for a network.
 """
 
 from __future__ import annotations

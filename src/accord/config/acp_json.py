@@ -1,4 +1,4 @@
-"""Knows `acp.json`: simse's list of `servers` and the editors' `agent_servers`, in one file or two.
+"""The format of `acp.json`: simse's list of `servers` and the editors' `agent_servers`, in one file or two.
 
 What a file says is a value here, also where it is wrong: an entry that cannot be used keeps its problems beside the
 others, and a file that is no JSON has no entries and one error. Which file counts is decided elsewhere.
@@ -126,8 +126,6 @@ def read_default_server(path: Path) -> tuple[str | None, ConfigError | None]:
 
 
 class _Reading:
-    """One file being read."""
-
     def __init__(self, path: Path, table: Table) -> None:
         self._path = str(path)
         self._place = path

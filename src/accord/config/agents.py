@@ -1,4 +1,4 @@
-"""Knows every agent that a name can mean here: the project's, the user's, simse's, a registry's, the built-in one.
+"""The agents that a name can mean here: the project's, the user's, simse's, a registry's, the built-in one.
 
 The project's file is `acp.json` in the given directory and in no folder above it: what a command may start should not
 depend on where the disk happens to have more files.
@@ -149,7 +149,7 @@ class Agents:
     def registry(self) -> Registry | None:
         """The registry that the config names, read now; None if it names none.
 
-        A project's own is used only once its file is trusted: commands come from it, and reading it tells its server
+        A project's own is used only once its file is trusted: commands come from it, and reading it shows its server
         that we are here.
 
         Raises:

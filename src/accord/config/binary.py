@@ -1,4 +1,4 @@
-"""Knows how a program is fetched, checked, unpacked and put in its place, so that others see all of it or nothing."""
+"""Programs that are fetched, checked, unpacked and moved to their folder: other processes see all of one or nothing."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _settle(wanted: Download, place: Path) -> None:
     if not program.is_file():
         raise DownloadError(wanted.address, f"there is no {wanted.program} in it", reason="archive")
     program.chmod(program.stat().st_mode | _EXECUTABLE)
-    # What is there without the program is what somebody left half done.
+    # A folder without the program is left of an installation that was interrupted.
     if wanted.folder.exists() and not (wanted.folder / wanted.program).is_file():
         shutil.rmtree(wanted.folder)
     with contextlib.suppress(OSError):

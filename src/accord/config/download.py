@@ -1,4 +1,4 @@
-"""Knows how to fetch an address over HTTP within a limit of bytes and of time, and into what it may be redirected."""
+"""Downloads over HTTP within a limit of bytes and of time, and the redirects that are followed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def fetch(
     timeout_seconds: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[bytes]:
-    """What an address holds, piece by piece.
+    """The content of an address, chunk by chunk.
 
     Raises:
         DownloadError: It cannot be fetched, is larger or takes longer; says which.

@@ -1,4 +1,4 @@
-"""Knows how to change the user's `acp.json` and to leave everything else in it as it was: keys, order, both shapes."""
+"""Changes to the user's `acp.json` that leave everything else in it as it was: keys, order, both shapes."""
 
 from __future__ import annotations
 

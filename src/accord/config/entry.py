@@ -1,4 +1,4 @@
-"""Knows what an agent is before it runs: its command, where that comes from, how long it may take, who must agree."""
+"""An agent before it runs: its command, where that comes from, how long it may take, whether it must be trusted."""
 
 from __future__ import annotations
 

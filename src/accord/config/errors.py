@@ -3,7 +3,7 @@
 AccordError
 ├── ConfigError       a file that cannot be used as it stands: all its problems, the first one as attributes
 ├── UnknownAgent      no such name: suggestions for it
-├── UntrustedFile     a project's file that nobody has trusted yet names the command
+├── UntrustedFile     a project's file that is not trusted yet names the command
 ├── RegistryError     a registry that cannot be read, or an agent of it that cannot run here
 ├── DownloadError     an address that cannot be fetched within the limits
 └── FleetFailed       of several agents none came up

@@ -1,6 +1,6 @@
-"""Knows how to take values out of a JSON file key by key, and to say which key holds what it should not.
+"""Reads values of a JSON file key by key, and reports which key holds a wrong value.
 
-A wrong value is a problem and the reading goes on, so that a user hears of everything at once. A key that nobody asked
+A wrong value is a problem and the reading goes on, so that a user sees all problems at once. A key that was not read
 for is a warning. Values are never quoted in either: they may be secrets.
 """
 
@@ -41,9 +41,9 @@ class Notes:
         self.warnings: list[str] = []
 
     def problem(self, key: str, expected: str, found: Any = ...) -> None:
-        """Something is wrong at a key; what stands there is told by its kind only."""
+        """Something is wrong at a key; of the wrong value only the kind is reported."""
         kind = "" if found is ... else _KINDS.get(type(found), "")
-        # "a text that is not empty, not a text" would help nobody.
+        # "a text that is not empty, not a text" would not help.
         is_repeated = not kind or expected.startswith(_KIND_PREFIXES.get(kind, kind))
         self.problems.append(Problem(key, expected if is_repeated else f"{expected}, not {kind}"))
 
@@ -60,7 +60,7 @@ def join_key(parent: str, name: str) -> str:
 
 
 class Table:
-    """One JSON object. Each question names a key; `finish` reports the keys that nobody asked for."""
+    """One JSON object. Each question names a key; `finish` reports the keys that were not read."""
 
     def __init__(self, values: Mapping[str, Any], key: str, notes: Notes) -> None:
         self._values = values
@@ -119,7 +119,6 @@ class Table:
         return found
 
     def pairs(self, name: str) -> dict[str, str]:
-        """An object of texts."""
         value = self._take(name)
         if value is None:
             return {}
@@ -158,7 +157,6 @@ class Table:
         return value is True
 
     def choice(self, name: str, options: Sequence[str]) -> str | None:
-        """One of several words."""
         value = self._take(name)
         if isinstance(value, str) and value in options:
             return value
@@ -167,7 +165,6 @@ class Table:
         return None
 
     def tables(self, name: str) -> list[Table]:
-        """A list of objects."""
         value = self._take(name)
         if value is None:
             return []
@@ -193,7 +190,6 @@ class Table:
         return found
 
     def table(self, name: str) -> Table | None:
-        """One object."""
         value = self._take(name)
         if value is None:
             return None
@@ -204,7 +200,7 @@ class Table:
         self._skipped.update(names)
 
     def finish(self) -> None:
-        """Report the keys that nobody asked for."""
+        """Report the keys that were not read."""
         for name in self._values:
             if name not in self._read and name not in self._skipped:
                 near = difflib.get_close_matches(name, list(self._read), 1)

@@ -61,7 +61,6 @@ class Health:
 
     @property
     def state(self) -> HealthState:
-        """In one word."""
         if self.failures >= self._unhealthy_at:
             return "unhealthy"
         return "degraded" if self.failures >= self._degraded_at else "healthy"
@@ -71,7 +70,6 @@ class Health:
         self.failures, self.last_error = 0, None
 
     def failed(self, error: Exception) -> None:
-        """A call failed."""
         self.failures += 1
         self.last_error = error
 
@@ -103,7 +101,6 @@ class CircuitBreaker:
 
     @property
     def state(self) -> CircuitState:
-        """Where it stands now."""
         if self._opened_at is None:
             return "closed"
         return "open" if self._clock() < self._opened_at + self._rest_seconds else "half-open"
@@ -124,7 +121,6 @@ class CircuitBreaker:
         return True
 
     def succeeded(self) -> None:
-        """The call went well."""
         self._failures, self._is_trying = 0, False
         if self._opened_at is None:
             return
@@ -133,7 +129,6 @@ class CircuitBreaker:
             self._opened_at = None
 
     def failed(self) -> None:
-        """The call failed."""
         self._failures += 1
         was_trying, self._is_trying = self._is_trying, False
         if was_trying or (self._opened_at is None and self._failures >= self._opens_after):
@@ -217,7 +212,6 @@ class Fleet:
         await self.close()
 
     async def close(self) -> None:
-        """End all of them."""
         agents = [*self._former, *(member.agent for member in self.members.values() if member.agent is not None)]
         self._former = []
         for member in self.members.values():

@@ -1,4 +1,4 @@
-"""Knows files that list MCP servers: simse's `mcp.json`, and the `mcpServers` that most programs have."""
+"""Files that list MCP servers: simse's `mcp.json`, and the `mcpServers` that most programs have."""
 
 from __future__ import annotations
 
@@ -43,8 +43,6 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class McpFile:
-    """What one file says."""
-
     path: Path
     servers: list[McpServer] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
@@ -88,8 +86,6 @@ def load_mcp(path: str | os.PathLike[str], *, environment: Mapping[str, str] | N
 
 
 class _Reading:
-    """One file being read."""
-
     def __init__(self, found: McpFile, folder: Path, environment: Mapping[str, str]) -> None:
         self._found = found
         self._folder = folder
@@ -126,7 +122,7 @@ class _Reading:
         args, env, headers = entry.texts("args"), entry.variables("env"), entry.pairs("headers")
         if kind != "stdio":
             return McpServer(name, kind, url=url or "", headers=list(headers.items()))
-        # An agent may start its servers with few variables: what is required is said, not left to be inherited.
+        # An agent may start its servers with few variables: required ones are passed, not left to be inherited.
         given = {each: self._environment[each] for each in required if self._environment.get(each)}
         given.update({variable: content for variable, content in env.items() if content is not None})
         return McpServer(name, kind, self._program(command or ""), list(args), list(given.items()))

@@ -1,4 +1,4 @@
-"""Knows what an entry of the config means to `accord.connect`: command, environment, deadlines, policy, dialect."""
+"""`connect_to`: an entry of the config as options of `accord.connect`: command, environment, deadlines, policy, dialect."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def connect_to(
     `on_question` answers permission requests where the entry's policy is `prompt`, or where it has none.
 
     Raises:
-        RegistryError: It has no command, because nobody asked the registry for it.
-        UntrustedFile: Its command comes from a project's file that nobody has trusted.
+        RegistryError: It has no command, because the registry was not read.
+        UntrustedFile: Its command comes from a project's file that is not trusted.
         DownloadError: Its program is not installed.
     """
     if entry.needs_trust:

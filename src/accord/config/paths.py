@@ -1,4 +1,4 @@
-"""Knows which files of one user stand in which of the platform's folders; nothing is made here."""
+"""The paths of one user's files in the platform's folders; nothing is created here."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ class ConfigPaths:
 
 
 def expand_home(path: str) -> Path:
-    """A path of which `~` at the beginning is a home directory; one of nobody stays as it is."""
+    """A path of which `~` at the beginning is a home directory; one of an unknown user stays as it is."""
     # Not pathlib: it raises where there is no such user.
     return Path(os.path.expanduser(path))  # noqa: PTH111

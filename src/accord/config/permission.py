@@ -69,10 +69,10 @@ MAX_ANSWERS = 1000
 
 
 def agent_identity(argv: Sequence[str], environment: Mapping[str, str | None] | None = None) -> tuple[str, ...]:
-    """What tells one agent from another: the path of its program, and all arguments."""
+    """What distinguishes one agent from another: the path of its program, and all arguments."""
     path = (environment or {}).get("PATH")
     found = shutil.which(argv[0], path=path)
-    return (os.path.abspath(found or argv[0]), *argv[1:])  # noqa: PTH100 - links stay: they tell environments apart
+    return (os.path.abspath(found or argv[0]), *argv[1:])  # noqa: PTH100 - links stay: they distinguish environments
 
 
 class AnswerFiles:

@@ -1,4 +1,4 @@
-"""Knows which sessions this user has had, with which agent and where: what `-c`, `-s NAME` and a list of sessions need.
+"""The client's records of sessions, with agent and directory: what `-c`, `-s NAME` and a list of sessions need.
 
 The conversations themselves are the agents' business. One small SQLite file; every change is one transaction, so that a
 crash loses nothing that was noted, and two processes can write at once. It blocks, and belongs to one thread.
@@ -76,7 +76,7 @@ class Records:
     """The user's records; `path` is the file that keeps them, in the platform's state folder unless it is given.
 
     With `read_only` nothing is written, so that a file system that takes no writes, or another process that writes,
-    stops nobody: no file is made where there is none, and one of an older version stays as it is.
+    stops no other process: no file is made where there is none, and one of an older version stays as it is.
 
     Raises:
         StoreError: The file cannot be used; says why, and what to do.
@@ -106,7 +106,6 @@ class Records:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
     def note(
@@ -326,7 +325,7 @@ def _version(connection: sqlite3.Connection, place: Path) -> int:
 
 
 def _place(cwd: str | os.PathLike[str]) -> str:
-    # However somebody came into a directory, it is the same one.
+    # By whichever path it was entered, it is the same directory.
     return os.path.realpath(cwd)
 
 

@@ -1,7 +1,7 @@
-"""Knows the format of the public agents' registry, where a copy of one is kept for a while, and the commands it means.
+"""The public registry of agents: its format, a copy that is kept for a while, and the commands for its entries.
 
 No list is shipped with Accord: the config names a file or an address. An agent's description that cannot be understood
-is left out with a warning, so that one bad entry costs nobody the others.
+is left out with a warning, so that one bad entry does not cost the others.
 """
 
 from __future__ import annotations

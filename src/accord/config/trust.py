@@ -1,4 +1,4 @@
-"""Knows which files of projects the user has trusted: a cloned repository must not be able to start programs.
+"""The files of projects that the user has trusted: a cloned repository must not be able to start programs.
 
 A file is trusted where it stands and as it is: the same text in another folder may mean other programs, and a changed
 one does. The notes are lines that are only ever appended, so that two processes can write at once and a crash costs at
@@ -65,7 +65,6 @@ class Trust:
         self._note(path, sha256, trusted=True)
 
     def distrust(self, path: str | os.PathLike[str], sha256: str) -> None:
-        """Take it back."""
         self._note(path, sha256, trusted=False)
 
     def _note(self, path: str | os.PathLike[str], sha256: str, *, trusted: bool) -> None:
@@ -74,7 +73,7 @@ class Trust:
         try:
             make_private(self._path)
             # One write, at the end, wherever that is by then. The line before may be torn: begin a new one.
-            # Something else than a file that has nobody to read it is refused, not waited for.
+            # A FIFO without a reader is refused, not waited for.
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))
             try:
                 os.write(descriptor, f"\n{line}\n".encode())

@@ -31,7 +31,7 @@ RESULT_METHOD = "_simse/tool_result"
 RUNS_TOOLS_METHOD = "_simse/runs_tools"
 """The agent's question whether its client runs tools, answered by the translator."""
 BY_CLIENT = "accord/simse"
-"""The key in the `_meta` of a tool call that the client runs: only the order tells the client of it."""
+"""The key in the `_meta` of a tool call that the client runs: only the order is sent to the client."""
 
 TOOL_CALL_UPDATE = "tool_call_update"
 FAILED = "the tool failed"
@@ -112,7 +112,7 @@ class ToolOrders:
 
 
 class OwnCalls:
-    """The tool calls that the agent runs itself: a client of the page hears that each began, and how it ended."""
+    """The tool calls that the agent runs itself: a client of the page gets the begin of each, and its end."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str], Json] = {}
@@ -121,7 +121,7 @@ class OwnCalls:
         """Calls that v1 makes up for a question about no call: the page asks without one."""
 
     def client_update(self, session_id: str, update: Json) -> Json | None:
-        """The update of the page for one of v1; None where it has nothing to tell."""
+        """The update of the page for one of v1; None where there is nothing to send."""
         key = (session_id, update["toolCallId"])
         first = update.get("sessionUpdate") == TOOL_CALL
         if key in self._stand_ins:

@@ -21,7 +21,7 @@ TOOL_METHOD = "_simse/tool"
 
 
 def is_order(fields: Json) -> bool:
-    """Whether a tool call is to be run here; one that names no tool, or runs already, is only told."""
+    """Whether a tool call is to be run here; one that names no tool, or runs already, is only shown."""
     names = all(isinstance(fields.get(name), str) for name in ("toolName", "toolCallId"))
     return names and fields.get("status") in (None, "pending")
 
@@ -59,7 +59,7 @@ class Order:
     def failed(self, error: str) -> tuple[Json, Json]:
         """That it failed, for the agent and for the client.
 
-        The page knows no status but `completed` for what is over: there, the error is what tells.
+        The page knows no status but `completed` for what is over: there, the error makes the difference.
         """
         return (
             self._page({"status": "completed", "error": error}),
@@ -134,9 +134,9 @@ async def _in_thread(tool: Tool, given: dict[str, Any]) -> Any:
     def work() -> None:
         try:
             settled, value = future.set_result, context.run(tool, given)
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller
             settled, value = future.set_exception, _harmless(error)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+        with contextlib.suppress(RuntimeError):  # the loop is closed: there is no caller
             loop.call_soon_threadsafe(settle, settled, value)
 
     threading.Thread(target=work, name="accord tool", daemon=True).start()

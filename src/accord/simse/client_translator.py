@@ -1,4 +1,4 @@
-"""What each message becomes on its way between a client that speaks v1 and an agent that speaks the page.
+"""The translation between a client that speaks v1 and an agent that speaks the page, and the transport that applies it.
 
 The client sees a v1 agent. A permission inside an update reaches it as a request, and so does a tool that it is to run;
 ids of such requests are made here, and their answers go back as the page's notifications.
@@ -49,7 +49,7 @@ class ClientTranslator:
         self._pending: dict[str, PagePermissionRequest | Order] = {}
         """What the client was asked and has not answered, by the ids that were made here."""
         self._withdrawn: set[str] = set()
-        """Such ids whose answers nobody waits for."""
+        """Such ids whose answers are not needed any more."""
         self._always: dict[str, dict[str, str]] = {}
         """By session and action: the answer that holds for the rest of the session."""
         self._cancelled: set[str] = set()
@@ -93,7 +93,7 @@ class ClientTranslator:
         return Translation([pending.answer(response)], [pending.end(response)])
 
     def _withdraw(self, session_id: str, reason: str) -> tuple[list[Json], list[Json]]:
-        """End what the client was asked for a session: the answers for the agent, and what the client is told."""
+        """End what the client was asked for a session: the answers for the agent, and the updates for the client."""
         to_agent: list[Json] = []
         withdrawn: list[Json] = []
         for id_, pending in [each for each in self._pending.items() if each[1].session_id == session_id]:
@@ -221,7 +221,7 @@ class ClientTranslator:
         return _Call(method, session_id) in self._calls.values()
 
     def _is_replayed(self, session_id: str) -> bool:
-        """Whether what comes was said before, and is not to be answered or done again."""
+        """Whether a session is replayed now: its messages are not to be answered or done again."""
         return self._awaits("session/load", session_id)
 
     def _make_id(self) -> str:
@@ -284,7 +284,6 @@ class ClientTransport(TranslatedTransport):
             self._silence = loop.call_later(self._initialize_seconds, self._give_up_initialize)
 
     async def close(self) -> None:
-        """End the link below."""
         if self._silence is not None:
             self._silence.cancel()
         await super().close()

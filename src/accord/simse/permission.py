@@ -59,7 +59,7 @@ class PagePermissionRequest:
             "toolCallId": self._call_id,
             "title": self._description or self.action or "Permission required",
             "kind": "other",
-            # A kind of its own for our ears, so that the user's rules, too, tell one action from another.
+            # A kind of its own for our client, so that the user's rules can distinguish actions.
             "_meta": keep(None, ToolOriginal(kind=_kind(self.action))),
             "status": "pending",
             "content": shown(self._description) if self._description else [],
@@ -126,7 +126,7 @@ class PendingPermission:
         self.session_id: str = params["sessionId"]
         self.action = action
         self._call: Json = params["toolCall"]
-        # An option whose kind v1 does not have is said as a rejection, and is no answer to one.
+        # An option whose kind v1 does not have is encoded as a rejection, and is no answer to one.
         self._options = {
             option["kind"]: option["optionId"]
             for option in reversed(params["options"])

@@ -139,5 +139,5 @@ def _resource(resource: Any) -> str:
     if not isinstance(resource, dict):
         return "[resource]"
     uri, text = resource.get("uri"), resource.get("text")
-    # A text can be said in a string: the agent gets all of it.
+    # A text fits into a string: the agent gets all of it.
     return f"[resource {uri}]" if text is None else f"[resource {uri}]\n{text}"

@@ -1,4 +1,4 @@
-"""Knows how sessions are kept: their records, their event logs and their authors' state, in memory or in SQLite.
+"""Stores, which keep sessions: their records, their event logs and their authors' state, in memory or in SQLite.
 
 It knows nothing of the wire. Each store is imported when it is first used.
 """

@@ -1,4 +1,4 @@
-"""Knows what every `Store` must keep, and proves it for one; for whoever writes a new way to keep sessions."""
+"""The checks of what every `Store` must keep; for authors of new stores."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ async def _record_kept(store: Store) -> None:
 
 
 async def _unknown_session(store: Store) -> None:
-    """A session that is not there is told from an empty one."""
+    """A session that is not there differs from an empty one."""
     await store.create(_record("empty"))
     _expect(await store.read("empty") == [] and await store.exists("empty"), "an empty session is not there")
     _expect(await store.append("empty", []) == 0, "nothing, appended to nothing, has a position")
@@ -215,7 +215,7 @@ async def _unknown_session(store: Store) -> None:
 
 
 async def _loss_is_reported(store: Store) -> None:
-    """Events that could not be kept are told to whoever queued them, and no others are kept behind them until then."""
+    """The loss of events is reported to the caller who queued them, and no others are kept behind them until then."""
     store.queue("late", _texts("late", 1))
     await store.create(_record("other"))
     ticket = store.queue("late", _texts("late", 1))
@@ -318,7 +318,7 @@ async def _concurrency(store: Store) -> None:
 
 
 async def _calls_in_order(store: Store) -> None:
-    """Calls take effect in the order in which they were made, also when nobody waited in between."""
+    """Calls take effect in the order in which they were made, also when no caller waited in between."""
     calls = [
         asyncio.ensure_future(call)
         for call in (store.create(_record("a")), store.append("a", _texts("a", 1)), store.fork("a", _record("b")))
@@ -332,7 +332,7 @@ async def _calls_in_order(store: Store) -> None:
 
 
 async def _cancellation(store: Store) -> None:
-    """A caller that is cancelled while it waits disturbs nobody."""
+    """A caller that is cancelled while it waits disturbs no other."""
     await store.create(_record("a"))
     waiting = [asyncio.create_task(store.append("a", _texts("a", 1, start=number))) for number in range(10)]
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Knows every statement that is said to the tables of `stores.schema`.
+"""All SQL statements for the tables of `stores.schema`.
 
 It blocks, and belongs to one thread; who waits for whom is the business of `stores.sqlite`. What is appended in one
 go to one session is one row, a line per event: a row per event would take about twice as long (decision 0005).
@@ -138,7 +138,7 @@ class Database:
     @classmethod
     def _open_unwritable(cls, path: Path, busy_seconds: float) -> Database:
         # A write-ahead log is read through shared memory, which cannot be made here. Without a log there is none to
-        # read: whoever writes has one.
+        # read: every writer has one.
         written = Path(f"{path}-wal").exists()
         address = f"{path.as_uri()}?mode=ro{'' if written else '&immutable=1'}"
         connection = sqlite3.connect(address, uri=True, timeout=busy_seconds, isolation_level=None)
@@ -184,7 +184,6 @@ class Database:
         self._connection.execute("UPDATE sessions SET owner = ? WHERE number = ?", (name, number))
 
     def get(self, session_id: str) -> SessionRecord | None:
-        """The session's record."""
         with self._transaction("DEFERRED"):
             sql = f"SELECT {COLUMNS} FROM sessions WHERE id = ?"  # noqa: S608
             row = self._connection.execute(sql, (as_stored(session_id),)).fetchone()
@@ -214,7 +213,6 @@ class Database:
                 execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (number, state))
 
     def state(self, session_id: str) -> bytes | None:
-        """The author's own state."""
         with self._transaction("DEFERRED"):
             number = self._find(session_id).number
             row = self._connection.execute("SELECT state FROM states WHERE session = ?", (number,)).fetchone()

@@ -1,4 +1,4 @@
-"""Knows where the platform wants config, state and cache to be, and how to make a place there private."""
+"""The platform's folders for config, state and cache, and private folders and files in them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def default_path(name: str) -> Path:
 def home_folder() -> tuple[str, str]:
     """The user's home directory, or an empty text and the reason why there is none.
 
-    A relative `HOME` is refused, not guessed at: a directory that somebody else filled could pass for the user's own.
+    A relative `HOME` is refused, not guessed at: a directory that another user filled could pass for the user's own.
     """
     if sys.platform == "win32":
         try:
@@ -117,7 +117,7 @@ def make_private(path: Path) -> None:
     """
     make_folder(path.parent)
     # A process that closes any descriptor of a file loses all its POSIX locks on it, SQLite's too. So a file that is
-    # there is never opened here, and a new one is closed again before anybody in this process goes on to open it.
+    # there is never opened here, and a new one is closed again before other code of this process goes on to open it.
     with _CREATION, contextlib.suppress(FileExistsError):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:

@@ -1,4 +1,4 @@
-"""Knows what every store can do, whatever it keeps sessions in."""
+"""The interface of every store, whatever it keeps sessions in."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -101,9 +101,9 @@ class Store(Protocol):
     def queue(self, session_id: str, events: Sequence[Event]) -> int:
         """Put events behind all that were queued before; returns at once, with a ticket for `commit`.
 
-        The events may be changed afterwards. They are kept with the next commit of anybody, at the latest at
+        The events may be changed afterwards. They are kept with the next commit of any caller, at the latest at
         `close`, or earlier where many are waiting. An event that cannot be written down raises here (`unwritable`), and
-        then none of them is queued; every other failure is told by `commit`.
+        then none of them is queued; every other failure is raised by `commit`.
         """
         ...
 
@@ -112,12 +112,12 @@ class Store(Protocol):
 
         What waits at the same time is committed together, also for other sessions. When a commit fails, nothing of it
         is kept, and nothing that is queued for its sessions from then on, until a `commit`, an `append` or a `flush`
-        has raised that: a log has no holes that nobody was told of. A caller that is cancelled takes nothing back.
+        has raised that: a log has no holes that were not reported. A caller that is cancelled takes nothing back.
         """
         ...
 
     async def flush(self) -> None:
-        """Commit all that is queued; raises the first failure that nobody was told of."""
+        """Commit all that is queued; raises the first failure that was not reported yet."""
         ...
 
     async def append(self, session_id: str, events: Sequence[Event]) -> int:

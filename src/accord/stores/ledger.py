@@ -1,7 +1,7 @@
-"""Knows which queued events are lost, and who has not been told so yet.
+"""The losses of a store: which queued events are lost, and which losses are not reported yet.
 
-A commit that failed must not be followed by one that succeeds behind the back of whoever waits: the log would have a
-hole. So a session that lost events goes on losing them until somebody was told. Tickets are numbers that only grow.
+A commit that failed must not be followed by one that succeeds before the caller knows of it: the log would have a
+hole. So a session that lost events goes on losing them until the loss was reported. Tickets are numbers that only grow.
 Nothing here waits or locks; the store does.
 """
 
@@ -33,7 +33,6 @@ class LossLedger:
         self._losses: dict[str, list[_Loss]] = {}
 
     def issue(self) -> int:
-        """The next ticket."""
         self._issued += 1
         return self._issued
 
@@ -47,7 +46,7 @@ class LossLedger:
         del losses[:-_REMEMBERED]
 
     def lose_also(self, session_id: str, ticket: int) -> bool:
-        """Whether the ticket is lost too, because nobody was told of an earlier loss of its session."""
+        """Whether the ticket is lost too, because an earlier loss of its session is not reported yet."""
         losses = self._losses.get(session_id)
         if not losses or losses[-1].reported:
             return False
@@ -61,7 +60,7 @@ class LossLedger:
                 raise _reported(loss, session_id)
 
     def raise_any_loss(self) -> None:
-        """Raise the first error of which nobody was told; all sessions may go on then."""
+        """Raise the first error that is not reported yet; all sessions may go on then."""
         untold = [(loss, name) for name, losses in self._losses.items() for loss in losses if not loss.reported]
         errors = [_reported(loss, name) for loss, name in untold]
         if errors:
@@ -70,7 +69,7 @@ class LossLedger:
 
 def _reported(loss: _Loss, session_id: str) -> StoreError:
     loss.reported = True
-    # A new one each time: several tasks may be told, and each adds its own traceback.
+    # A new one each time: several tasks may get it, and each adds its own traceback.
     error = StoreError(str(loss.error), reason=loss.error.reason, path=loss.error.path, session_id=session_id)
     error.__cause__ = loss.error
     return error

@@ -1,4 +1,4 @@
-"""Knows how to keep sessions as long as the process lives: for tests, and for agents that need no more."""
+"""The store that keeps sessions as long as the process lives: for tests, and for agents that need no more."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class MemoryStore:
         return self._find(session_id).state
 
     def queue(self, session_id: str, events: Sequence[Event]) -> int:
-        """Put events behind the log; they are kept at once, and `commit` tells if they could not be."""
+        """Put events behind the log; they are kept at once, and `commit` raises if they could not be."""
         sessions = self._open_sessions()
         texts = [encode_event(event) for event in events]
         ticket = self._ledger.issue()
@@ -99,12 +99,12 @@ class MemoryStore:
     async def commit(self, session_id: str, ticket: int) -> None:
         """Raise if the events of the ticket could not be kept."""
         self._open_sessions()
-        # As in any other store, others get a turn: nobody should come to rely on the contrary.
+        # As in any other store, other tasks get a turn: no caller should come to rely on the contrary.
         await asyncio.sleep(0)
         self._ledger.raise_loss(session_id, ticket)
 
     async def flush(self) -> None:
-        """Raise the first failure that nobody was told of."""
+        """Raise the first failure that was not reported yet."""
         self._open_sessions()
         await asyncio.sleep(0)
         self._ledger.raise_any_loss()

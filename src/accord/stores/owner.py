@@ -160,7 +160,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _remove_if_dead(path: Path) -> bool:
-    """Whether nobody holds the file; if so, it is gone."""
+    """Whether no process holds the file; if so, it is removed."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:

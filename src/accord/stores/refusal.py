@@ -1,4 +1,4 @@
-"""Knows the sentences in which every store refuses, and those for what SQLite reports."""
+"""The errors that every store raises, and those for what SQLite reports."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def no_locks(path: str) -> StoreError:
 
 
 def closed() -> StoreError:
-    """The store was closed."""
     return StoreError("the store is closed", reason="closed")
 
 

@@ -107,7 +107,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-# A group of events that is larger becomes several rows: whoever reads a few events should not load them all.
+# A group of events that is larger becomes several rows: a reader of a few events should not load them all.
 _MAX_ROW_BYTES = 256 * 1024
 
 COLUMNS = "id, cwd, roots, title, created_at, updated_at, events"
@@ -128,7 +128,7 @@ def event_rows(texts: list[bytes]) -> Iterator[list[bytes]]:
 
 
 def as_stored(text: str) -> str | bytes:
-    """How SQLite is told a text: as bytes where UTF-8 has no words for it.
+    """A text as SQLite takes it: as bytes where UTF-8 cannot encode it.
 
     That is half an emoji in a title, or a path that is no UTF-8.
     """

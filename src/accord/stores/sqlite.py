@@ -1,6 +1,6 @@
-"""Knows how sessions are kept in a SQLite file without stopping the loop: who waits, what is committed together.
+"""The store that keeps sessions in a SQLite file without stopping the loop: who waits, what is committed together.
 
-One thread writes, another reads. Events that are queued meet in a round; whoever is first to wait for it hands it to
+One thread writes, another reads. Events that are queued meet in a round; the first caller to wait for it hands it to
 the writing thread, and all who come before that has started on it share one transaction.
 """
 
@@ -31,7 +31,7 @@ __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
 
-# A round of this size is written although nobody waits for it yet.
+# A round of this size is written although no caller waits for it yet.
 _MAX_ROUND_BYTES = 1024 * 1024
 
 
@@ -60,7 +60,7 @@ class _Round:
         self.ends: dict[asyncio.AbstractEventLoop, asyncio.Future[None]] = {}
 
     def end(self, future: Future[None]) -> asyncio.Future[None]:
-        """The end of the round, as the running loop hears of it."""
+        """The end of the round, as a future of the running loop."""
         loop = asyncio.get_running_loop()
         if loop not in self.ends:
             self.ends[loop] = _result(future)
@@ -103,7 +103,7 @@ class SqliteStore:
         try:
             return await asyncio.shield(_result(future))
         except asyncio.CancelledError:
-            # Nobody will release what nobody knows of.
+            # What no caller knows of is released by none.
             with contextlib.suppress(StoreError):
                 self._submit(lambda database: self._give_back(database, session_id, future))
             raise
@@ -146,7 +146,7 @@ class SqliteStore:
             self._ledger.raise_loss(session_id, ticket)
 
     async def flush(self) -> None:
-        """Commit all that is queued; raises the first failure that nobody was told of."""
+        """Commit all that is queued; raises the first failure that was not reported yet."""
         await self._settle()
         with self._lock:
             self._ledger.raise_any_loss()

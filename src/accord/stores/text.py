@@ -192,7 +192,7 @@ def decode_cursor(cursor: str) -> tuple[float, str]:
     """The last session of the page before: when it was updated, and its id.
 
     Raises:
-        StoreError: `bad_cursor`: nobody was ever given this one.
+        StoreError: `bad_cursor`: it was not made by `encode_cursor`.
     """
     try:
         updated_at, session_id = json.loads(base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True))

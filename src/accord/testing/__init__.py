@@ -1,6 +1,6 @@
-"""Both ends of a conversation in memory, peers that do as they are told, a recorder, checkers: for tests.
+"""Both ends of a conversation in memory, scripted peers, a recorder, checkers: for tests.
 
-Nothing of it is loaded before it is used: pytest imports this room for its plugin, whatever it then runs.
+Nothing of it is loaded before it is used: pytest imports this package for its plugin, whatever it then runs.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Answers:
 
     @property
     def left(self) -> int:
-        """How many answers nobody has asked for yet."""
+        """How many answers are left."""
         return len(self._left)
 
     @property

@@ -102,7 +102,7 @@ class OpenSessions:
         options = in_a_test(options, recorder or self._recorder)
         cwd = options.pop("cwd", None) or self._workspace()
         session = open_session(*target, cwd=cwd, **options)
-        # The last one is called first: the session ends, then the store is closed, and then it is told what was wrong.
+        # The last one is called first: the session ends, then the store is closed, and then failures are raised.
         self._stack.callback(check_end, target, options)
         self._stack.callback(_release, target)
         self._stack.callback(session.close)

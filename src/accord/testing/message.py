@@ -1,4 +1,4 @@
-"""One JSON-RPC message as a test looks at it: the plain dict, with names for what is usually asked of it."""
+"""One JSON-RPC message as a test looks at it: the plain dict, with properties for the usual fields."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ class Message(dict[str, Any]):
 
     @property
     def is_request(self) -> bool:
-        """Whether it wants an answer."""
+        """Whether it is a request: a method with an id."""
         return "method" in self and "id" in self
 
     @property
     def is_answer(self) -> bool:
-        """Whether it is one."""
+        """Whether it is a response: an id without a method."""
         return "method" not in self and "id" in self
 
     @property
     def is_notification(self) -> bool:
-        """Whether it wants none."""
+        """Whether it is a notification: a method without an id."""
         return "method" in self and "id" not in self
 
 

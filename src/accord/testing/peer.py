@@ -1,4 +1,4 @@
-"""One end of a link in the hands of a script: it says what it is told, right or wrong, and hears all that comes.
+"""One end of a link that a script controls: it sends what the script says, right or wrong, and keeps all that comes.
 
 It keeps no rule of the protocol by itself, and reads only while the script listens: a script that does nothing is a
 peer that hangs.
@@ -56,7 +56,7 @@ class ScriptExit(Exception):
 
 
 class ScriptedPeer:
-    """The hands of a script. Every wait is bounded by `patience_seconds`."""
+    """A peer for a script. Every wait is bounded by `patience_seconds`."""
 
     def __init__(self, transport: Transport, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self.transport = transport
@@ -116,7 +116,7 @@ class ScriptedPeer:
                 yield self._waiting.pop(0)
 
     def always(self, method: str, result: JsonValue = None) -> None:
-        """Answer each request of a method by itself whenever it is heard: with this, or what this says to the request.
+        """Answer each request of a method by itself whenever it is read: with this, or what this says to the request.
 
         A dict with nothing but `error` is an error.
         """
@@ -233,7 +233,7 @@ class ScriptedPeer:
         raise ScriptExit(status)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close this end of the link."""
         self._ended = True
         await self.transport.close()
 

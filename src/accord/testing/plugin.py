@@ -44,7 +44,7 @@ def accord_recorder() -> Recorder:
 def accord_workspace(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Makes folders for an agent to work in: `accord_workspace({"src/a.py": "..."})` gives the path of a new one.
 
-    It lies outside of your project, so nothing above it is a repository. `accord.testing.read_files` tells what an
+    It lies outside of your project, so nothing above it is a repository. `accord.testing.read_files` shows what an
     agent made of it.
     """
 

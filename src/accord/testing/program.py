@@ -85,7 +85,7 @@ async def _run(script: AgentScript) -> int:
         return leave.status
     except TransportError:
         return 0
-    except Exception:  # noqa: BLE001 - a program tells on stderr
+    except Exception:  # noqa: BLE001 - a program reports on stderr
         traceback.print_exc()
         return FAILED
     finally:

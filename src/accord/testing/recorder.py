@@ -65,7 +65,7 @@ class Recorder:
         self._read.clear()
         self._read_texts = 0
 
-    # --- what was said
+    # --- records
 
     @property
     def records(self) -> Sequence[Record]:
@@ -135,14 +135,14 @@ class Recorder:
     def outline(self) -> str:
         """The conversation, a line a message, without what differs from run to run: to be compared with a text.
 
-        `→` is what the observed side said and `←` what it heard. Answers are named after what they answer, chunks of
+        `→` is what the observed side sent and `←` what it received. Answers are named after what they answer, chunks of
         one message are joined, ids and times are left out, and sessions have numbers where there are several.
         """
         return outline((record.direction, record.text, record.message) for record in self.records)
 
 
 class _Tap:
-    """A transport and somebody who listens."""
+    """A transport whose texts are recorded."""
 
     def __init__(self, transport: Transport, recorder: Recorder) -> None:
         self._transport = transport

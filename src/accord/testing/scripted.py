@@ -46,7 +46,7 @@ class ScriptedAgent:
 
     @property
     def peer(self) -> AgentPeer:
-        """The hands of the newest connection."""
+        """The peer of the newest connection."""
         return self.peers[-1]
 
     async def serve(self, link: Transport) -> None:
@@ -107,7 +107,7 @@ async def _leave(door: Door, link: Transport, target: tuple[Any, ...]) -> None:
 
 
 async def release(*target: Any) -> None:
-    """Let an agent of this process go of its default store, which nobody else would close."""
+    """Let an agent of this process go of its default store, which would stay open otherwise."""
     for agent in target:
         if isinstance(agent, Agent):
             await agent.close()

@@ -1,6 +1,6 @@
-"""Knows how to move a text from one side to the other: in memory, over stdio, to a child process.
+"""Transports move texts between two sides: in memory, over stdio, to a child process.
 
-It never looks into a text. Every way is imported when it is first used: what imports this room for the
+It never looks into a text. Every way is imported when it is first used: what imports this package for the
 `Transport` protocol alone pays neither for an event loop nor for processes.
 """
 

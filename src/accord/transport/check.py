@@ -93,7 +93,7 @@ async def _large(left: Transport, right: Transport) -> None:
 
 
 async def _huge(left: Transport, right: Transport) -> None:
-    """The sender of a text that is larger than any buffer is suspended while nobody receives."""
+    """The sender of a text that is larger than any buffer is suspended while the other end does not receive."""
     text = b'"' + b"x" * (_FLOOD_TEXTS * 16 * 1024) + b'"'
     sending = asyncio.create_task(left.send(text))
     await asyncio.wait((sending,), timeout=_STILL_SECONDS)
@@ -130,7 +130,7 @@ async def _concurrency(left: Transport, right: Transport) -> None:
 
 
 async def _pressure(left: Transport, right: Transport) -> None:
-    """A sender is suspended while nobody receives, and goes on when somebody does."""
+    """A sender is suspended while the other end does not receive, and goes on when it does."""
     flood = _Flood(left)
     await flood.stall()
     _expect(not flood.task.done(), f"{_FLOOD_TEXTS * len(_FLOOD_TEXT)} bytes were taken for nobody")

@@ -1,4 +1,4 @@
-"""Knows how to talk to a program that it starts, and how to be rid of it and its descendants afterwards."""
+"""The transport to a program that it starts, and that it ends with all descendants of that program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["ChildTransport", "spawn"]
 GRACE_SECONDS = scaled(2.0)
 TERMINATE_SECONDS = scaled(1.0)
 
-# How long the end of a process is waited for when its stdout has ended, so that its status can be told.
+# How long the end of a process is waited for when its stdout has ended, so that its status is known.
 EXIT_SECONDS = scaled(1.0)
 
 # How long a process that outlives the child and has its stdout may go on talking.
@@ -46,7 +46,7 @@ async def spawn(
     """Start a program and talk to it over its stdin and stdout; no shell is involved.
 
     `env` changes our own environment for it; None unsets a variable. Its stderr is always read; `stderr` gets
-    the pieces as they come, and the last `stderr_tail_bytes` are kept. `grace_seconds` is how long it may
+    the chunks as they come, and the last `stderr_tail_bytes` are kept. `grace_seconds` is how long it may
     take to end by itself once its stdin is closed.
 
     Raises:
@@ -67,7 +67,7 @@ class _Tail:
 
     def feed(self, data: bytes) -> None:
         self._held += data
-        # Not at every piece: moving the tail costs as much as the tail is long.
+        # Not at every chunk: moving the tail costs as much as the tail is long.
         if len(self._held) > 2 * self._max_bytes:
             del self._held[: len(self._held) - self._max_bytes]
         if self._listener is not None and data:

@@ -1,4 +1,4 @@
-"""Knows what a file descriptor can do: whether a loop may watch it, how much it holds."""
+"""File descriptors: whether a loop may watch one, how much it holds, whether its other end is closed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import sys
 
 __all__ = ["can_poll", "enlarge_pipe", "has_hung_up", "unread_bytes"]
 
-# Four times the default, which saves wake-ups of both sides when much is said at once. A megabyte measured no
-# better, and all pipes of a user share 64 MiB: whoever opens many would make everybody else's small.
+# Four times the default, which saves wake-ups of both sides when many messages are sent at once. A megabyte measured no
+# better, and all pipes of a user share 64 MiB: many large ones would make those of other programs small.
 PIPE_BYTES = 256 * 1024
 
 
@@ -38,18 +38,18 @@ def enlarge_pipe(descriptor: int) -> None:
 
 
 def has_hung_up(descriptor: int) -> bool:
-    """Whether nobody has the other end of a pipe or socket any more; False where the system does not say it."""
+    """Whether the other end of a pipe or socket is closed everywhere; False where the system does not say it."""
     import select  # noqa: PLC0415 - asked by few
 
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()
-    poll.register(descriptor, 0)  # for no event: the end is told in any case
+    poll.register(descriptor, 0)  # for no event: a hang-up is reported in any case
     return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
 
 
 def unread_bytes(descriptor: int) -> int:
-    """How much stands in a pipe or socket right now; 0 where nobody can tell."""
+    """How much stands in a pipe or socket right now; 0 where the system does not say it."""
     if sys.platform == "win32":
         return 0
     import fcntl  # noqa: PLC0415 - not on every system

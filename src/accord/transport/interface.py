@@ -39,7 +39,7 @@ class Transport(Protocol):
     def try_send(self, texts: Sequence[bytes | bytearray]) -> bool:
         """Send several texts without waiting: all of them, in order behind everything that was sent before, or none.
 
-        False means that nothing was sent and that `send` has to be used: because there is no room, because other
+        False means that nothing was sent and that `send` has to be used: because there is no space, because other
         senders wait, because the link is gone, or because the loop is due a turn. An implementation may always return
         False; then every text costs a coroutine.
         """
@@ -48,8 +48,8 @@ class Transport(Protocol):
     async def receive(self) -> list[bytes]:
         """The texts of one read, at least one, in order; an empty list when the stream has ended and after `close`.
 
-        For one receiver at a time. While nobody receives, hardly anything is read: the peer feels the back-pressure.
-        A receiver that is cancelled loses nothing.
+        For one receiver at a time. While `receive` is not called, hardly anything is read: that is back-pressure for
+        the peer. A receiver that is cancelled loses nothing.
 
         Raises:
             ConnectionLost: The link broke.
@@ -69,8 +69,8 @@ class Transport(Protocol):
     def hung_up(self) -> bool:
         """Whether nothing more can come than what is on its way already; False where that is not known.
 
-        It is asked while nobody receives: a connection whose memory budget is spent does not read, and so does not see
-        the end of the stream.
+        It is read while `receive` is not called: a connection whose memory budget is spent does not read, and so
+        does not see the end of the stream.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Knows which processes descend from this one, and sees to it that none outlives it, however it ends.
+"""The descendants of this process: which they are, and that none outlives it, however it ends.
 
 Each child gets a marker in its environment that its descendants inherit. What is still there when the
 interpreter ends is killed then; for the case that it has no time to do so (`kill -9`), a watchdog process
@@ -35,7 +35,7 @@ _EXIT_SECONDS = 1.0
 def mark(environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """A new marker, and the environment for a child that shall have it.
 
-    Markers add up: whoever is a child of a child has both, and is found by either.
+    Markers add up: a child of a child has both, and is found by either.
     """
     marker = os.urandom(16).hex()
     inherited = environment.get(VARIABLE)
@@ -43,7 +43,7 @@ def mark(environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
 
 
 def adopt(marker: str, group: int) -> None:
-    """From now on the process group and whoever has the marker must not outlive us."""
+    """From now on the process group and every process with the marker must not outlive us."""
     _household.note(marker, group)
 
 
@@ -54,12 +54,11 @@ def leave_group(marker: str) -> None:
 
 
 def disown(marker: str) -> None:
-    """They are gone."""
     _household.forget(marker)
 
 
 def sweep(marker: str) -> None:
-    """Kill whoever has the marker and wait until they are gone, for a bounded time."""
+    """Kill the processes with the marker and wait until they are gone, for a bounded time."""
     watchdog.sweep([marker], SWEEP_SECONDS)
 
 
@@ -116,7 +115,7 @@ class _Household:
     def _write_line(self, line: str) -> None:
         if self._pipe >= 0 and self._write(line):
             return
-        # The first one, or somebody killed the last: it has to know everything.
+        # The first one, or the last was killed: it has to know everything.
         self._start_watchdog()
         for marker, group in self._groups.items():
             self._write(f"+{marker} {group}\n")

@@ -21,7 +21,7 @@ __all__ = ["READ_BYTES", "PolledSink", "PolledSource"]
 # More is not faster: the buffer of a larger read comes from the system each time.
 READ_BYTES = 64 * 1024
 
-# A writer that is woken for every piece of a large text loses more time than the piece takes.
+# A writer that is woken for every chunk of a large text loses more time than the chunk takes.
 _GREEDY_BYTES = 1024 * 1024
 
 # Frames that come closer to each other than this are joined. To see the turns of the loop themselves would cost one of
@@ -33,10 +33,10 @@ _FLUSH_BYTES = 1024 * 1024
 
 
 class PolledSource:
-    """Reads while somebody wants it; owns the descriptor.
+    """Reads while `wanted` is set; owns the descriptor.
 
-    `deliver` gets each piece as it came, b"" at the end, once. Setting `wanted` to False stops reading before
-    the next piece; `resume` asks for more.
+    `deliver` gets each chunk as it came, b"" at the end, once. Setting `wanted` to False stops reading before
+    the next chunk; `resume` asks for more.
     """
 
     def __init__(self, descriptor: int, deliver: Callable[[bytes], None], fail: Callable[[OSError], None]) -> None:
@@ -48,21 +48,20 @@ class PolledSource:
         os.set_blocking(descriptor, False)
         self.wanted = False
         self.greedy = False
-        """Whether all that stands in the pipe is read at once: in the middle of a large text nobody waits for less."""
+        """Whether all that stands in the pipe is read at once: in the middle of a large text less is of no use."""
         self._watched = False
         self._ended = False
         self._closed = False
         self._remaining_bytes: int | None = None
 
     def resume(self) -> None:
-        """Read on."""
         self.wanted = True
         if not self._watched and not self._ended:
             self._loop.add_reader(self._descriptor, self._on_readable)
             self._watched = True
 
     def end_soon(self) -> None:
-        """Read what stands in the pipe now and take that for the end, whoever else may still write into it."""
+        """Read what stands in the pipe now and take that for the end, although other processes may write more."""
         if self._ended:
             return
         self._remaining_bytes = unread_bytes(self._descriptor)
@@ -70,7 +69,7 @@ class PolledSource:
             self._end()
 
     def hung_up(self) -> bool:
-        """Whether nobody can write any more, also while nothing is read."""
+        """Whether the other end is closed, also while nothing is read."""
         return self._ended or has_hung_up(self._descriptor)
 
     def close(self) -> None:
@@ -84,8 +83,8 @@ class PolledSource:
         os.close(self._descriptor)
 
     def _on_readable(self) -> None:
-        # Only now: as long as the receiver keeps up, the loop is not told to look away and back for each
-        # piece.
+        # Only now: as long as the receiver keeps up, the descriptor is not removed from the loop and added again for
+        # each chunk.
         if self.wanted:
             self._read()
         else:
@@ -97,7 +96,7 @@ class PolledSource:
             budget_bytes -= READ_BYTES
 
     def _read_chunk(self) -> bool:
-        """Whether a whole piece came, so that more may be there."""
+        """Whether a whole chunk came, so that more may be there."""
         limit_bytes = self._remaining_bytes
         try:
             data = os.read(self._descriptor, READ_BYTES if limit_bytes is None else min(READ_BYTES, limit_bytes))
@@ -223,7 +222,7 @@ class PolledSink:
         self._in_turn = False
         if not self._watched:
             self.flush()
-            # Also where a full slice has left within the turn already: nothing else tells the senders that wait.
+            # Also where a full slice has left within the turn already: nothing else wakes the senders that wait.
             self._on_space()
         self._wrote_at = monotonic()
 

@@ -126,7 +126,7 @@ class ChildProcess:
     """A child and whatever it started; nothing of it outlives `destroy`.
 
     Its end is seen before it is reaped. Until then its number stays taken, so that a signal to its group
-    cannot hit somebody else's. It is reaped as soon as nobody lives in its group any more.
+    cannot hit another program. It is reaped as soon as its group is empty.
     """
 
     def __init__(self, popen: subprocess.Popen[bytes], marker: str) -> None:
@@ -174,7 +174,6 @@ class ChildProcess:
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the whole group."""
         self._signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
 
     def reap(self) -> None:
@@ -251,7 +250,7 @@ class ChildProcess:
         return self._reaped or self._destroyed
 
     def reap_alone(self) -> None:
-        """Let go of the number of an ended process in whose group nobody lives any more."""
+        """Let go of the number of an ended process whose group is empty."""
         if not self.is_reaped:
             self._reap()
 
@@ -272,7 +271,7 @@ class ChildProcess:
 
 
 def _nothing() -> None:
-    """Before anybody watches."""
+    """The callback before one is set."""
 
 
 # Processes that end together cost one look, and those that are released at once cost none.

@@ -30,7 +30,7 @@ _STDIN, _STDOUT, _STDERR = 0, 1, 2
 class StdioGuard:
     """Takes stdin and stdout away from the rest of the program until `restore`.
 
-    `read_from` and `write_to` are the private copies; whoever uses them closes them.
+    `read_from` and `write_to` are the private copies; their user closes them.
 
     Raises:
         ConnectFailed: stdin or stdout is closed, or another guard stands already.
@@ -180,7 +180,7 @@ class StdioTransport(StreamTransport):
         else:
             read_from, write_to = _private_copies()
         super().__init__(read_from, write_to, framing=framing, max_bytes=max_bytes, force_threads=force_threads)
-        # The blocking mode belongs to whoever shares the pipe with us: also a program that never closes gives
+        # The blocking mode belongs to every process that shares the pipe: also a program that never closes gives
         # it back.
         atexit.register(self._release)
 

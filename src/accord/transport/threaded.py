@@ -29,13 +29,13 @@ _SAFE_WRITE_BYTES = SLICE_BYTES if sys.platform == "win32" else select.PIPE_BUF
 
 
 class _Alarm:
-    """Lets a thread wait for its descriptor and for being told to stop, whichever comes first."""
+    """Lets a thread wait for its descriptor and for the order to stop, whichever comes first."""
 
     def __init__(self) -> None:
         self._listening, self._ringing = (-1, -1) if sys.platform == "win32" else os.pipe()
 
     def wait(self, descriptor: int, *, to_write: bool) -> bool:
-        """True when the descriptor is ready (or nobody can tell), False when the alarm rang."""
+        """True when the descriptor is ready (or that is not known), False when the alarm rang."""
         if sys.platform == "win32":
             return True
         waiting = select.poll()
@@ -55,7 +55,7 @@ class _Alarm:
 
 
 class ThreadedSource:
-    """Reads one piece each time it is asked to; the thread owns the descriptor and closes it when it ends.
+    """Reads one chunk for each call of `resume`; the thread owns the descriptor and closes it when it ends.
 
     As `accord.transport.polled.PolledSource`, except that `end_soon` ends at once.
     """
@@ -76,7 +76,6 @@ class ThreadedSource:
         Thread(target=self._run, name="accord-reader", daemon=True).start()
 
     def resume(self) -> None:
-        """Read on."""
         self.wanted = True
         if not self._reading and not self._ended:
             self._reading = True
@@ -113,7 +112,7 @@ class ThreadedSource:
             self._fail(error)
 
     def _run(self) -> None:
-        # The loop may be closed before us: then nobody is left to tell.
+        # The loop may be closed before: then there is no receiver.
         with contextlib.suppress(RuntimeError):
             self._serve()
         os.close(self._descriptor)
@@ -209,7 +208,7 @@ class ThreadedSink:
         return frames[0] if len(frames) == 1 else b"".join(frames)
 
     def _write(self, data: memoryview) -> bool:
-        """Write all of `data`; False if told to stop on the way."""
+        """Write all of `data`; False if it was stopped on the way."""
         written = 0
         while written < len(data):
             if not self._alarm.wait(self._descriptor, to_write=True):

@@ -1,4 +1,4 @@
-"""Knows how to end processes with all that descend from them; as a program, when its host has died.
+"""Ends processes with all their descendants; as a program, when its host has died.
 
 Descendants are found by a word in their environment, which a process inherits also through `setsid` and a
 double fork. Only Linux shows the environment of processes; elsewhere the process group is all that can be
@@ -6,10 +6,10 @@ found.
 
 The program reads lines from stdin and ignores what it cannot read:
 
-    +<marker> <group>    the group and whoever has the marker must not outlive the host; group 0: no group
+    +<marker> <group>    the group and all with the marker must not outlive the host; group 0: no group
     -<marker>            they are gone
 
-At the end of stdin, which comes however the host died, it ends whoever is left, first politely, and itself.
+At the end of stdin, which comes however the host died, it ends what is left, first by SIGTERM, and then itself.
 It knows nothing of the rest of Accord and imports none of it: it starts fast and holds nothing open.
 """
 
@@ -27,8 +27,8 @@ POLITE_SECONDS = 1.0
 SWEEP_SECONDS = 3.0
 _PAUSE_SECONDS = 0.01
 
-# A host may die in the moment in which it starts somebody, who gets the marker only when it becomes another program; on
-# a busy machine that takes a while.
+# A host may die in the moment in which it starts a process, which gets the marker only when it becomes another
+# program; on a busy machine that takes a while.
 _BIRTH_SECONDS = 0.5
 
 # A process has no environment for the instant in which it becomes another program: one look could miss it.
@@ -87,7 +87,7 @@ def find_marked(marker: str) -> list[int]:
 
 
 def kill_marked(marker: str) -> bool:
-    """Kill whoever has `marker`; True if there was anybody."""
+    """Kill the processes with `marker`; True if there was one."""
     found = find_marked(marker)
     for process in found:
         with suppress(ProcessLookupError, PermissionError):
@@ -96,7 +96,7 @@ def kill_marked(marker: str) -> bool:
 
 
 def sweep(markers: list[str], seconds: float, quiet_seconds: float = 0.0) -> None:
-    """Kill whoever has one of the markers until they are gone and were for a while, for a bounded time."""
+    """Kill the processes with one of the markers until none was found for a while, for a bounded time."""
     last_found = time.monotonic()
     deadline = last_found + seconds
     clean = 0

@@ -91,7 +91,6 @@ class WriteBuffer:
         self._takes_lines = False
 
     def clear(self) -> None:
-        """Forget everything."""
         self.chunks.clear()
         self._open = self.lines = None
         self._offset = self._closed_bytes = 0
@@ -102,9 +101,9 @@ CREDIT_BYTES = 16 * 1024
 
 
 class SendQueue:
-    """Senders that wait for room. `fits` says whether the buffer has room for so many bytes, `put` puts a frame in.
+    """Senders that wait for space. `fits` says whether the buffer has space for so many bytes, `put` puts a frame in.
 
-    The code that makes room puts in the frame of the first sender, on its behalf. So no other sender overtakes it
+    The code that makes space puts in the frame of the first sender, on its behalf. So no other sender overtakes it
     between being woken and running, and a cancelled sender has either sent its whole frame or left nothing behind.
 
     `is_over` says whether the buffer holds more than its high-water mark, which a single large frame may: `drain` waits
@@ -140,7 +139,7 @@ class SendQueue:
         self._credit_bytes = 0
         self._drains: list[Future[bool]] = []
         self.waiting: deque[tuple[bytes | bytearray, Future[bool]]] = deque()
-        """The frames for which there was no room, each with the future of its sender."""
+        """The frames for which there was no space, each with the future of its sender."""
 
     async def wait(self, frame: bytes | bytearray) -> bool:
         """Wait until `frame` was put in; False means that it never will be."""

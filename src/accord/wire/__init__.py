@@ -1,6 +1,6 @@
-"""Knows where one text ends: NDJSON lines, `Content-Length` frames, server-sent events, with size limits.
+"""Framing, where one text ends: NDJSON lines, `Content-Length` frames, server-sent events, with size limits.
 
-A text is one JSON document as bytes. This room never looks inside one, never waits and never raises on what
+A text is one JSON document as bytes. This package never looks inside one, never waits and never raises on what
 a peer sent: what cannot be read becomes the reader's `fault`. Server-sent events live in `accord.wire.sse`
 and are not imported here: only HTTP needs them.
 """
@@ -34,9 +34,9 @@ def reader_for(framing: Framing, max_bytes: int = DEFAULT_MAX_BYTES) -> Reader:
 
 
 def frame(text: bytes | bytearray, framing: Framing) -> bytes | bytearray:
-    """The bytes that carry `text`; `auto` speaks lines until the peer was heard to speak otherwise.
+    """The bytes that carry `text`; `auto` means lines until the peer has used another framing.
 
     Raises:
-        LocalProtocolError: Lines are spoken and the text holds a newline.
+        LocalProtocolError: The framing is lines and the text holds a newline.
     """
     return frame_headers(text) if framing == "headers" else frame_line(text)

@@ -35,7 +35,7 @@ class AutoReader:
     """A `Reader` that becomes one of lines or of frames, for good, as soon as the first bytes show which.
 
     `on_recognised` gets the reader of that framing before it is fed the first text, and may use it in place of this
-    one from then on: that saves a call for every piece.
+    one from then on: that saves a call for every chunk.
     """
 
     __slots__ = ("_block_bytes", "_in_banner", "_max_bytes", "_on_recognised", "_opening", "_reader", "framing")
@@ -103,7 +103,7 @@ class AutoReader:
 
 
 def _meaning_of(opening: bytes) -> Literal["lines", "headers", "header", "banner"] | None:
-    """What a line that opens so says about the framing; None where more bytes are needed to tell.
+    """What a line that opens so says about the framing; None where more bytes are needed.
 
     `header` is one that any peer may send before those of ours.
     """

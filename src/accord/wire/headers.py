@@ -1,4 +1,4 @@
-"""Knows `Content-Length` frames, as the Language Server Protocol has them, and the way back to them.
+"""`Content-Length` frames, as the Language Server Protocol has them, and how reading recovers after other bytes.
 
 Lengths count bytes. A frame whose length is wrong costs what it damaged, not the connection: bytes in header
 position that are no header are delivered as a text of their own, for the layer above to refuse, and reading

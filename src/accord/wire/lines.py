@@ -1,4 +1,4 @@
-"""Knows NDJSON: one text per line.
+"""NDJSON: one text per line.
 
 It is lenient where other writers differ (CRLF, blank lines, a byte order mark before the first text) and
 touches nothing else: bytes that are no UTF-8 pass through as they came.
@@ -20,7 +20,7 @@ __all__ = ["LineReader", "frame_line"]
 # As numbers: looking for a byte that way is several times as fast as looking for a string of one.
 _LF, _CR = b"\n\r"
 
-# From this size on a piece stands for itself.
+# From this size on a chunk is kept as it is.
 _CHUNK_BYTES = 4096
 
 
@@ -31,7 +31,7 @@ class LineReader:
 
     def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        # Joined once, when the line ends. Small pieces grow together in a bytearray: a list of tiny ones would be many
+        # Joined once, when the line ends. Small chunks are joined in a bytearray: a list of tiny ones would be many
         # times as large as the line.
         self._held: list[bytes | bytearray] = []
         self._held_bytes = 0
@@ -75,7 +75,7 @@ class LineReader:
             self._let_go()
         if _CR in data or lines[0].endswith(b"\r"):
             lines = [line.removesuffix(b"\r") for line in lines]
-        # Only a large piece, or one that ends a held line, can hold a line over the limit.
+        # Only a large chunk, or one that ends a held line, can hold a line over the limit.
         if len(data) > self._max_bytes or len(lines[0]) > self._max_bytes:
             lines = self._within_limit(lines)
         if rest and self.fault is None:

@@ -1,4 +1,4 @@
-"""Knows what every reader of texts can do, whichever framing it reads."""
+"""The interface of every reader of texts, whichever framing it reads, and the byte order mark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 
 
 class Reader(Protocol):
-    """Cuts one stream of bytes into texts. The pieces may be cut anywhere; the texts come out the same."""
+    """Cuts one stream of bytes into texts. The chunks may be cut anywhere; the texts come out the same."""
 
     def feed(self, data: bytes) -> list[bytes]:
         """The texts that `data` completes, in order. Never raises; empty for ever after a fault."""
@@ -43,7 +43,7 @@ class Reader(Protocol):
 
 
 def is_blank(text: bytes) -> bool:
-    """Whether nothing is said: no bytes, or white space only."""
+    """Whether a text is empty: no bytes, or white space only."""
     return not text or text.isspace()
 
 
@@ -53,7 +53,7 @@ def over_limit(max_bytes: int) -> FrameError:
 
 
 def strip_bom(opening: bytes) -> bytes | None:
-    """The opening of a stream without its mark, or None while it is too short to tell."""
+    """The opening of a stream without its mark, or None while it is too short to decide."""
     if len(opening) < len(BOM) and BOM.startswith(opening):
         return None
     return opening.removeprefix(BOM)

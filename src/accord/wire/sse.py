@@ -1,4 +1,4 @@
-"""Knows server-sent events, by the rules of the WHATWG's HTML standard, section 9.2.
+"""Server-sent events, by the rules of the WHATWG's HTML standard, section 9.2.
 
 What an event means, and when to ask for a stream again, is not known here.
 """
@@ -171,7 +171,7 @@ def serialize_event(
     An `id` of `""` makes the reader forget the one it has; None leaves it. `retry` is in milliseconds.
 
     Raises:
-        LocalProtocolError: A field that cannot be said: a line end in `event` or `id`, a NUL in `id`, a
+        LocalProtocolError: A field that cannot be encoded: a line end in `event` or `id`, a NUL in `id`, a
             `retry` below 0.
     """
     lines: list[bytes] = []

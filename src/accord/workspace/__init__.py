@@ -1,7 +1,7 @@
-"""Knows files bounded to roots, and commands that leave nothing behind; agents and clients use it alike.
+"""Files bounded to roots, and commands that leave no process behind; agents and clients use it alike.
 
 It knows nothing of the protocol: no session, no terminal's id, no message. What it raises is a `WorkspaceError`,
-whose `code` is what the other side should be told. Each half is imported when it is first used: what reads a file
+whose `code` is the one for the other side. Each half is imported when it is first used: what reads a file
 pays nothing for processes.
 """
 

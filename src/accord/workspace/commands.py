@@ -1,4 +1,4 @@
-"""Knows how a command lives: what it wrote so far, when it has ended, and that nothing of it is left afterwards."""
+"""Running commands: their output so far, their end, and that no process of theirs is left afterwards."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CommandResult", "RunningCommand", "run_command", "start_command"]
 
-# For whoever sets no limit: more than anybody reads, less than anybody misses.
+# Where no limit is set: more than a person reads.
 DEFAULT_OUTPUT_BYTES = 16 * 1024 * 1024
 
 GRACE_SECONDS = scaled(1.0)
@@ -64,7 +64,7 @@ async def start_command(  # noqa: PLR0913 - each is one thing that a caller deci
     Its directory must lie inside the roots of `within` where that is given, and is their first where `cwd` is not;
     `expected` is the real path of the directory that was agreed on. `env` changes our own environment for it; None
     unsets a variable. It has no input, and its stdout and stderr are one stream; with `pty` they are a terminal. Of the
-    stream the last `output_byte_limit` bytes are kept (16 MiB where None), and `on_output` gets every piece as it
+    stream the last `output_byte_limit` bytes are kept (16 MiB where None), and `on_output` gets every chunk as it
     comes. `grace_seconds` is how long it may take to end when asked politely.
 
     Raises:
@@ -147,7 +147,7 @@ class RunningCommand:
         self._silent = asyncio.Event()
         self._ending: asyncio.Task[None] | None = None
         self._descriptor = descriptor
-        # What has to be read before the end may be told; None while it runs.
+        # What has to be read before the end is reported; None while it runs.
         self._owed_bytes: int | None = None
         self._source: PolledSource | ThreadedSource
         if is_terminal:
@@ -249,7 +249,7 @@ class RunningCommand:
             self._finish()
 
     async def _drain_output(self) -> None:
-        # Nobody is left to write, so the end is near; unless somebody hides from us.
+        # No known process can write any more, so the end comes soon; unless one has left the group.
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self._silent.wait()
@@ -280,7 +280,7 @@ class RunningCommand:
             )
 
     def _fall_silent(self, _error: OSError | None = None) -> None:
-        # A terminal ends with an error when nobody has its other side any more.
+        # A terminal ends with an error when its other side is closed everywhere.
         self._source.close()
         self._silent.set()
         if self._process.ended:

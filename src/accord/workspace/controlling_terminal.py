@@ -1,4 +1,4 @@
-"""Knows how to give a program the terminal it is started in: run as a program, it takes it and becomes the other.
+"""Makes the terminal on stdin the controlling terminal, and becomes the program in its arguments. Run as a program.
 
 A process can take a terminal as its own only by itself, after it has a session and before it is the program that
 was asked for. It imports nothing of Accord, so that it starts fast.

@@ -1,4 +1,4 @@
-"""Knows how text files inside the roots are read and written: never blocking, never half, never anything but a file.
+"""Text files inside the roots, read and written: never blocking, never half, never anything but a file.
 
 It blocks for as long as the disk takes; `accord.workspace.files` has it do so in a thread.
 """
@@ -48,7 +48,7 @@ _CHUNK_BYTES = 1024 * 1024
 # How often a file may turn into a link under our hands before we give up.
 _ATTEMPTS = 8
 
-# O_NONBLOCK: opening a FIFO would wait for somebody on its other end. O_NOCTTY: a terminal must not become ours.
+# O_NONBLOCK: opening a FIFO would wait for a process on its other end. O_NOCTTY: a terminal must not become ours.
 _SAFELY = (
     getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
@@ -162,7 +162,7 @@ class Disk:
             raise NotText("this is no UTF-8 text, it may be a binary file", path=text) from error
 
     def write_text(self, path: str | os.PathLike[str], content: str, *, expected: Path | None = None) -> None:
-        """Replace the file's text, or create the file; whoever reads meanwhile sees the old text or the new one.
+        """Replace the file's text, or create the file; a reader sees the old text or the new one.
 
         A link is kept and its target written, if that is inside. A file that may not be written is not replaced,
         though the system would allow it. Half a character is written as U+FFFD. `expected` is the real path that was
@@ -280,7 +280,7 @@ def _check(found: os.stat_result, text: str) -> None:
 
 @cache
 def _kernel_devices() -> frozenset[int]:
-    """What the files of /proc and /sys are on: they look regular, and are neither text nor anybody's work."""
+    """What the files of /proc and /sys are on: they look regular, and are neither text nor a user's work."""
     if sys.platform != "linux":
         return frozenset()
     ordinary = Path("/").stat().st_dev
@@ -340,7 +340,7 @@ def _dress(descriptor: int, like: os.stat_result) -> None:
         try:
             os.fchown(descriptor, like.st_uid, like.st_gid)
         except OSError:
-            # It becomes ours; then it must not lend our rights to whoever runs it.
+            # It becomes ours; then it must not lend our rights to the user who runs it.
             mode &= 0o777
     # After the owner: to change that takes these bits away.
     os.fchmod(descriptor, mode)

@@ -1,4 +1,4 @@
-"""Knows what can be wrong with a path, a file or a command, and which code each deserves.
+"""The errors of paths, files and commands, and the JSON-RPC code of each.
 
 AccordError
 └── WorkspaceError
@@ -43,7 +43,7 @@ class WorkspaceError(AccordError):
     """What was asked of the workspace cannot be done.
 
     `code` is the JSON-RPC error that fits. `path` is the one that was asked for, never where it led: the text may be
-    shown to whoever asked without telling anything about the rest of the disk.
+    shown to the caller without revealing anything about the rest of the disk.
     """
 
     code: ClassVar[int] = -32602
@@ -124,12 +124,12 @@ class StartFailed(WorkspaceError):
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _MISSING = {errno.ENOENT, errno.ENOTDIR}
 _INVALID = {errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
-# ENXIO is what a socket, or a FIFO that nobody reads, says to whoever opens it.
+# ENXIO is what opening a socket, or a FIFO without a reader, fails with.
 _NO_FILE = {errno.EISDIR, errno.ENXIO}
 
 
 def workspace_error(error: OSError, path: str) -> WorkspaceError:
-    """What an error of the system means to whoever asked for `path`."""
+    """The workspace error for an error of the system at `path`."""
     number = error.errno or 0
     if number in _MISSING:
         return NoSuchFile("there is no such file", path=path)

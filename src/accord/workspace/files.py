@@ -1,4 +1,4 @@
-"""Knows the text files that a session may use: on disk below its roots, or in an editor's unsaved buffers.
+"""The text files that a session may use: on disk below its roots, or in an editor's unsaved buffers.
 
 The disk's own work is in `accord.workspace.disk`; here it is done in threads, and hooks are asked before it.
 """
@@ -97,7 +97,7 @@ class Workspace:
         return await asyncio.to_thread(self._disk.read_text, path, line, limit, expected=expected)
 
     async def write_text(self, path: str | os.PathLike[str], content: str, *, expected: Path | None = None) -> None:
-        """Replace the file's text, or create the file; whoever reads meanwhile sees the old text or the new one.
+        """Replace the file's text, or create the file; a reader sees the old text or the new one.
 
         Writes happen in the order in which they were asked for. One that is cancelled after it began may still happen.
         With `expected`, only to that real path.

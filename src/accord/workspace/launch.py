@@ -1,4 +1,4 @@
-"""Knows how a command is started: its own session and group, no input, and one stream for all it writes.
+"""How a command is started: its own session and group, no input, and one stream for all it writes.
 
 How it is ended, with whatever it started, is known to `accord.transport.process`.
 """
@@ -108,14 +108,14 @@ def _line(
         raise ValueError("a null character is in its words")
     if pty is None and sys.platform != "win32":
         return argv
-    # Windows finds no `npx.cmd` for `npx`; and where a step lies between, the system cannot tell us what is missing.
+    # Windows finds no `npx.cmd` for `npx`; and where a step lies between, the system does not say what is missing.
     program = shutil.which(Path(cwd or ".", argv[0]) if "/" in argv[0] else argv[0], path=environment.get("PATH"))
     if program is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
     if pty is None:
         return [str(program), *argv[1:]]
     if not sys.executable or getattr(sys, "frozen", False):
-        # A frozen program is its own interpreter. A terminal that is nobody's is still one, without job control.
+        # A frozen program is its own interpreter. A terminal that controls no process still works, without job control.
         return argv
     return [sys.executable, "-I", "-S", _CONTROLLING_TERMINAL, *argv]
 

@@ -1,4 +1,4 @@
-"""Knows what a line of a text is: where it ends, which ones were asked for, and how a file ends its own.
+"""Lines of a text: where they end, a selection of them, and the line ends of a file.
 
 A line ends with a line feed; a carriage return before it belongs to the line. Nothing here touches a disk.
 """
@@ -13,7 +13,7 @@ LineEnd = Literal["\n", "\r\n"]
 
 
 class LineSelection:
-    """Picks `limit` lines from line `line` on out of bytes that come in pieces.
+    """Picks `limit` lines from line `line` on out of bytes that come in chunks.
 
     `line` counts from 1; 0 and None mean from the start. None for `limit` means to the end. `picked` holds the bytes;
     `is_full` says that no more is needed.
@@ -28,7 +28,6 @@ class LineSelection:
         self.is_full = limit == 0
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece."""
         start = 0
         if self._to_skip:
             start, skipped = _after_lines(data, 0, self._to_skip)

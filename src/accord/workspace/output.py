@@ -34,11 +34,10 @@ class Tail:
         self._truncated = False
         # How many bytes at the beginning may still belong to a character that was cut.
         self._torn_bytes = 0
-        # Cutting at every piece would move the whole tail each time.
+        # Cutting at every chunk would move the whole tail each time.
         self._slack_bytes = max(max_bytes // 4, 64 * 1024)
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece."""
         if len(data) > self._max_bytes:
             self._held.clear()
             self._mark_cut()

@@ -1,4 +1,4 @@
-"""Knows how to get to a file without ever leaving the roots, whatever others do to the directories meanwhile.
+"""Opens files without ever leaving the roots, whatever other processes do to the directories meanwhile.
 
 A path is walked from its root one name at a time, each opened relative to the descriptor of the directory before it
 and without following links. A link is read and its text walked in the same way, from a root again. So nothing is
@@ -8,7 +8,7 @@ the roots is refused by its text alone; nothing outside is touched, not even to 
 What cannot be seen this way: a hard link to a file outside, and a mount of something else inside.
 
 Where directories have no descriptors (Windows) the path is resolved by name and then used by name. That stops honest
-mistakes and prepared links, but not somebody who swaps a directory for a link between the two steps.
+mistakes and prepared links, but not a process that swaps a directory for a link between the two steps.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ DIRECTORY_FLAGS = (
 
 
 class Place(NamedTuple):
-    """A name in an open directory; whether something is there is not said.
+    """A name in an open directory; whether something is there is not known.
 
     Where there are no descriptors, `directory` is None and `name` a whole path: both mean the same to the functions
     of `os`. `path` is for people and hooks: below the root as that was given, without links and dots. `real` is the
@@ -251,7 +251,7 @@ class _Walk:
             if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
                 raise
             link = self._link(name)
-            # None of both: somebody put the directory back in between, or it is a file.
+            # None of both: the directory was put back in between, or it is a file.
             if link is None:
                 self._move(name)
             return link

@@ -35,7 +35,7 @@ class ResolvedPath:
 
 
 def resolve_path(path: str, directory: str) -> ResolvedPath | None:
-    """Where a path leads, seen from a directory; None where nobody can say: another host, `~`, half a character."""
+    """Where a path leads, seen from a directory; None where that is not known: another host, `~`, half a character."""
     text = path
     if "://" in text:
         address = urlsplit(text)
@@ -46,7 +46,7 @@ def resolve_path(path: str, directory: str) -> ResolvedPath | None:
         text = unquote(text[5:])
     if not text or text[0] in "~$" or "\0" in text:
         return None
-    joined = os.path.join(directory, text)  # noqa: PTH118 - `Path` would drop what tells two spellings apart
+    joined = os.path.join(directory, text)  # noqa: PTH118 - `Path` would drop the difference of two spellings
     try:
         return ResolvedPath(os.path.realpath(joined), os.path.normpath(joined))
     except (OSError, ValueError):
@@ -61,7 +61,7 @@ class SubjectResolver:
         self.roots = tuple(dict.fromkeys(os.path.realpath(root) for root in (directory, *roots)))
 
     def of_call(self, claims: CallClaims, command: CommandClaim | None = None) -> Subject:
-        """The subject of a tool call, by all that was said of it; `command` is one that the question itself names."""
+        """The subject of a tool call, by all fields and reports of it; `command` is one that the question names."""
         commands = (*claims.commands, *(() if command is None else (command,)))
         is_about_files = claims.kind in FILE_KINDS or not (commands or claims.kind == "execute")
         accesses: list[Access] = []

@@ -51,8 +51,6 @@ PLAN_BESIDE_CELLS = 116
 
 
 class ChatApp(App[int]):
-    """One agent, full screen."""
-
     TITLE = "accord"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -146,7 +144,7 @@ class ChatApp(App[int]):
         """Lay out what depends on the size."""
         self.call_after_refresh(self._show_around)
 
-    # --- what the chat session tells
+    # --- the chat session calls
 
     async def session_opened(self, session: Session) -> None:
         """Show this one from now on."""
@@ -200,7 +198,7 @@ class ChatApp(App[int]):
                 self.show_note(Note(own("this terminal cannot be lent to the login program"), "warning"))
             yield
 
-    # --- what the session tells
+    # --- events of the session
 
     def _on_event(self, event: Event) -> None:
         self._unpainted += 1
@@ -235,7 +233,7 @@ class ChatApp(App[int]):
                 try:
                     await self._repaint()
                 except MountError:
-                    # On the way out widgets go before we are told.
+                    # On the way out widgets are removed before this task is cancelled.
                     if self.is_running:
                         raise
                     return

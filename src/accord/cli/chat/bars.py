@@ -26,8 +26,6 @@ def _blanks(number: int) -> Content:
 
 
 class TitleBar(StaticText):
-    """The first line."""
-
     DEFAULT_CSS = """
     TitleBar {
         dock: top; height: 1; background: $primary 30%; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
@@ -35,7 +33,7 @@ class TitleBar(StaticText):
     """
 
     def follow(self, agent: str, edition: str | None, title: str | None, settings: SafeText) -> None:
-        """Say who it is; the session's title gives way where there is no room."""
+        """Show the agent and the settings; the session's title is shortened where the line is too narrow."""
         who = label((exact(agent, 40), "bold"), (filled(" · {}", edition) if edition else EMPTY, MUTED))
         end = label((clip(settings, 60), ""))
         available = max(self.size.width - 2 - who.cell_length - end.cell_length - 3, 0)
@@ -79,8 +77,6 @@ class StatusFacts:
 
 
 class StatusBar(StaticText):
-    """The last line."""
-
     DEFAULT_CSS = """
     StatusBar { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
     """
@@ -100,14 +96,11 @@ class StatusBar(StaticText):
 
 
 class PlanPanel(StaticText):
-    """All steps."""
-
     DEFAULT_CSS = """
     PlanPanel { width: 1fr; height: auto; padding: 0 1; }
     """
 
     def follow(self, plans: Iterable[Plan]) -> None:
-        """Show the plans as they are now."""
         shown = [plan for plan in plans if plan.entries]
         lines: list[Content] = []
         for plan in shown:
@@ -125,7 +118,6 @@ class PlanLine(StaticText):
     """
 
     def follow(self, plans: Iterable[Plan]) -> None:
-        """Show the plans as they are now."""
         entries = [entry for plan in plans for entry in plan.entries]
         done = sum(entry.status == "completed" for entry in entries)
         now = next((entry for entry in entries if entry.status == "in_progress"), None)

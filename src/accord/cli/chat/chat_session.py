@@ -63,8 +63,7 @@ class ChatView(Protocol):
     async def session_opened(self, session: Session) -> None:
         """Show this one from now on."""
 
-    def show_note(self, note: Note) -> None:
-        """Show a remark."""
+    def show_note(self, note: Note) -> None: ...
 
     def changed(self) -> None:
         """What goes on is something else now."""
@@ -87,7 +86,7 @@ class ChatView(Protocol):
 
 
 class ChatSession:
-    """Runs until it is closed. What is said while the agent works waits for its turn."""
+    """Runs until it is closed. Prompts that are submitted while the agent works are queued."""
 
     def __init__(
         self,
@@ -210,7 +209,7 @@ class ChatSession:
         await self._prepare(self.agent, session)
 
     async def _prepare(self, agent: ConnectedAgent, session: Session) -> None:
-        """What does not work of it is said; the session is there all the same."""
+        """A failure is shown; the session is open all the same."""
         if self._options.prepare is None:
             return
         try:
@@ -297,7 +296,7 @@ class ChatSession:
         self.turn = session.prompt(*prompt_of(text, session.cwd))
         async with self.turn:
             async for _ in self.turn:
-                # Events that nobody takes are not read: an agent is as fast as what can be shown of it.
+                # Back-pressure: events that are not taken are not read, so the agent is no faster than the screen.
                 if self._view.is_behind:
                     await self._view.catch_up()
         note = ending_note(self.turn.stop_reason)

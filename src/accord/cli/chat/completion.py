@@ -40,7 +40,7 @@ _FILE = re.compile(r'(?:^|(?<=[\s("\']))@("?)([^\s"]*)\Z')
 
 @dataclass(frozen=True, slots=True)
 class CompletionProposal:
-    """One of them: what is put in, and what is said about it."""
+    """One completion: the text that is inserted, its name and its description."""
 
     text: SafeText
     name: str
@@ -169,7 +169,7 @@ class _Enough(Exception):
 
 
 class FileList:
-    """The files of one directory; read again when somebody asks and the list is old."""
+    """The files of one directory; read again when they are needed and the list is old."""
 
     def __init__(self, cwd: str) -> None:
         self._cwd = cwd

@@ -1,4 +1,4 @@
-"""Where the user writes: several lines, completion of commands and files, what was said before, pasted pictures."""
+"""The prompt's editor: several lines, completion of commands and files, a history, pasted pictures."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Composer(TextArea):
         self.post_message(self.Sent(text))
 
     def _recall(self, step: int) -> bool:
-        """Go through what was said before; only from an empty prompt, or from one that was recalled unchanged."""
+        """Go through the history; only from an empty prompt, or from one that was recalled unchanged."""
         at = len(self._remembered) if self._recalled is None else self._recalled
         if self.text != ("" if self._recalled is None else self._remembered[at]):
             return False

@@ -36,7 +36,7 @@ Answer = TypeVar("Answer")
 
 
 async def answered(app: App[Any], dialog: Dialog[Answer]) -> Answer | None:
-    """What the user answers. When nobody waits for that any more, the dialog goes."""
+    """The user's answer. When the caller is cancelled, the dialog is closed."""
     answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
 
     def take(given: Answer | None) -> None:

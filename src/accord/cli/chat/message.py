@@ -17,7 +17,7 @@ from accord.session.entry import Message, Passage
 
 __all__ = ["OmittedParts", "Pages", "PassageView", "PromptPart", "ThoughtPart"]
 
-# Pages of one message that are laid out; of a burst only the last ones, which fill a screen. The others are a key away.
+# Pages of one message that are laid out; of many at once only the last ones, which fill a screen. Enter shows others.
 MAX_PAGES = 10
 MAX_NEW_PAGES = 2
 PAGES_AT_ONCE = 4
@@ -172,8 +172,6 @@ async def _grow(part: Widget, text_part: SafeText) -> None:
 
 
 class PromptPart(Vertical):
-    """What the user said."""
-
     DEFAULT_CSS = """
     PromptPart { height: auto; border-left: thick $primary; padding-left: 1; background: $boost; }
     PromptPart StaticText { width: 1fr; }
@@ -189,7 +187,6 @@ class PromptPart(Vertical):
         return [self._text]
 
     async def follow(self, *, rewritten: bool = False) -> None:
-        """Show it as it is now."""
         del rewritten
         lines: list[Content] = []
         for block in self._message.content:
@@ -205,7 +202,7 @@ class PromptPart(Vertical):
 
 
 class ThoughtPart(Fold):
-    """What the agent thinks: one line, unless somebody wants to read it."""
+    """A thought of the agent: one line until it is unfolded."""
 
     DEFAULT_CSS = """
     ThoughtPart { color: $text-muted; }

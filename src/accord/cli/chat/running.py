@@ -1,8 +1,8 @@
 """`accord chat` as a whole program: what the verb calls, and its end when the terminal is gone.
 
 A window that is closed sends SIGHUP to the programs that have it as their controlling terminal, which ends them. Others
-(started by a tool on a terminal of its own) would hear nothing: the thread that writes to the screen has died then, the
-one that reads it never rests, and the loop waits for both.
+(started by a tool on a terminal of its own) would not notice it: the thread that writes to the screen has ended then,
+the one that reads it never rests, and the loop waits for both.
 """
 
 from __future__ import annotations

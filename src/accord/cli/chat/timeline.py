@@ -19,7 +19,7 @@ from accord.session.transcript import Transcript
 
 __all__ = ["Timeline"]
 
-# How many parts are laid out, and how many of those at a time that a burst brings.
+# How many parts are laid out, and how many of those that come at once.
 MAX_PARTS = 200
 PARTS_AT_ONCE = 30
 
@@ -49,8 +49,6 @@ class NotePart(StaticText):
 
 
 class AgentMessagePart(PassageView):
-    """What the agent said."""
-
     def __init__(self, message: Message) -> None:
         super().__init__(message.passage)
         self._message = message

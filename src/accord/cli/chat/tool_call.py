@@ -121,7 +121,6 @@ class TerminalPart(Vertical):
         return self._lines.text
 
     def follow(self) -> None:
-        """Show it as it is now."""
         terminal = self._terminal
         state = (len(terminal.output), terminal.exit, terminal.command)
         if state == self._state:
@@ -163,7 +162,6 @@ class TextPart(Vertical):
         self._texts.append(text)
 
     async def follow(self) -> None:
-        """Show it as it is now."""
         text = "".join(self._texts)
         self._texts = [text]
         if len(text) <= MARKDOWN_CHARS:
@@ -215,7 +213,6 @@ class ToolPart(Fold):
         self._changed: Line = []
 
     async def follow(self, *, rewritten: bool = False) -> None:
-        """Bring it up to date."""
         del rewritten
         tool = self._tool
         if self._counted[0] is not tool.content or self._counted[1] != len(tool.content):

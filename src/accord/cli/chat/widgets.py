@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 MUTED = "$foreground-muted"
-"""The style of what is said beside the point."""
+"""The style of secondary text."""
 BREAK = Content("\n")
 _THEME = {
     "": "",
@@ -91,7 +91,7 @@ def styled_lines(text: SafeText, style: str = "") -> list[RichText]:
 
 
 def chopped(text: SafeText, width: int) -> list[SafeText]:
-    """The text in pieces that fit."""
+    """The text in parts that fit."""
     chunks, start = [], 0
     for chunk in chop_cells(text, width):
         chunks.append(part_of(text, start, start + len(chunk)))
@@ -109,8 +109,6 @@ def _content(text: Content | SafeText) -> Content:
 
 
 class StaticText(Static):
-    """Text in our styles."""
-
     def __init__(
         self,
         text: Content | SafeText = EMPTY,

@@ -1,4 +1,4 @@
-"""One prompt from its first word to its end, told in one of the four forms; the heart of `accord run`."""
+"""One prompt to its end, written in one of the four output forms: the main part of `accord run`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def output_of(form: Form, progress: Progress) -> RunOutput:
 
 
 class EventQueue:
-    """What is to be told, in the order in which it came, and not while a question is on the screen."""
+    """Events and noise on their way to the output, in order; held while a question is on the screen."""
 
     def __init__(self, output: RunOutput) -> None:
         self._output = output
@@ -65,7 +65,7 @@ class EventQueue:
         self._free = asyncio.Event()
         self._free.set()
         self.is_broken = False
-        """Whether nobody reads any more."""
+        """Whether stdout was closed by its reader."""
         self.on_broken: Callable[[], None] = lambda: None
 
     def happened(self, event: Event) -> None:
@@ -99,7 +99,7 @@ class EventQueue:
         await self._free.wait()
 
     def hold(self) -> None:
-        """A question is about to be asked: tell what came before it, and then nothing."""
+        """A question follows: write what came before it, and then nothing until `release`."""
         self.drain()
         self._free.clear()
 
@@ -108,7 +108,7 @@ class EventQueue:
 
 
 class Conversation:
-    """A prompt for an agent, in the session of a `record` where one is given; what goes wrong the output tells too."""
+    """A prompt for an agent, in the session of a `record` where one is given; failures go to the output too."""
 
     def __init__(
         self, target: Target, options: AgentOptions, form: Form, *, record: ClientSessionRecord | None = None
@@ -225,7 +225,7 @@ class Conversation:
             raise UsageFailure(str(error)) from error
 
     async def _follow(self, turn: Turn) -> None:
-        """Tell of a turn until it is over. Where nobody reads any more it is stopped, and silently."""
+        """Write the events of a turn until it is over. Where stdout was closed the turn is cancelled silently."""
 
         def stop() -> None:
             turn.cancel()

@@ -43,8 +43,6 @@ class ConsentCounts:
 
 @dataclass(frozen=True)
 class Ending:
-    """The turn is over."""
-
     stop_reason: str
     seconds: float
     answer: str
@@ -54,12 +52,12 @@ class Ending:
 
 
 class RunOutput:
-    """One form. What it does not want to tell it leaves as it is here: untold."""
+    """One form. The methods that it does not override write nothing."""
 
     is_broken = False
-    """Whether nobody reads any more, where that was noticed in `observe`."""
+    """Whether stdout was closed by its reader, where that was noticed in `observe`."""
     progress_is_shown = False
-    """Whether a line of progress would disturb nobody."""
+    """Whether a line of progress may be shown beside it."""
     doing = own("working")
     """What goes on, for the line of progress."""
 
@@ -99,7 +97,7 @@ class RunOutput:
 
 
 class FinalOutput(RunOutput):
-    """Writes what the agent said last, when it is over."""
+    """Writes the agent's last message, when the turn is over."""
 
     progress_is_shown = True
 

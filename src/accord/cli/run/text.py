@@ -133,7 +133,7 @@ class TextOutput(RunOutput):
         self._screen.line([Span(joined(parts, own(" · ")), "dim")])
         self._screen.flush()
 
-    def failed(self, failure: CommandFailure) -> None:  # noqa: ARG002 - that is said on stderr
+    def failed(self, failure: CommandFailure) -> None:  # noqa: ARG002 - it is reported on stderr
         """What was begun is ended, so that the reason stands on a line of its own."""
         if self._opening is not None:
             self._leave()
@@ -158,7 +158,7 @@ class TextOutput(RunOutput):
         self._screen.flush()
 
     def noise(self, text: str) -> None:
-        """Flagged, so that nobody takes it for an answer."""
+        """Flagged, so that it is not taken for an answer."""
         self._settle()
         self._note(own("noise"), clipped(exact(text.strip(), 4 * THOUGHT_COLUMNS), THOUGHT_COLUMNS), "yellow")
         self._screen.flush()

@@ -28,7 +28,7 @@ __all__ = [
 RowKind: TypeAlias = Literal["file", "same", "removed", "added", "gap"]
 
 CONTEXT_LINES = 3
-# Above this, comparing line by line takes longer than anybody waits; the middle is then shown as replaced.
+# Above this, comparing line by line takes too long; the middle is then shown as replaced.
 MAX_COMPARED = 4_000
 UNENDED = "  (no newline at the end)"
 
@@ -44,7 +44,7 @@ class DiffRow:
 
 
 def rows_of_diff(diff: Diff, cwd: str = "") -> list[DiffRow]:
-    """All changes of a diff; where the texts were not told, the patch. Files below `cwd` are named from there."""
+    """All changes of a diff; where the texts are not given, the patch. Files below `cwd` are named from there."""
     rows: list[DiffRow] = []
     with_texts = [change for change in diff.changes if change.old is not None or change.new is not None]
     for change in diff.changes:
@@ -109,7 +109,7 @@ class _Around:
 
 
 def _gap(lines: list[str], old: int, new: int) -> list[DiffRow]:
-    """Equal lines that are not worth their room; a single one takes no more than the remark that it is there."""
+    """Equal lines that are left out; a single one takes no more space than the remark that it is there."""
     if len(lines) > 1:
         return [DiffRow("gap", f"{len(lines)} lines")]
     return [DiffRow("same", line, old + at + 1, new + at + 1) for at, line in enumerate(lines)]

@@ -115,7 +115,7 @@ def verdict_text(verdict: Verdict, decided_by: str) -> SafeText:
 
 
 def unasked_text(call: ToolCall, rule: Rule, cwd: str) -> SafeText:
-    """A call that a rule denies was completed: named, so that nobody takes the rule for a guard that held."""
+    """A call that a rule denies was completed: named, so that the rule is not taken for a guard that held."""
     return filled(
         "the agent did this without asking, which a rule denies ({}): {} {}",
         str(rule), exact(call.kind, 20), about(call, cwd),

@@ -33,7 +33,7 @@ _END = Span(own("\n"))
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody looks at it, or types into it."""
+    """Whether it is a terminal."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:
@@ -62,7 +62,7 @@ class Progress:
         self._turns = 0
         self._is_there = False
         self.is_held = False
-        """While somebody else writes on the same screen."""
+        """Whether other code writes on the same screen now."""
 
     @property
     def is_shown(self) -> bool:
@@ -106,7 +106,7 @@ class TextScreen:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether somebody looks at it."""
+        """Whether it is a terminal."""
         return is_terminal(self._stream)
 
     def line(self, line: Line) -> None:

@@ -53,7 +53,7 @@ __all__ = [
     "transcript_lines",
 ]
 
-# Where the outcome of a tool call stands, if what it is about leaves room.
+# Where the outcome of a tool call stands, if the subject is short enough.
 OUTCOME_COLUMN = 46
 DIFF_LINES = 12
 OUTPUT_LINES = 10

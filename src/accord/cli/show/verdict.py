@@ -93,7 +93,7 @@ def _finding(finding: Finding, number: SafeText, again: Sequence[str], columns: 
 
 
 def _exit_lines(test: Judgement | None) -> Iterator[Line]:
-    """What a program that ended by itself said of it."""
+    """The status and the stderr of a program that ended by itself."""
     record = None if test is None else test.record
     if record is not None and record.ended_by == "itself":
         yield [Span(filled("      the process ended with status {}", record.status), "dim")]

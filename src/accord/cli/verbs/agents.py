@@ -64,7 +64,6 @@ def _parser() -> Parser:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do it; the exit status."""
     before, command = split_command(arguments)
     parsed = _parser().read(before)
     verb, operands = (parsed.arguments[0], parsed.arguments[1:]) if parsed.arguments else ("ls", [])
@@ -239,7 +238,7 @@ FLAGS = ("load", "resume", "listing", "close", "delete", "fork", "additional_dir
 
 
 async def examine(target: Target, options: AgentOptions, screen: TextScreen) -> int:
-    """Start it, look at everything, and tell; the exit status is that of the first thing that fails.
+    """Start it, examine it and report; the exit status is that of the first failure.
 
     Raises:
         CommandFailure: It does not start, or does not open a session.

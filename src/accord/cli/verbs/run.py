@@ -43,7 +43,7 @@ exit codes: 0 done, 1 agent or protocol failure, 2 usage, 3 timeout, 4 no such s
 
 
 def add_prompt_options(parser: Parser) -> None:
-    """What is said, and how what follows is told."""
+    """The prompt, and the form of the output."""
     parser.add_argument(
         "-f", "--file", action="append", default=[], metavar="FILE", help="text from a file; - is stdin"
     )
@@ -62,7 +62,6 @@ def _parser() -> Parser:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do it; the exit status."""
     before, command = split_command(arguments)
     parsed = _parser().read(before)
     name, text = split_agent(parsed.arguments, command, "run")

@@ -87,7 +87,6 @@ def _parser() -> Parser:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do it; the exit status."""
     before, command = split_command(arguments)
     parsed = _parser().read(before)
     verb, operands = (parsed.arguments[0], parsed.arguments[1:]) if parsed.arguments else ("ls", [])

@@ -46,11 +46,10 @@ class ToolInvocation(Protocol):
 
     @property
     def kind(self) -> ToolKind:
-        """What clients are told it is, and what rules go by."""
+        """The kind that clients are sent and that rules match."""
 
     @property
-    def title(self) -> str:
-        """It in a few words."""
+    def title(self) -> str: ...
 
     @property
     def locations(self) -> Sequence[Location | str]:
@@ -70,7 +69,7 @@ class ToolInvocation(Protocol):
 
 
 class BuiltIn(msgspec.Struct):
-    """A call of a tool of our own: its fields are the arguments, its docstring is what models are told."""
+    """A call of a tool of our own: its fields are the arguments, its docstring is the description for models."""
 
     name: ClassVar[str]
     kind: ClassVar[ToolKind] = "other"
@@ -78,7 +77,7 @@ class BuiltIn(msgspec.Struct):
 
     @classmethod
     def definition(cls) -> ToolDefinition:
-        """The tool as models are told of it."""
+        """The tool as it is described to models."""
         schema = msgspec.json.schema(cls)
         definitions = schema["$defs"]
         own: dict[str, Any] = definitions.pop(cls.__name__)

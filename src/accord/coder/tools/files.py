@@ -29,18 +29,16 @@ class Read(BuiltIn):
 
     @property
     def title(self) -> str:
-        """It in a few words."""
         return f"Read {self.path}" if self.line == 1 else f"Read {self.path} from line {self.line}"
 
     @property
     def locations(self) -> list[Location]:
-        """The file."""
         return [Location(self.path, self.line)]
 
     async def run(self, work: Work) -> ToolOutcome:
         """Its text, as the client has it."""
         await work.gate.permit(work.shown)
-        # One line more than wanted tells whether there is more.
+        # One line more than wanted shows whether there is more.
         text = await work.turn.files.read(self.path, self.line, self.limit + 1)
         lines = text.splitlines(keepends=True)
         kept = lines[: self.limit]
@@ -75,12 +73,10 @@ class Edit(BuiltIn):
 
     @property
     def title(self) -> str:
-        """It in a few words."""
         return f"Edit {self.path}"
 
     @property
     def locations(self) -> list[str]:
-        """The file."""
         return [self.path]
 
     async def run(self, work: Work) -> ToolOutcome:
@@ -111,12 +107,10 @@ class Write(BuiltIn):
 
     @property
     def title(self) -> str:
-        """It in a few words."""
         return f"Write {self.path}"
 
     @property
     def locations(self) -> list[str]:
-        """The file."""
         return [self.path]
 
     async def run(self, work: Work) -> ToolOutcome:

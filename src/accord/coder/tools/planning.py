@@ -33,16 +33,13 @@ class MakePlan(BuiltIn):
 
     @property
     def title(self) -> str:
-        """It in a few words."""
         return "Plan"
 
     @property
     def locations(self) -> list[str]:
-        """None."""
         return []
 
     async def run(self, work: Work) -> ToolOutcome:
-        """Show it."""
         return await self.show(work.turn)
 
     async def show(self, turn: Turn) -> ToolOutcome:
@@ -61,16 +58,13 @@ class LeavePlan(BuiltIn):
 
     @property
     def title(self) -> str:
-        """It in a few words."""
         return "Leave the mode plan and carry it out"
 
     @property
     def locations(self) -> list[str]:
-        """None."""
         return []
 
     async def run(self, work: Work) -> ToolOutcome:
-        """Ask; then switch."""
         await work.shown.show(self.plan)
         await work.gate.permit(work.shown)
         await work.turn.session.set_option("mode", "code")

@@ -38,12 +38,10 @@ class Run(BuiltIn):
 
     @property
     def title(self) -> str:
-        """It in a few words."""
         return self.command
 
     @property
     def locations(self) -> list[str]:
-        """A command touches what it likes."""
         return []
 
     async def run(self, work: Work) -> ToolOutcome:

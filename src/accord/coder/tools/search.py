@@ -97,12 +97,10 @@ class Search(BuiltIn):
 
     @property
     def title(self) -> str:
-        """It in a few words."""
         return f"Search {self.pattern!r}" if self.path in {".", ""} else f"Search {self.pattern!r} in {self.path}"
 
     @property
     def locations(self) -> list[str]:
-        """Where it looks."""
         return [self.path or "."]
 
     async def run(self, work: Work) -> ToolOutcome:
@@ -171,12 +169,10 @@ class List(BuiltIn):
 
     @property
     def title(self) -> str:
-        """It in a few words."""
         return "List the files" if self.path in {".", ""} else f"List {self.path}"
 
     @property
     def locations(self) -> list[str]:
-        """Where it looks."""
         return [self.path or "."]
 
     async def run(self, work: Work) -> ToolOutcome:
@@ -216,7 +212,7 @@ def _glob(pattern: str) -> str:
 
 
 async def _in_thread(work: Callable[[Callable[[], None]], T]) -> T:
-    """Let something look around in a thread, which ends soon when nobody waits any more, or when time is over."""
+    """Run a search in a thread, which ends soon when the caller is cancelled, or when time is over."""
     stop, deadline = threading.Event(), time.monotonic() + SEARCH_SECONDS
 
     def check() -> None:

@@ -39,7 +39,7 @@ def named_tools(tools: Sequence[McpTool]) -> dict[str, McpTool]:
 
 
 def definition(name: str, tool: McpTool) -> ToolDefinition:
-    """The tool as models are told of it."""
+    """The tool as it is described to models."""
     described = tool.description or tool.title or tool.name
     return ToolDefinition(name, f"{described} (of the MCP server {tool.server})", tool.input_schema)
 
@@ -53,22 +53,18 @@ class ServerCall:
 
     @property
     def kind(self) -> ToolKind:
-        """Nobody knows."""
         return "other"
 
     @property
     def title(self) -> str:
-        """It in a few words."""
         return f"{self.tool.title or self.tool.name} ({self.tool.server})"
 
     @property
     def locations(self) -> Sequence[str]:
-        """None."""
         return ()
 
     @property
     def cancellable(self) -> bool:
-        """The server is told."""
         return True
 
     async def run(self, work: Work) -> ToolOutcome:

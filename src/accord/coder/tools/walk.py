@@ -23,7 +23,7 @@ MAX_DEPTH = 64
 MAX_IGNORE_BYTES = 1024 * 1024
 _BY_DESCRIPTOR = {os.open, os.stat} <= os.supports_dir_fd and os.scandir in os.supports_fd
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-# A FIFO that nobody writes to would keep us waiting.
+# A FIFO without a writer would keep us waiting.
 _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 

@@ -61,7 +61,7 @@ class Dialog(ModalScreen[Answer]):
 
 
 class ReadingDialog(Dialog[None]):
-    """One view with all the room there is."""
+    """One view that fills the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,enter", "leave", show=False),

@@ -118,7 +118,7 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
             yield from self._whole_input()
 
     def _whole_input(self) -> Iterator[Widget]:
-        """All of it can be scrolled through: somebody who allows something must be able to see it."""
+        """All of it can be scrolled through: a user who allows something must be able to see it."""
         tool = self._question.tool
         if tool is not None and not any(isinstance(item, Diff) for item in tool.content):
             yield Lines(styled_lines(json_text(tool.raw_input, 2, MAX_INPUT_CHARACTERS), "dim"))
