@@ -29,7 +29,7 @@ __all__ = ["failure_of", "login_line", "phase", "session_failure", "unforeseen"]
 
 @contextlib.contextmanager
 def phase(name: str, agent: str = "") -> Iterator[None]:
-    """What goes wrong in here is a failure in that phase; `agent` is how its name is typed."""
+    """Errors in this context are failures of that phase; `agent` is how its name is typed."""
     try:
         yield
     except AccordError as error:

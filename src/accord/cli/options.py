@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         self.verb = verb
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """What the words say.
+        """The parsed arguments.
 
         Raises:
             UsageFailure: Nothing that this verb understands.
@@ -117,7 +117,7 @@ def add_agent_options(parser: Parser) -> None:
 
 
 def add_session_options(parser: Parser) -> None:
-    """What the session is like."""
+    """Options of the session."""
     group = parser.add_argument_group("the session")
     which = group.add_mutually_exclusive_group()
     which.add_argument(
@@ -136,7 +136,7 @@ def add_session_options(parser: Parser) -> None:
 
 
 def add_permission_options(parser: Parser) -> None:
-    """What it may do without asking."""
+    """Options for what it may do without asking."""
     group = parser.add_argument_group(
         "permission (the first rule that matches counts; no rule and no terminal: denied)"
     )
@@ -149,7 +149,7 @@ def add_permission_options(parser: Parser) -> None:
 
 
 def agent_options_of(options: argparse.Namespace) -> AgentOptions:
-    """What was asked for; options that a verb does not have are as if they were not given.
+    """The options that were given; those that a verb does not have are as if they were not given.
 
     Raises:
         UsageFailure: Something is no `K=V`.

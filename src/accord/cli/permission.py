@@ -51,7 +51,7 @@ def policy_of(
 
 
 def decided_by(verdict: Verdict, target: Target) -> str:
-    """Who decided, in the words of the records: the config's policy is no rule of the line."""
+    """The value of `by` in the records: the config's policy is not a rule of the command line."""
     of_config = rules_for(target.entry.permission_policy)
     return "policy" if any(verdict.rule is rule for rule in of_config) else verdict.by
 

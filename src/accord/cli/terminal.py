@@ -143,7 +143,7 @@ class _Choices:
         return filled("  {}  {} > ", sentence_of(self._question), joined(offered, own("  ")))
 
     def show(self, terminal: UserTerminal) -> None:
-        """What is to be known before the question."""
+        """Show the facts before the question."""
         left_out = len(self._question.options) - len(self._options)
         if left_out:
             terminal.show_line(filled("  {}", contradiction_text(left_out)), "yellow")
@@ -199,7 +199,7 @@ class Questions:
                 self._terminal.show_line(filled("  one of: {}", ", ".join(choices.keys)), "dim")
 
     async def elicit(self, question: FormQuestion | UrlQuestion) -> ElicitAnswer:
-        """What the user fills in, or whether the address was visited."""
+        """The values of a form, or whether the address was visited."""
         async with self._terminal.floor():
             self._terminal.show_line(filled("  {}", prose_line(question.message)), "bold")
             if isinstance(question, FormQuestion):

@@ -203,7 +203,7 @@ def _delta(event: Any) -> Delta | None:
 
 
 def _end(response: ModelResponse, *, names_its_end: bool) -> Iterator[Delta]:
-    """What is known when all of it was read: only now are the calls whole, however their parts were mixed."""
+    """The last deltas, when all was read: only now are the calls whole, however their parts were mixed."""
     usage = response.usage
     if usage.input_tokens or usage.output_tokens:
         yield Spent(usage.input_tokens, usage.output_tokens, _cost(response))

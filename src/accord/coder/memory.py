@@ -1,4 +1,4 @@
-"""What the model remembers of a session, kept beside the conversation as the agent's own state.
+"""The memory of a session: the messages of its model, kept beside the conversation as the agent's own state.
 
 It only ever holds whole exchanges: a reply that calls tools is followed by their results.
 """

@@ -1,4 +1,4 @@
-"""What the loop and a model say to each other: messages and tools one way, a stream of deltas the other.
+"""The interface between the loop and a model: messages and tools one way, a stream of deltas the other.
 
 It knows no provider and no session. Messages are also the form in which a session's memory is kept.
 """
@@ -73,7 +73,7 @@ class ToolUse(msgspec.Struct, omit_defaults=True):
 
 
 class ToolResult(msgspec.Struct, omit_defaults=True):
-    """What came of one tool call, in words for the model."""
+    """The result of one tool call, as text for the model."""
 
     call_id: str
     name: str
@@ -169,7 +169,7 @@ class ThoughtDelta:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What this request took: tokens in and out, and money if the price is known."""
+    """The usage of this request: tokens in and out, and money if the price is known."""
 
     input_tokens: int
     output_tokens: int
@@ -287,6 +287,6 @@ class ModelUnreachable(ModelError):
 
 
 class ModelBroken(ModelError):
-    """What came is no answer, or only the beginning of one."""
+    """The response is no answer, or only the beginning of one."""
 
     reason = "model_broken"

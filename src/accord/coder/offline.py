@@ -209,7 +209,7 @@ def _not_understood(text: str, trouble: NotUnderstood) -> str:
 
 
 def _summary(request: ModelRequest) -> Iterator[Delta]:
-    """What a summary can be without understanding: what the user wanted, one line each."""
+    """A summary without understanding: the user's requests, one line each."""
     lines = [
         line for message in request.messages if isinstance(message, UserMessage) for line in _requests_in(message.text)
     ]

@@ -1,4 +1,4 @@
-"""Whether a tool call may go on: by the rules, by what the user allowed before, or by asking.
+"""The permission of tool calls: by the rules, by what the user allowed before, or by asking.
 
 The decision is that of `accord.session.rules`, over the same resolved subject that clients judge. Reading is allowed
 unless a rule or the session's own setting says otherwise; everything else is asked.

@@ -1,4 +1,4 @@
-"""What the built-in model understands: plain requests and slash commands, as calls of tools. Rules, nothing more."""
+"""The parser of the built-in model: plain requests and slash commands become calls of tools, by fixed rules."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ _MARK = re.compile("\x00(\\d+)\x00")
 
 
 class _Held:
-    """What stands in quotes or fences: taken out, so that no rule looks into it, and put back as it is wanted."""
+    """Quoted and fenced texts: taken out, so that no rule looks into them, and put back with or without quotes."""
 
     def __init__(self, text: str) -> None:
         self._quoted: list[tuple[str, str]] = []

@@ -73,7 +73,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """What one file says. `sha256` is that of the bytes that were read, which is what is trusted or not."""
+    """The content of one file. `sha256` is that of the bytes that were read, which are trusted or not."""
 
     path: Path
     scope: Scope
@@ -89,7 +89,7 @@ class ConfigFile:
 
 
 def read_config(path: Path, scope: Scope) -> ConfigFile | None:
-    """What the file says; None if there is none. Does not raise: what is wrong is in the result."""
+    """The content of the file; None if there is none. Does not raise: problems are in the result."""
     try:
         content = read_bytes(path)
         if content is None:

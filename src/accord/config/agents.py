@@ -42,7 +42,7 @@ def find(
 def load_agents(
     cwd: str | os.PathLike[str] = ".", *, trust: Trust | None = None, paths: ConfigPaths | None = None
 ) -> Agents:
-    """What the files say about agents in a directory; broken files are in `errors`.
+    """The agents that the files name for a directory; broken files are in `errors`.
 
     Raises:
         ConfigError: There is no home directory.

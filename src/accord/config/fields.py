@@ -34,7 +34,7 @@ _KIND_PREFIXES = {"a number": "a whole number"}
 
 
 class Notes:
-    """What was noticed while one file was read."""
+    """The problems and warnings of one file."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -226,7 +226,7 @@ class Table:
 
 
 def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes | None:
-    """What a config file holds; None if there is none.
+    """The bytes of a config file; None if there is none.
 
     Only a regular file is opened, and not more of it read than a config file has: the project's one may be a link to
     anything.

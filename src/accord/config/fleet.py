@@ -50,7 +50,7 @@ class Backoff:
 
 
 class Health:
-    """What the last calls of one agent say about it."""
+    """The health of one agent, by its last calls."""
 
     def __init__(self, *, degraded_at: int = 3, unhealthy_at: int = 5) -> None:
         self._degraded_at = degraded_at

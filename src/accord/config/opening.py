@@ -1,4 +1,4 @@
-"""`connect_to`: an entry of the config as options of `accord.connect`: command, environment, deadlines, policy, dialect."""
+"""`connect_to`: an entry of the config as options of `accord.connect`, with deadlines, policy and dialect."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _RULES: dict[PermissionPolicy | None, tuple[Rule, ...]] = {
 
 
 def rules_for(policy: PermissionPolicy | None) -> tuple[Rule, ...]:
-    """What a policy says where no other rule does; nothing for `prompt`, which asks."""
+    """The rules of a policy, for where no other rule matches; none for `prompt`, which asks."""
     return _RULES.get(policy, ())
 
 
@@ -69,7 +69,7 @@ MAX_ANSWERS = 1000
 
 
 def agent_identity(argv: Sequence[str], environment: Mapping[str, str | None] | None = None) -> tuple[str, ...]:
-    """What distinguishes one agent from another: the path of its program, and all arguments."""
+    """The identity of an agent: the path of its program, and all arguments."""
     path = (environment or {}).get("PATH")
     found = shutil.which(argv[0], path=path)
     return (os.path.abspath(found or argv[0]), *argv[1:])  # noqa: PTH100 - links stay: they distinguish environments

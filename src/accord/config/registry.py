@@ -80,7 +80,7 @@ class RegistryAgent:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """What one registry has, by id."""
+    """The agents of one registry, by id."""
 
     address: str
     agents: Mapping[str, RegistryAgent]
@@ -89,7 +89,7 @@ class Registry:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What must be fetched before a program can run: the archive, and the folder into which it belongs."""
+    """A program that must be fetched before it can run: the archive, and the folder for it."""
 
     address: str
     folder: Path
@@ -172,7 +172,7 @@ def _keep(path: Path, content: bytes) -> None:
 
 
 def parse_registry(content: bytes, address: str) -> Registry:
-    """What a registry says, or the description of a single agent.
+    """The content of a registry, or of the description of a single agent.
 
     Raises:
         RegistryError: It is neither.

@@ -26,7 +26,7 @@ MAX_NOTES_BYTES = 16 * 1024 * 1024
 
 
 def digest_of(path: str | os.PathLike[str]) -> str:
-    """What identifies the content of a file, as `Trust` remembers it."""
+    """The digest of a file's content, as `Trust` remembers it."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 

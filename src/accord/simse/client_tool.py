@@ -67,7 +67,7 @@ class Order:
         )
 
     def answered(self, answer: Json) -> tuple[Json, Json]:
-        """What the client's answer says."""
+        """The end of the order, by the client's answer."""
         error = answer.get("error")
         if not isinstance(error, dict):
             return self.completed(answer.get("result"))

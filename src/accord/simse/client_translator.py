@@ -59,7 +59,7 @@ class ClientTranslator:
     # --- from the client
 
     def outgoing(self, message: Json) -> Translation:
-        """What a message of the client becomes."""
+        """The translation of a message of the client."""
         method = message.get("method")
         if method is None:
             return self._answered(message)
@@ -111,7 +111,7 @@ class ClientTranslator:
     # --- from the agent
 
     def incoming(self, message: Json) -> Translation:
-        """What a message of the agent becomes."""
+        """The translation of a message of the agent."""
         method = message.get("method")
         if method is None:
             return Translation([], [*self._reply(message)])

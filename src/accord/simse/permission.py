@@ -95,7 +95,7 @@ def question_in(session_id: str, fields: Json) -> PagePermissionRequest | None:
 
 
 def response_of(answer: Json) -> str:
-    """What the client answered, as one of the page's four words."""
+    """The client's answer, as one of the page's four responses."""
     outcome: Any = answer.get("result")
     for name in ("outcome", "optionId"):
         outcome = outcome.get(name) if isinstance(outcome, dict) else None
@@ -167,7 +167,7 @@ class OpenPermissions:
         return isinstance(request_id, str) and request_id in self._open
 
     def open_question(self, question: PendingPermission) -> tuple[list[Json], list[Json]]:
-        """What the client is asked, and what the agent is answered at once because an earlier answer still holds."""
+        """The update for the client, or the answer for the agent where an earlier one still holds."""
         held = self._always.get(question.session_id, {}).get(question.action)
         if held is not None and (held.startswith("reject") or question.offers(held)):
             return [], [question.answer(held)]

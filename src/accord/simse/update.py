@@ -66,7 +66,7 @@ def _tagged(update: Json) -> tuple[str, Json] | None:
 
 
 def v1_updates(tag: str, fields: Json) -> list[Json]:
-    """What v1 says instead; what neither knows stays as it is, below its tag."""
+    """The updates of v1 for one of the page; unknown ones stay as they are, below their tag."""
     translate = _TRANSLATIONS.get(tag)
     fields_out = [fields] if translate is None else translate(fields)
     return [{"sessionUpdate": tag, **each} for each in fields_out]

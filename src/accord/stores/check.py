@@ -144,7 +144,7 @@ async def _ownership(store: Store) -> None:
 
 
 async def _queued_is_read(store: Store) -> None:
-    """What was queued is read, copied and flushed without a commit of its own."""
+    """Queued events are read, copied and flushed without a commit of their own."""
     await store.create(_record("a"))
     store.queue("a", _texts("a", 3))
     _expect(await store.read("a") == _texts("a", 3), "it is not read")
@@ -409,7 +409,7 @@ async def _owners(store: Store) -> None:
 
 
 async def _fill(store: Store) -> None:
-    """What was kept is there again when the store is opened anew."""
+    """Kept sessions are there again when the store is opened anew."""
     await store.create(_record("a", 3.5, title="Title"))
     await store.append("a", _STRANGE)
     await store.patch("a", state=b"state")
@@ -420,7 +420,7 @@ async def _fill(store: Store) -> None:
 
 
 async def _find_again(store: Store) -> None:
-    """What was kept is there again when the store is opened anew."""
+    """Kept sessions are there again when the store is opened anew."""
     expected = [*_STRANGE, *_texts("a", 50)]
     _expect(await store.read("a") == expected, "the log differs")
     _expect(await store.append("a", _texts("a", 1)) == len(expected) + 1, "it is not continued where it ended")

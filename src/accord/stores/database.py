@@ -59,7 +59,7 @@ class Batch(Protocol):
 
 
 class _Row(NamedTuple):
-    """What every statement about a session needs to know."""
+    """The columns that every statement about a session needs."""
 
     number: int
     events: int

@@ -15,7 +15,7 @@ PAGE_BYTES = 256 * 1024
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
-    """What is known of a session without reading its log.
+    """The facts about a session that need no reading of its log.
 
     Times are seconds since 1970 (UTC) and always the caller's: a store reads no clock. `cwd` and `roots` never
     change. `events` is the length of the log, which the store counts; what a caller says there is ignored.

@@ -85,7 +85,7 @@ def sqlite_reason(error: Exception) -> str:
 
 
 def of_sqlite(error: Exception, path: str) -> StoreError:
-    """What SQLite reports, with what to do about it."""
+    """The error for one of SQLite, with advice."""
     return _sentence(sqlite_reason(error), path, error)
 
 

@@ -48,7 +48,7 @@ class _Queued:
 
 
 class _Round:
-    """What is written in one transaction; `future` is set when the writing thread was asked to."""
+    """The events of one transaction; `future` is set when the writing thread has the order."""
 
     __slots__ = ("ends", "future", "queued", "size_bytes")
 

@@ -59,7 +59,7 @@ class Answers:
 
     @property
     def titles(self) -> list[str]:
-        """What was asked, in words."""
+        """The titles of the questions so far."""
         return [_title(question) for question in self.questions]
 
     def check(self) -> None:

@@ -72,7 +72,7 @@ class Message(dict[str, Any]):
 
 
 def messages_of(text: bytes) -> list[Message]:
-    """What a text says: one message, those of a batch, or none if it is something else."""
+    """The messages in a text: one, those of a batch, or none if it is something else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -39,7 +39,7 @@ GARBAGE: dict[str, bytes] = {
 
 
 class ScriptFailed(AccordError):
-    """What a script waited for did not come; `heard` is what came instead, and was not taken."""
+    """The message that a script waited for did not come; `heard` are those that came instead and were not taken."""
 
     def __init__(self, message: str, heard: list[Message]) -> None:
         names = ", ".join(each.method or f"an answer to {each.id!r}" for each in heard) or "nothing"
@@ -238,7 +238,7 @@ class ScriptedPeer:
         await self.transport.close()
 
     async def finish(self) -> None:
-        """What a peer does when its script is over: refuse whatever is still asked, until the other side leaves."""
+        """Refuse all further requests until the other side leaves; called when the script is over."""
         with contextlib.suppress(TransportError):
             async for message in self.requests():
                 if message.is_request:

@@ -61,7 +61,7 @@ def accord_join(
     accord_state: Path,  # noqa: ARG001
     accord_recorder: Recorder,
 ) -> Callable[..., AbstractAsyncContextManager[ConnectedAgent]]:
-    """What `accord.testing.join` is, seen by the test's recorder.
+    """`accord.testing.join`, observed by the test's recorder.
 
     `async with accord_join(agent, permission=[True]) as remote:` is a client and an agent in one process.
     """

@@ -257,7 +257,7 @@ class _Drawing:
 
 
 def _subject_of(message: Message) -> list[str]:
-    """What a request is about, in a word or two."""
+    """The subject of a request: the prompt's text, or a title."""
     params = message.params
     if not isinstance(params, dict):
         return []
@@ -271,7 +271,7 @@ def _subject_of(message: Message) -> list[str]:
 
 
 def _outcome(result: Any) -> list[str]:
-    """What matters in a result: why a turn ended, what was chosen."""
+    """The important fields of a result: why a turn ended, what was chosen."""
     if not isinstance(result, dict):
         return []
     chosen = result.get("outcome")

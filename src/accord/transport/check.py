@@ -240,7 +240,7 @@ async def _send_after_close(left: Transport, _right: Transport) -> None:
 
 
 async def _last_texts(left: Transport, right: Transport) -> None:
-    """What was sent before close arrives, and then the end."""
+    """Texts that were sent before close arrive, and then the end."""
     for number in range(100):
         await left.send(b"%d" % number)
     closing = asyncio.create_task(left.close())

@@ -157,7 +157,7 @@ class PolledSink:
 
     @property
     def buffered_bytes(self) -> int:
-        """What the system did not take yet."""
+        """How much the system did not take yet."""
         return self._buffer.size_bytes
 
     def put(self, frame: bytes | bytearray) -> None:

@@ -237,7 +237,7 @@ class StreamTransport:
             self._release()
 
     async def _end(self) -> None:
-        """What a receiver gets behind the last text: nothing, or the reason why there is no more."""
+        """The end that a receiver gets behind the last text: no texts, or the error that ended the stream."""
         fault = self._reader.fault
         if fault is not None:
             raise FrameError(str(fault), limit_bytes=fault.limit_bytes)

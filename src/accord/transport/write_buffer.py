@@ -64,7 +64,7 @@ class WriteBuffer:
         self._closed_bytes = len(frame) - written_bytes
 
     def first(self) -> memoryview:
-        """What is not written of the first chunk; to be released before anything else is done here."""
+        """The unwritten part of the first chunk; to be released before any other call."""
         return memoryview(self.chunks[0])[self._offset :]
 
     def remove(self, written_bytes: int) -> bool:

@@ -90,7 +90,7 @@ class AutoReader:
         return texts
 
     def finish(self) -> list[bytes]:
-        """What is left of the last line or frame."""
+        """The rest of the last line or frame."""
         opening, self._opening, self._block_bytes = self._opening, b"", 0
         return self._reader.feed(opening) + self._reader.finish()
 
@@ -103,7 +103,7 @@ class AutoReader:
 
 
 def _meaning_of(opening: bytes) -> Literal["lines", "headers", "header", "banner"] | None:
-    """What a line that opens so says about the framing; None where more bytes are needed.
+    """The framing that the opening of a line means; None where more bytes are needed.
 
     `header` is one that any peer may send before those of ours.
     """

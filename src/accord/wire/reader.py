@@ -23,7 +23,7 @@ class Reader(Protocol):
         ...
 
     def finish(self) -> list[bytes]:
-        """What is left when the stream ended, as a text of its own, so that nothing is lost in silence."""
+        """The rest when the stream has ended, as a text of its own, so that no bytes are lost silently."""
         ...
 
     @property
@@ -38,7 +38,7 @@ class Reader(Protocol):
 
     @property
     def framing(self) -> Literal["lines", "headers"] | None:
-        """What the peer speaks; None while that is not known."""
+        """The peer's framing; None while that is not known."""
         ...
 
 

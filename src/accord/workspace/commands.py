@@ -40,7 +40,7 @@ DRAIN_SECONDS = scaled(0.25)
 
 
 class CommandResult(NamedTuple):
-    """What came of a command that ran to its end, or to the end of its time."""
+    """The result of a command that ran to its end, or to the end of its time."""
 
     exit: Exit
     output: CommandOutput
@@ -173,7 +173,7 @@ class RunningCommand:
 
     @property
     def output(self) -> CommandOutput:
-        """What is kept of its output so far, as text. Descendants may go on writing after its end."""
+        """The output so far that is kept, as text. Descendants may go on writing after its end."""
         return self._tail.output(ended=self._silent.is_set())
 
     @property

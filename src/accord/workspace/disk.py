@@ -280,7 +280,7 @@ def _check(found: os.stat_result, text: str) -> None:
 
 @cache
 def _kernel_devices() -> frozenset[int]:
-    """What the files of /proc and /sys are on: they look regular, and are neither text nor a user's work."""
+    """The devices of /proc and /sys: their files look regular, and are neither text nor a user's work."""
     if sys.platform != "linux":
         return frozenset()
     ordinary = Path("/").stat().st_dev

@@ -40,7 +40,7 @@ __all__ = [
 
 
 class WorkspaceError(AccordError):
-    """What was asked of the workspace cannot be done.
+    """An operation of the workspace that failed.
 
     `code` is the JSON-RPC error that fits. `path` is the one that was asked for, never where it led: the text may be
     shown to the caller without revealing anything about the rest of the disk.

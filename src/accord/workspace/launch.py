@@ -1,4 +1,4 @@
-"""How a command is started: its own session and group, no input, and one stream for all it writes.
+"""The start of a command: its own session and group, no input, and one stream for all it writes.
 
 How it is ended, with whatever it started, is known to `accord.transport.process`.
 """

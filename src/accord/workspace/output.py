@@ -17,7 +17,7 @@ _MAX_CONTINUATION_BYTES = 3
 
 
 class CommandOutput(NamedTuple):
-    """What is kept as text; `truncated` says that there was more before it."""
+    """The kept output as text; `truncated` says that there was more before it."""
 
     text: str
     truncated: bool

@@ -92,7 +92,7 @@ class SubjectResolver:
         return Subject(tuple(dict.fromkeys(accesses)), self.roots)
 
     def command_target(self, claim: CommandClaim) -> CommandTarget | None:
-        """What a command is remembered and recognised by: the same for a line and for the argv that it means."""
+        """The key by which a command is remembered: the same for a line and for the argv that it means."""
         resolved = resolve_path(claim.directory or self.directory, self.directory)
         if resolved is None or (claim.argv is None and claim.line is None):
             return None

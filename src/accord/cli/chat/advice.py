@@ -1,4 +1,4 @@
-"""What can be done about a failure or an early end of a turn in a chat: the keys and messages that help."""
+"""Advice after a failure or an early end of a turn in a chat: the keys and messages that help."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def failure_in(error: Exception, doing: str, session_id: str | None = None) -> C
 
 
 def failure_note(error: Exception, doing: str, session_id: str | None = None) -> Note:
-    """What failed at what, and what to do now."""
+    """The failure, what was being done, and advice."""
     failure = failure_in(error, doing, session_id)
     advice = next(
         (text for kind, text in _AFTER_FAILURE if isinstance(error, kind)),

@@ -162,7 +162,7 @@ class ChatApp(App[int]):
         self._schedule()
 
     def changed(self) -> None:
-        """What goes on is something else now."""
+        """Show the new state of the chat session."""
         self._schedule()
 
     @property

@@ -55,7 +55,7 @@ def settings_text(options: list[ConfigOption]) -> SafeText:
 
 
 def value_name(option: ConfigOption) -> SafeText:
-    """What an option's value is called."""
+    """The display name of an option's value."""
     if isinstance(option, Unknown):
         return own("?")
     if isinstance(option, Select):
@@ -66,7 +66,7 @@ def value_name(option: ConfigOption) -> SafeText:
 
 @dataclass(frozen=True, slots=True)
 class StatusFacts:
-    """What the last line says."""
+    """The facts in the last line."""
 
     doing: SafeText
     is_busy: bool = False

@@ -1,4 +1,4 @@
-"""What of a transcript has changed since the last repaint, so that a screen lays out that and nothing else.
+"""The changes of a transcript since the last repaint, so that a screen lays out those and nothing else.
 
 An event costs the same however long the conversation is. Nothing here is shown.
 """
@@ -29,7 +29,7 @@ __all__ = ["ChangeTracker", "Changes"]
 
 @dataclass(slots=True)
 class Changes:
-    """What is new, and what is old and changed; `rewritten` messages do not continue what was shown of them."""
+    """New entries, and changed ones; `rewritten` messages do not continue what was shown of them."""
 
     new: list[Entry | Note | TerminalEntry] = field(default_factory=list)
     changed: list[Entry] = field(default_factory=list)
@@ -75,7 +75,7 @@ class ChangeTracker:
             self._rewritten[id(message)] = message
 
     def take(self) -> Changes:
-        """What changed since the last call."""
+        """The changes since the last call."""
         self._catch_up()
         taken = Changes(self._new, list(self._changed.values()), list(self._rewritten.values()))
         self._new, self._changed, self._rewritten = [], {}, {}

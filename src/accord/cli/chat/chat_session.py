@@ -40,7 +40,7 @@ class Connect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """What sessions are opened with; `session` is the id of one to go on with."""
+    """The options of new and reopened sessions; `session` is the id of one to go on with."""
 
     cwd: str
     session: str | None = None
@@ -66,7 +66,7 @@ class ChatView(Protocol):
     def show_note(self, note: Note) -> None: ...
 
     def changed(self) -> None:
-        """What goes on is something else now."""
+        """The state of the chat session has changed."""
 
     @property
     def is_behind(self) -> bool:

@@ -73,7 +73,7 @@ def _command(command: Command) -> CompletionProposal:
 
 
 def path_prefix(before: str) -> str | None:
-    """What is typed behind an `@`, if the cursor stands at such a word."""
+    """The text behind an `@`, if the cursor stands at such a word."""
     match = _FILE.search(before)
     return None if match is None else match[2]
 

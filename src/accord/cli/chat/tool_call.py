@@ -117,7 +117,7 @@ class TerminalPart(Vertical):
 
     @property
     def text(self) -> str:
-        """What is shown of the output."""
+        """The part of the output that is shown."""
         return self._lines.text
 
     def follow(self) -> None:
@@ -230,7 +230,7 @@ class ToolPart(Fold):
             view.show_layout(layout)
 
     async def fill(self) -> None:
-        """What it shows; only what is new is laid out."""
+        """Lay out the content that is new."""
         tool = self._tool
         if tool.content is not self._content:
             await self.body.remove_children()

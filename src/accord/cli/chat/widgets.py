@@ -100,7 +100,7 @@ def chopped(text: SafeText, width: int) -> list[SafeText]:
 
 
 def coloured_lines(text: str) -> list[RichText]:
-    """What a command printed, line by line, with its colours; of a line that it wrote over only the last state."""
+    """The output of a command, line by line, with its colours; of an overwritten line only the last state."""
     return list(RichText.from_ansi(colours_kept(text), no_wrap=True).split("\n", allow_blank=True))
 
 

@@ -298,7 +298,7 @@ async def _wait_for_loss(agent: ConnectedAgent) -> None:
 
 
 def _shortcoming(ending: Ending) -> CommandFailure | None:
-    """What is wrong with a turn that came to its end."""
+    """The failure of a turn that ended, if it counts as one."""
     consent = ending.consent
     if consent.denied_unasked:
         return _denied(

@@ -31,7 +31,7 @@ class RunOpening:
 
 @dataclass(frozen=True)
 class ConsentCounts:
-    """What was refused, and what this client did for the agent."""
+    """How often requests were refused, and how often this client served the agent."""
 
     denied_unasked: int = 0
     refused_requests: int = 0

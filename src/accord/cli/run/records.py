@@ -48,7 +48,7 @@ def _write(record: dict[str, Any]) -> None:
 
 
 class EventsOutput(RunOutput):
-    """What happened, in no edition's words."""
+    """One record for each event, the same in every edition."""
 
     def __init__(self) -> None:
         self._session: str | None = None

@@ -75,7 +75,7 @@ THOUGHT_CHARACTERS = 1000
 
 @dataclass
 class _ShownCall:
-    """What was shown of a tool call."""
+    """How much of a tool call was shown."""
 
     since: float
     head: bool = False
@@ -134,7 +134,7 @@ class TextOutput(RunOutput):
         self._screen.flush()
 
     def failed(self, failure: CommandFailure) -> None:  # noqa: ARG002 - it is reported on stderr
-        """What was begun is ended, so that the reason stands on a line of its own."""
+        """End the line that was begun, so that the reason stands on a line of its own."""
         if self._opening is not None:
             self._leave()
         self._screen.end_line()
@@ -164,7 +164,7 @@ class TextOutput(RunOutput):
         self._screen.flush()
 
     def judged(self, verdict: Verdict) -> None:
-        """What was decided without the user; the user knows the rest."""
+        """Show a decision that was made without the user."""
         if verdict.by in {"user", "question"}:
             # Answered by the user, or done because of that answer.
             return
@@ -365,7 +365,7 @@ class TextOutput(RunOutput):
 
 
 def _served(counts: ConsentCounts) -> list[SafeText]:
-    """What this client did for the agent."""
+    """Counts of what this client did for the agent."""
     done = {"read": counts.files_read, "written": counts.files_written}
     parts = [f"{count} file{'s' * (count > 1)} {verb}" for verb, count in done.items() if count]
     if counts.commands_run:

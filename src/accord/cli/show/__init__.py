@@ -1,1 +1,1 @@
-"""How a conversation looks in lines of text: tool calls, diffs, plans, commands, costs."""
+"""The presentation of a conversation in lines of text: tool calls, diffs, plans, commands, costs."""

@@ -56,7 +56,7 @@ def rows_of_diff(diff: Diff, cwd: str = "") -> list[DiffRow]:
 
 
 def file_title(change: FileChange, cwd: str = "") -> str:
-    """What happened to which file."""
+    """The title of a changed file: the operation and its path."""
     operation = change.operation
     if operation == "modify" and change.old is None and change.new is not None:
         operation = "add"

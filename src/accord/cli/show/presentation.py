@@ -132,7 +132,7 @@ def kind_label(kind: str) -> SafeText:
 
 
 def about(call: ToolCall, cwd: str, limit: int | None = None) -> SafeText:
-    """What a call is about: the files where that says it all, otherwise its title; so many characters at most."""
+    """The subject of a call: its files where those say it all, otherwise its title; `limit` characters at most."""
     paths = [
         place_of(location.path, cwd) + (f":{location.line}" if (location.line or 1) > 1 else "")
         for location in call.locations[:limit]

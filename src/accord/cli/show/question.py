@@ -79,7 +79,7 @@ class WideChoice:
 
 
 def wide_choices(question: PermissionQuestion) -> list[WideChoice]:
-    """What "always" could mean beyond exactly what is shown; none where that is not known."""
+    """The wider meanings of "always", beyond exactly what is shown; none where those are not known."""
     option = question.option("allow_always", "allow_once")
     if option is None or question.subject is None:
         return []

@@ -1,4 +1,4 @@
-"""Where lines go: with colours on a terminal, plain everywhere else; and a line of progress that leaves no trace."""
+"""The output of lines: coloured on a terminal, plain everywhere else; and a line of progress that leaves no trace."""
 
 from __future__ import annotations
 

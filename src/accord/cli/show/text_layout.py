@@ -88,7 +88,7 @@ def tool_line(call: ToolCall, cwd: str, seconds: float | None = None) -> Line:
 def tool_lines(
     call: ToolCall, terminals: Mapping[str, TerminalEntry], cwd: str = "", *, diffs: bool = True
 ) -> Iterator[Line]:
-    """What is worth seeing of its results; without `diffs` where they were shown before."""
+    """The results of a call in lines; without `diffs` where they were shown before."""
     for item in call.content:
         if is_worth_showing(call, item) and (diffs or not isinstance(item, Diff)):
             yield from _result_lines(item, terminals)

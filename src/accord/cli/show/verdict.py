@@ -52,7 +52,7 @@ def report_lines(report: Report, again: Sequence[str], columns: int, *, all_rule
 
 
 def _settings(report: Report) -> Iterator[Line]:
-    """What was left alone, and what could not be set back."""
+    """Settings that were not judged, and those that could not be set back."""
     for line in report.untouched:
         yield [Span(filled("not judged: {}", line), "dim")]
     for line in report.unrestored:

@@ -100,7 +100,7 @@ async def _approved(target: Target, options: AgentOptions) -> Target:
 
 
 class _Chat:
-    """What the screen needs to know of the line."""
+    """The command line's target and options, in the form that the screen needs."""
 
     def __init__(self, target: Target, options: AgentOptions, index: SessionIndex) -> None:
         self._target = target
@@ -143,7 +143,7 @@ class _Chat:
         self._show_note(Note(text, level, detail=detail))
 
     def _judged(self, verdict: Verdict) -> None:
-        """What was decided without the user; reads inside the session's directories are too many to be shown."""
+        """Show a decision that was made without the user; reads inside the session's directories are too many."""
         request = verdict.question.request
         if verdict.by in {"user", "question"} or (
             verdict.is_allowed and (request is None or isinstance(request, ReadFile))

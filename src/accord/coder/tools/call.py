@@ -1,4 +1,4 @@
-"""What every tool has: a call that says what it is about, and what comes of it for the model."""
+"""The interface of every tool: a call with kind, title and locations, and its outcome for the model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MAX_RESULT = 60_000
 
 
 class BadArguments(ToolFailed):
-    """What the model gave are no arguments for this tool; the text says what was expected."""
+    """The model's arguments do not fit this tool; the text says what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a call gave: text for the model, `failed` if it says what went wrong."""
+    """The outcome of a call: text for the model, `failed` if it is about a failure."""
 
     text: str
     failed: bool = False
@@ -34,7 +34,7 @@ class ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a call works with: the turn it belongs to, how it is shown, and who lets it go on."""
+    """The context of a call: its turn, the tool call that is shown, and the permission gate."""
 
     turn: Turn
     shown: Tool

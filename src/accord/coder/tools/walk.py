@@ -93,7 +93,7 @@ def find_folder(workspace: Workspace, path: str) -> tuple[str, str]:
 
 
 def walk(workspace: Workspace, path: str, max_depth: int, check: Callable[[], None]) -> Iterator[Found]:
-    """What lies below a path, folders before what is in them, in the order of names.
+    """The files and folders below a path, folders before their content, in the order of names.
 
     The `.gitignore` files of the folders above it count too; the path itself is looked into even if they name it.
     `check` is called again and again, and may raise.

@@ -31,7 +31,7 @@ FieldKind: TypeAlias = Literal["text", "integer", "number", "flag", "choice", "c
 
 
 class FieldError(ValueError):
-    """What was filled in cannot be taken; says what is expected."""
+    """A value that does not fit its field; says what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
