@@ -13,7 +13,7 @@ from accord.connection import Connection, Handlers
 from accord.protocol import v1
 from accord.protocol.edition import V1, Edition
 from accord.transport import StreamTransport
-from accord.transport.descriptors import PIPE_BYTES
+from accord.transport.polled import PIPE_BYTES
 from accord.transport.write_buffer import SLICE_BYTES
 from tests.connection.rig import EDITIONS, UPDATES, initialized, until
 

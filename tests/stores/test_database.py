@@ -14,7 +14,7 @@ import pytest
 
 from accord.errors import StoreError
 from accord.stores.database import Database
-from accord.stores.refusal import of_sqlite, of_system
+from accord.stores.errors import of_sqlite, of_system
 from accord.stores.schema import APPLICATION_ID, SCHEMA_VERSION
 from accord.stores.text import encode_event
 from tests.stores.meanwhile import meanwhile

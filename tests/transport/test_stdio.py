@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from accord.transport.descriptors import can_poll
+from accord.transport.polled import can_poll
 from tests.transport.processes import SOURCES
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import pytest
 
 from accord.errors import ConnectionLost, FrameError, LocalProtocolError
 from accord.transport import StreamTransport, polled
-from accord.transport.descriptors import PIPE_BYTES, enlarge_pipe, unread_bytes
-from accord.transport.polled import READ_BYTES
+from accord.transport.polled import PIPE_BYTES, READ_BYTES, enlarge_pipe, unread_bytes
 from accord.transport.write_buffer import SLICE_BYTES, WriteBuffer
 from accord.wire import HeaderReader, LineReader
 from tests.transport.one_by_one import OneByOne

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from accord.transport.descriptors import unread_bytes
 from accord.transport.lineage import VARIABLE
+from accord.transport.polled import unread_bytes
 from accord.workspace import Exit, RunningCommand, TerminalSize, Workspace, run_command, start_command
 from accord.workspace import commands as commands_module
 from accord.workspace import launch as launch_module

@@ -21,8 +21,8 @@ from typing import Any, Self
 
 from accord.config.paths import ConfigPaths
 from accord.errors import StoreError
+from accord.stores.errors import damaged, of_sqlite, of_system, sqlite_reason
 from accord.stores.folder import make_private
-from accord.stores.refusal import damaged, of_sqlite, of_system, sqlite_reason
 from accord.time_scale import scaled
 
 __all__ = ["ClientSessionRecord", "Records"]

@@ -192,7 +192,7 @@ async def _record_kept(store: Store) -> None:
 
 
 async def _unknown_session(store: Store) -> None:
-    """A session that is not there differs from an empty one."""
+    """A session that is not there is told from an empty one."""
     await store.create(_record("empty"))
     _expect(await store.read("empty") == [] and await store.exists("empty"), "an empty session is not there")
     _expect(await store.append("empty", []) == 0, "nothing, appended to nothing, has a position")

@@ -19,10 +19,7 @@ from typing import Any, NamedTuple, Protocol
 from accord.errors import StoreError
 from accord.protocol.model import UNSET, Maybe, Omittable
 from accord.session.event import Event
-from accord.stores.folder import make_private
-from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
-from accord.stores.owner import StoreOwner, is_live, owners_folder
-from accord.stores.refusal import (
+from accord.stores.errors import (
     damaged,
     in_use,
     not_owned,
@@ -32,6 +29,9 @@ from accord.stores.refusal import (
     sqlite_reason,
     unknown_session,
 )
+from accord.stores.folder import make_private
+from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
+from accord.stores.owner import StoreOwner, is_live, owners_folder
 from accord.stores.schema import (
     COLUMNS,
     OWNERS_SINCE,

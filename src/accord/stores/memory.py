@@ -9,9 +9,8 @@ import msgspec
 
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
+from accord.stores.errors import LossLedger, closed, session_exists, unknown_session
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
-from accord.stores.ledger import LossLedger
-from accord.stores.refusal import closed, session_exists, unknown_session
 from accord.stores.text import decode_cursor, decode_event, encode_cursor, encode_event
 
 __all__ = ["MemoryStore"]

@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 from accord.errors import StoreError
-from accord.stores.refusal import no_locks, of_system
+from accord.stores.errors import no_locks, of_system
 
 __all__ = ["StoreOwner", "is_live", "open_owner", "owners_folder"]
 

@@ -21,10 +21,9 @@ from accord.errors import StoreError
 from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 from accord.stores.database import Database
+from accord.stores.errors import LossLedger, closed
 from accord.stores.interface import SessionPage, SessionRecord
-from accord.stores.ledger import LossLedger
 from accord.stores.owner import StoreOwner, open_owner
-from accord.stores.refusal import closed
 from accord.stores.text import encode_event
 
 __all__ = ["SqliteStore"]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from accord.errors import ConnectionLost, FrameError
 from accord.time_scale import scaled
-from accord.transport.descriptors import can_poll, enlarge_pipe
-from accord.transport.polled import READ_BYTES, PolledSink, PolledSource
+from accord.transport.polled import READ_BYTES, PolledSink, PolledSource, can_poll, enlarge_pipe
 from accord.transport.write_buffer import SLICE_BYTES, SendQueue, WriteBuffer
 from accord.wire import DEFAULT_MAX_BYTES, AutoReader, frame_headers, frame_line, reader_for
 

@@ -8,8 +8,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accord.time_scale import scaled
-from accord.transport.descriptors import enlarge_pipe, unread_bytes
-from accord.transport.polled import PolledSource
+from accord.transport.polled import PolledSource, enlarge_pipe, unread_bytes
 from accord.transport.process import KILL_SECONDS
 from accord.transport.streams import open_source
 from accord.workspace.launch import TerminalSize, launch

@@ -135,10 +135,6 @@ class Composer(TextArea):
         """Whether there are proposals to choose from."""
         return self._completion is not None
 
-    def stop_completing(self) -> None:
-        """Hide the proposals until something else is typed."""
-        self._offer(None)
-
     def accept(self, index: int) -> None:
         completion = self._completion
         if completion is None:

@@ -99,10 +99,6 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         answers.disabled = False
         answers.focus()
 
-    @property
-    def is_armed(self) -> bool:
-        return self._is_armed
-
     # --- what it is about
 
     def _subject(self) -> Iterator[Widget]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.errors import StoreError
-from accord.stores.ledger import LossLedger
+from accord.stores.errors import LossLedger
 
 FULL = StoreError("no space", reason="full", path="/file")
 
