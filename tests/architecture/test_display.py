@@ -17,7 +17,7 @@ COMMAND = PACKAGE / "cli"
 CHAT = COMMAND / "chat"
 USERS = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "display.py")
 # Where streams are written: the screens, the lines beside them, the help, and what goes into a pipe as it is.
-WRITERS = {"stderr.py", "main.py", "show/screen.py", "run/output.py"}
+WRITERS = {"status.py", "main.py", "show/screen.py", "run/output.py"}
 # Where widgets of others are made from safe text.
 MAKERS = {CHAT / "widgets.py"}
 WIDGETS = {"Static", "Markdown", "Content", "Option", "Selection", "Select", "SelectionList", "Input", "RichText"}

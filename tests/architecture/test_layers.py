@@ -47,7 +47,7 @@ def test_no_plug_in_is_loaded_before_it_is_chosen() -> None:
     loaded = loaded_by(
         "import accord.cli.main; from accord import Agent, connect; from accord.config import connect_to"
     )
-    assert "accord.config.opening" in loaded
+    assert "accord.config.connect" in loaded
     assert [name for name in loaded if name.startswith("accord.simse")] == []
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from accord.coder.agent import COMMANDS, MODES
+from accord.coder.request_parser import understand
 from accord.coder.tools.toolbox import OFFERED
-from accord.coder.understanding import understand
 
 PAGE = (Path(__file__).parents[2] / "docs" / "coder.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## The built-in model")[2].partition("\n## ")[0]

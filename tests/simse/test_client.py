@@ -18,8 +18,8 @@ import pytest
 import accord
 from accord import simse
 from accord.config.acp_json import read_config
+from accord.config.connect import connect_to
 from accord.config.entry import entry_of
-from accord.config.opening import connect_to
 from accord.dialects.translation import MAX_UNSENT
 from accord.simse.client_tool import ToolRunner
 from accord.simse.client_translator import ClientTransport

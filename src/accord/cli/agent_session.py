@@ -13,14 +13,13 @@ from typing import Any, Literal, TypeVar
 from accord.cli.fault import phase, session_failure
 from accord.cli.options import AgentOptions
 from accord.cli.session_index import SessionIndex
-from accord.cli.status import CommandFailure, Status
-from accord.cli.stderr import remark
+from accord.cli.status import CommandFailure, Status, remark
 from accord.cli.target import Target
 from accord.cli.terminal import LogIn
 from accord.client import ConnectedAgent, Deadlines, Offer, Session
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import ClientSessionRecord, connect_to, load_mcp
-from accord.config.opening import deadlines_of
+from accord.config.connect import deadlines_of
 from accord.display import exact, filled
 from accord.errors import AccordError, AuthRequired, DeadlineExceeded, LocalProtocolError
 from accord.session.ask import McpServer

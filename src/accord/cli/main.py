@@ -73,7 +73,7 @@ def _main(line: list[str]) -> int:
         verbs = "\n".join(f"  {name:<9} {what}" for name, what in VERBS.items())
         sys.stdout.write(HELP.format(verbs=verbs))
         return 0
-    from accord.cli.status import CommandFailure, UsageFailure  # noqa: PLC0415 - not for `--version`
+    from accord.cli.status import CommandFailure, UsageFailure, complain  # noqa: PLC0415 - not for `--version`
     from accord.errors import AccordError  # noqa: PLC0415
 
     try:
@@ -86,8 +86,7 @@ def _main(line: list[str]) -> int:
     except BrokenPipeError:
         raise
     except (CommandFailure, AccordError, OSError) as error:
-        from accord.cli.fault import unforeseen  # noqa: PLC0415
-        from accord.cli.stderr import complain  # noqa: PLC0415 - only when something is wrong
+        from accord.cli.fault import unforeseen  # noqa: PLC0415 - only when something is wrong
 
         failure = error if isinstance(error, CommandFailure) else unforeseen(error)
         complain(failure)
@@ -97,12 +96,13 @@ def _main(line: list[str]) -> int:
 def _run(verb: str, line: list[str]) -> int:
     from importlib import import_module  # noqa: PLC0415 - not for `--version`
 
+    from accord.cli.status import direct_logs, direct_tracebacks  # noqa: PLC0415
+
     if verb != "agent":
         _need_directory()
-    logs = import_module("accord.cli.stderr")
     # An editor that starts the agent shows its log; at a terminal one line is enough.
-    logs.direct_logs(warnings=verb == "agent")
-    logs.direct_tracebacks()
+    direct_logs(warnings=verb == "agent")
+    direct_tracebacks()
     module = import_module(f"accord.cli.verbs.{verb}")
     status: int = module.run(line)
     return status

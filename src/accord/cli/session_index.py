@@ -7,8 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from accord.cli.status import CommandFailure, Status
-from accord.cli.stderr import remark
+from accord.cli.status import CommandFailure, Status, remark
 from accord.config import ClientSessionRecord, Records
 from accord.display import filled
 from accord.errors import StoreError

@@ -1,13 +1,34 @@
-"""The exit codes, and the failures of a command: one line for people, one record for programs."""
+"""Exit codes, the failures of a command, and the lines on stderr: failures, remarks, and the log.
+
+A failure is one line for people and one record for programs. The log goes nowhere unless `ACCORD_LOG` names a level.
+Log records and tracebacks quote texts of others: both are made safe here.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
 import shlex
+import sys
+import traceback
 from collections.abc import Sequence
 from enum import IntEnum
+from types import TracebackType
 from typing import Any
 
-__all__ = ["CommandFailure", "Status", "UsageFailure", "spelled"]
+from accord.display import SafeText, exact, filled, printed, prose, safe_lines
+
+__all__ = [
+    "CommandFailure",
+    "Status",
+    "UsageFailure",
+    "complain",
+    "direct_logs",
+    "direct_tracebacks",
+    "remark",
+    "spelled",
+    "stderr_tail",
+]
 
 
 class Status(IntEnum):
@@ -67,3 +88,59 @@ class UsageFailure(CommandFailure):
 def spelled(arguments: Sequence[str]) -> str:
     """A command as it would be typed."""
     return shlex.join(arguments)
+
+
+STDERR_LINES = 12
+
+
+def complain(failure: CommandFailure) -> None:
+    """One line, and the end of the agent's stderr."""
+    remark(exact(failure.line))
+    for line in stderr_tail(failure):
+        sys.stderr.write(filled("  | {}\n", line))
+    sys.stderr.flush()
+
+
+def stderr_tail(failure: CommandFailure) -> list[SafeText]:
+    """The last lines that the agent wrote to its stderr."""
+    return safe_lines(printed(failure.agent_stderr.strip()))[-STDERR_LINES:]
+
+
+def remark(text: SafeText) -> None:
+    sys.stderr.write(filled("accord: {}\n", text))
+    sys.stderr.flush()
+
+
+LINE = "%(asctime)s %(name)s %(levelname)s %(message)s"
+
+
+class SafeFormatter(logging.Formatter):
+    """Any record as text for a terminal."""
+
+    def format(self, record: logging.LogRecord) -> SafeText:
+        """The lines of one record."""
+        return prose(super().format(record))
+
+
+def direct_logs(*, warnings: bool = False) -> None:
+    """Direct the log of this process. What a user must know is printed by the command itself, and once.
+
+    `warnings` are shown also without a level, each as its message alone: for a program that an editor starts.
+    """
+    level = os.environ.get("ACCORD_LOG", "").upper()
+    is_named = level in logging.getLevelNamesMapping()
+    if not is_named and not warnings:
+        logging.getLogger().addHandler(logging.NullHandler())
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(SafeFormatter(LINE if is_named else None))
+    logging.basicConfig(level=level if is_named else logging.WARNING, handlers=[handler])
+
+
+def direct_tracebacks() -> None:
+    """Let the traceback of an uncaught exception be safe text."""
+
+    def show(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        sys.stderr.write(prose("".join(traceback.format_exception(kind, error, where))))
+
+    sys.excepthook = show

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from accord.cli.fault import phase
-from accord.cli.status import CommandFailure, Status, UsageFailure
-from accord.cli.stderr import remark
+from accord.cli.status import CommandFailure, Status, UsageFailure, remark
 from accord.config import AgentEntry, Trust, UntrustedFile, find
 from accord.display import SafeText, exact, filled, joined, own
 

@@ -18,8 +18,8 @@ from accord.stores.interface import Store
 from accord.version import VERSION
 
 if TYPE_CHECKING:
-    from accord.coder.answering import Coder
     from accord.coder.model import Model
+    from accord.coder.turns import Coder
 
 __all__ = ["make_agent"]
 
@@ -91,7 +91,7 @@ class _Later:
     @property
     def coder(self) -> Coder:
         if self._coder is None:
-            made: Coder = import_module("accord.coder.answering").Coder(**self._chosen)
+            made: Coder = import_module("accord.coder.turns").Coder(**self._chosen)
             self._coder = made
         return self._coder
 

@@ -37,7 +37,7 @@ from accord.coder.model import (
 )
 from accord.coder.permission import NotAllowed, PermissionGate
 from accord.coder.tools.call import BadArguments, ToolInvocation, ToolOutcome, Work
-from accord.coder.tools.planning import MakePlan
+from accord.coder.tools.plan import MakePlan
 from accord.coder.tools.toolbox import Toolbox
 from accord.errors import AccordError, RequestError
 from accord.session.rules import Rule

@@ -27,8 +27,8 @@ from accord.coder.model import (
     UserMessage,
     estimated_tokens,
 )
+from accord.coder.request_parser import Action, NotUnderstood, understand
 from accord.coder.tools.files import fenced
-from accord.coder.understanding import Action, NotUnderstood, understand
 
 __all__ = ["CAN_DO", "OfflineModel"]
 

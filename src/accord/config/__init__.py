@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from accord.config.acp_json import ConfigFile, Server, read_config
     from accord.config.agents import Agents, find, load_agents
     from accord.config.binary import install
+    from accord.config.connect import connect_to
     from accord.config.edit import add_agent, remove_agent, set_default
     from accord.config.entry import AgentEntry
     from accord.config.errors import (
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     )
     from accord.config.fleet import Backoff, CircuitBreaker, Fleet, Health
     from accord.config.mcp_json import McpFile, load_mcp, user_mcp_files
-    from accord.config.opening import connect_to
     from accord.config.paths import ConfigPaths
     from accord.config.permission import permission_for
     from accord.config.records import ClientSessionRecord, Records
@@ -50,7 +50,7 @@ _HOMES = {
     ),
     "fleet": ("Backoff", "CircuitBreaker", "Fleet", "Health"),
     "mcp_json": ("McpFile", "load_mcp", "user_mcp_files"),
-    "opening": ("connect_to",),
+    "connect": ("connect_to",),
     "permission": ("permission_for",),
     "paths": ("ConfigPaths",),
     "records": ("ClientSessionRecord", "Records"),

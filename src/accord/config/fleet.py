@@ -17,9 +17,9 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from accord.client import ConnectedAgent
 from accord.client.question import PermissionCallback
+from accord.config.connect import connect_to
 from accord.config.entry import AgentEntry
 from accord.config.errors import FleetFailed, UnknownAgent
-from accord.config.opening import connect_to
 from accord.errors import AccordError, CallTimeout, ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError
 
 __all__ = ["Backoff", "CircuitBreaker", "CircuitState", "Fleet", "Health", "HealthState", "Member", "is_passing"]

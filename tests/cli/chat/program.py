@@ -22,7 +22,7 @@ def serve(note: str) -> None:
 
 
 def chat(note: str) -> int:
-    from accord.cli.chat.running import ChatOptions, run_chat  # noqa: PLC0415 - an agent needs no screen
+    from accord.cli.chat.launch import ChatOptions, run_chat  # noqa: PLC0415 - an agent needs no screen
 
     connect = functools.partial(accord.connect, sys.executable, __file__, "agent", note)
     return run_chat(connect, ChatOptions(str(Path.cwd())), name="noted")

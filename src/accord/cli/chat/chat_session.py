@@ -14,8 +14,7 @@ from accord.cli.agent_session import SessionRequest, logged_in, open_session
 from accord.cli.chat.completion import prompt_of
 from accord.cli.fault import failure_of, session_failure, unforeseen
 from accord.cli.show.presentation import Note, respawn_note, stop_note
-from accord.cli.status import CommandFailure, Status
-from accord.cli.stderr import stderr_tail
+from accord.cli.status import CommandFailure, Status, stderr_tail
 from accord.client.agent import ConnectedAgent
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer

@@ -21,8 +21,7 @@ from accord.cli.session_index import SessionIndex
 from accord.cli.show.line import duration
 from accord.cli.show.screen import Progress, silence, stdout_screen
 from accord.cli.signals import Interrupts
-from accord.cli.status import CommandFailure, Status, UsageFailure
-from accord.cli.stderr import complain, remark
+from accord.cli.status import CommandFailure, Status, UsageFailure, complain, remark
 from accord.cli.target import Target, approve
 from accord.cli.terminal import Questions, UserTerminal, is_interactive, naming_ways, ways_at_terminal
 from accord.client import ConnectedAgent, Deadlines, Session, Turn, Verdict

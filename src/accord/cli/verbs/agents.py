@@ -20,8 +20,7 @@ from accord.cli.fault import login_line, phase
 from accord.cli.options import AgentOptions, Parser, add_agent_options, agent_options_of, pair_of, split_command
 from accord.cli.show.line import Span, duration, line_of, table_lines
 from accord.cli.show.screen import Progress, TextScreen, put, put_json, stdout_screen
-from accord.cli.status import CommandFailure, Status, UsageFailure, spelled
-from accord.cli.stderr import remark
+from accord.cli.status import CommandFailure, Status, UsageFailure, remark, spelled
 from accord.cli.target import Target, approve, split_agent, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.config import AgentEntry, add_agent, load_agents, remove_agent

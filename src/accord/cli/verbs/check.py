@@ -20,8 +20,7 @@ from accord.cli.show.line import Span
 from accord.cli.show.screen import Progress, TextScreen, stdout_screen
 from accord.cli.show.verdict import report_lines
 from accord.cli.signals import Signals
-from accord.cli.status import CommandFailure, Status, UsageFailure
-from accord.cli.stderr import remark
+from accord.cli.status import CommandFailure, Status, UsageFailure, remark
 from accord.cli.target import approve, split_agent, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.display import exact, filled

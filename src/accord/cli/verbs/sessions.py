@@ -26,8 +26,7 @@ from accord.cli.session_index import SessionIndex
 from accord.cli.show.line import ago, moment_of, table_lines
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
 from accord.cli.show.text_layout import markdown, transcript_lines
-from accord.cli.status import CommandFailure, Status, UsageFailure
-from accord.cli.stderr import remark
+from accord.cli.status import CommandFailure, Status, UsageFailure, remark
 from accord.cli.target import Target, approve, noted_target, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.cli.verbs.run import add_prompt_options, read_prompt

@@ -12,8 +12,8 @@ from accord.agent.mcp import McpResult, McpTool
 from accord.coder.model import Picture, ToolDefinition
 from accord.coder.tools.call import BadArguments, BuiltIn, ToolInvocation, ToolOutcome, Work, bounded
 from accord.coder.tools.files import Edit, Read, Write
-from accord.coder.tools.planning import LeavePlan, MakePlan
-from accord.coder.tools.running import Run
+from accord.coder.tools.plan import LeavePlan, MakePlan
+from accord.coder.tools.run import Run
 from accord.coder.tools.search import List, Search
 from accord.session.content import Block, Image, Link, Resource, Text
 from accord.session.tool import ToolKind

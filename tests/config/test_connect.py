@@ -11,9 +11,9 @@ import pytest
 import accord
 from accord.client import Deadlines, Session
 from accord.config.acp_json import read_config
+from accord.config.connect import connect_to
 from accord.config.entry import AgentEntry, entry_of
 from accord.config.errors import DownloadError, RegistryError, UntrustedFile
-from accord.config.opening import connect_to
 from accord.config.registry import Download
 from accord.errors import DeadlineExceeded
 from tests.config.world import World, write

@@ -9,7 +9,7 @@ import pytest
 
 from accord.client import Offer
 from accord.coder.tools.call import BadArguments
-from accord.coder.tools.running import split_command
+from accord.coder.tools.run import split_command
 from tests.coder.rig import agent_with, call, project, say, talk, use_tool
 
 

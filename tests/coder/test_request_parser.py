@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.coder.understanding import NotUnderstood, understand
+from accord.coder.request_parser import NotUnderstood, understand
 
 PLAIN: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
     ("read a.py", [("read", {"path": "a.py"})]),
