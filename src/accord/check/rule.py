@@ -19,8 +19,8 @@ __all__ = [
     "VERSIONS",
     "Cause",
     "EditionName",
-    "Row",
     "Rule",
+    "RuleRow",
     "Side",
     "Tier",
     "agent_rules",
@@ -91,7 +91,7 @@ _SCHEMAS: dict[EditionName, str] = {"v1": "schema/v1", "v2_june": "schema/v2-jun
 NO_BATCHES = "November's v2 has no batches: any array gets one error -32600 without an id, and nothing in it is done"
 
 
-class Row(NamedTuple):
+class RuleRow(NamedTuple):
     """One rule in all editions."""
 
     id: str
@@ -106,17 +106,17 @@ class Row(NamedTuple):
     """See `Rule.superseded`; in v2."""
 
 
-def agent_rules(*rows: Row) -> tuple[Rule, ...]:
+def agent_rules(*rows: RuleRow) -> tuple[Rule, ...]:
     """The rules of rows that agents have to keep."""
     return tuple(rule for row in rows for rule in _rules(row, "agent"))
 
 
-def client_rules(*rows: Row) -> tuple[Rule, ...]:
+def client_rules(*rows: RuleRow) -> tuple[Rule, ...]:
     """The rules of rows that clients have to keep."""
     return tuple(rule for row in rows for rule in _rules(row, "client"))
 
 
-def _rules(row: Row, side: Side) -> list[Rule]:
+def _rules(row: RuleRow, side: Side) -> list[Rule]:
     rules = []
     for place, (edition, letter) in enumerate(zip(EDITIONS, row.tiers, strict=True)):
         if letter != "-":

@@ -40,11 +40,11 @@ from accord.check.agent.causes import CAUSES
 from accord.check.agent.conversation import BARE, IDLE_RULE, PROMPT_RULE, STEPS
 from accord.check.agent.runner import AgentRunner, Restored, leftovers
 from accord.check.engine.evidence import Evidence, StepFailed
-from accord.check.engine.journal import Journal, JournalError, Ledger
+from accord.check.engine.journal import Journal, JournalError, SettingsLedger
 from accord.check.engine.judging import (
     CheckClock,
+    CheckStep,
     Progress,
-    Step,
     judged,
     report_of,
     silent_progress,
@@ -53,7 +53,7 @@ from accord.check.engine.judging import (
 )
 from accord.check.engine.outcome import Judgement, Outcome, Report
 from accord.check.engine.process import Program
-from accord.check.engine.wire import Silence, Wire
+from accord.check.engine.wire import RecordedWire, Silence
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName, Rule
 from accord.errors import NegotiationFailed
@@ -138,7 +138,7 @@ def _absolute(folder: str) -> Path:
     return Path(folder).resolve()
 
 
-def _steps(rules: list[Rule], options: Options) -> list[Step]:
+def _steps(rules: list[Rule], options: Options) -> list[CheckStep]:
     names = sorted(steps_for(rules) - {"meet"})
     return [STEPS[name] for name in names if options.edition in STEPS[name].editions]
 
@@ -172,20 +172,20 @@ def _stuck(rule: Rule, evidence: Evidence) -> list[Judgement]:
 # --- settings that were changed
 
 
-async def _open_ledger(program: Program, options: Options, folder: Path) -> tuple[Ledger, list[str]]:
+async def _open_ledger(program: Program, options: Options, folder: Path) -> tuple[SettingsLedger, list[str]]:
     """The ledger of a check, and a line for everything that an earlier check of this agent left changed."""
     if callable(program):
-        return Ledger(options, None), []
+        return SettingsLedger(options, None), []
     try:
         journal = Journal(program, options.env)
         found = await _to_its_end(leftovers(program, options, folder, journal))
     except JournalError as error:
-        return Ledger(options, str(error)), [str(error)]
+        return SettingsLedger(options, str(error)), [str(error)]
     lines = [each.line for each in found]
     if any(each.state in ("left changed", "not visible") for each in found):
         reason = f"what an earlier check changed is not set back yet ({journal.path})"
-        return Ledger(options, reason), lines
-    return Ledger(options, journal), lines
+        return SettingsLedger(options, reason), lines
+    return SettingsLedger(options, journal), lines
 
 
 def left_changed(program: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
@@ -232,7 +232,7 @@ async def editions_of(program: Program, options: Options) -> list[EditionName]:
 
 
 async def _speaks(program: Program, options: Options, edition: EditionName) -> bool:
-    wire = await Wire.open("meeting", program, options.env, options.start_seconds, {})
+    wire = await RecordedWire.open("meeting", program, options.env, options.start_seconds, {})
     try:
         answer = await wire.request("initialize", BARE[edition])
         return select_as_client(answer.get("result"), (V1, V2, V2_JUNE)).name == edition

@@ -14,30 +14,31 @@ from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unsee
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, Entry, is_answer, is_update, messages_in
 from accord.check.engine.wire import Silence
-from accord.check.rule import JUNE, JUNE_V2, NO_BATCHES, V2, Row, agent_rules
+from accord.check.rule import JUNE, JUNE_V2, NO_BATCHES, V2, RuleRow, agent_rules
 from accord.time_scale import scaled
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-BATCH-201", "-MM", "transports", "An empty array is answered with one error -32600 without an id"),
-    Row("ACP-BATCH-202", "-MM", "transports", "An array of notifications is not answered", superseded=NO_BATCHES),
-    Row("ACP-BATCH-203", "-AA", "transports", superseded=NO_BATCHES,
+    RuleRow("ACP-BATCH-201", "-MM", "transports", "An empty array is answered with one error -32600 without an id"),
+    RuleRow("ACP-BATCH-202", "-MM", "transports", "An array of notifications is not answered", superseded=NO_BATCHES),
+    RuleRow("ACP-BATCH-203", "-AA", "transports", superseded=NO_BATCHES,
         says="A bad entry of an array gets an error of its own, and the others run"),
-    Row("ACP-BATCH-204", "-AA", "transports", superseded=NO_BATCHES,
+    RuleRow("ACP-BATCH-204", "-AA", "transports", superseded=NO_BATCHES,
         says="The answers to an array come as one array when all are there"),
-    Row("ACP-BATCH-205", "-AA", "transports", "The answers in an array are found by their ids", superseded=NO_BATCHES),
-    Row("ACP-BATCH-206", "-II", "transports", superseded=NO_BATCHES,
+    RuleRow("ACP-BATCH-205", "-AA", "transports", superseded=NO_BATCHES,
+        says="The answers in an array are found by their ids"),
+    RuleRow("ACP-BATCH-206", "-II", "transports", superseded=NO_BATCHES,
         says="Whether the entries of an array run side by side"),
-    Row("ACP-BATCH-207", "-II", "transports", "Whether the agent says arrays of its own accord"),
-    Row("ACP-BATCH-208", "-II", "transports", "What a handshake inside an array does", superseded=NO_BATCHES),
-    Row("ACP-INFO-BATCH-201", "-II", "transports", "What happens after an array that is broken off"),
-    Row("ACP-INFO-BATCH-202", "-II", "transports", "What happens after an array of calls and answers"),
-    Row("ACCORD-WIRE-011", "I--", "transports", "What happens after an array of messages"),
-    Row("ACCORD-WIRE-201", "--M", "transports", "An agent sends each message alone, never in an array"),
-    Row("ACCORD-WIRE-202", "--M", "error", "An array with messages gets exactly one -32600 with the id null"),
-    Row("ACCORD-WIRE-203", "--M", "transports", "Nothing that stands in an array is done or answered"),
+    RuleRow("ACP-BATCH-207", "-II", "transports", "Whether the agent says arrays of its own accord"),
+    RuleRow("ACP-BATCH-208", "-II", "transports", "What a handshake inside an array does", superseded=NO_BATCHES),
+    RuleRow("ACP-INFO-BATCH-201", "-II", "transports", "What happens after an array that is broken off"),
+    RuleRow("ACP-INFO-BATCH-202", "-II", "transports", "What happens after an array of calls and answers"),
+    RuleRow("ACCORD-WIRE-011", "I--", "transports", "What happens after an array of messages"),
+    RuleRow("ACCORD-WIRE-201", "--M", "transports", "An agent sends each message alone, never in an array"),
+    RuleRow("ACCORD-WIRE-202", "--M", "error", "An array with messages gets exactly one -32600 with the id null"),
+    RuleRow("ACCORD-WIRE-203", "--M", "transports", "Nothing that stands in an array is done or answered"),
 )
 # fmt: on
 

@@ -11,43 +11,44 @@ from accord.check.agent.turns import STOP_REASONS, TURN_KINDS, prompts_of, recor
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_answer, is_state, messages_in
-from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, Row, agent_rules
+from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules
 
 __all__ = ["RULES", "TOO_EARLY", "TOO_SHORT", "closed_turn", "ended_before", "must_be_taken_back"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-INFO-CONCURRENT-201", "-II", "prompt-turn", gate="session",
+    RuleRow("ACP-INFO-CONCURRENT-201", "-II", "prompt-turn", gate="session",
         says="What happens to a second prompt before the first one ended"),
-    Row("ACCORD-CANCEL-001", "AA-", "prompt-turn#cancellation", gate="session",
+    RuleRow("ACCORD-CANCEL-001", "AA-", "prompt-turn#cancellation", gate="session",
         says="A cancellation while nothing runs does not cancel the next turn"),
-    Row("ACCORD-CANCEL-002", "AA-", "prompt-turn#cancellation", gate="session",
+    RuleRow("ACCORD-CANCEL-002", "AA-", "prompt-turn#cancellation", gate="session",
         says="A cancellation of nothing, or of a session that is not there, is survived"),
-    Row("ACCORD-CANCEL-003", "AA-", "prompt-turn#cancellation", gate="session",
+    RuleRow("ACCORD-CANCEL-003", "AA-", "prompt-turn#cancellation", gate="session",
         says="A session goes on after a turn that was cancelled"),
-    Row("ACP-CANCEL-001", "MC-", ("prompt-turn#cancellation", "prompt-turn", ""), gate="session",
+    RuleRow("ACP-CANCEL-001", "MC-", ("prompt-turn#cancellation", "prompt-turn", ""), gate="session",
         says="A prompt that is cancelled succeeds with the stop reason cancelled"),
-    Row("ACP-CANCEL-002", "MC-", ("prompt-turn#cancellation", "prompt-turn", ""), gate="session", says=(
+    RuleRow("ACP-CANCEL-002", "MC-", ("prompt-turn#cancellation", "prompt-turn", ""), gate="session", says=(
         "Nothing more of a turn is told behind the answer to its cancelled prompt",
         "No update comes behind the answer to a cancelled prompt",
         "",
     )),
-    Row("ACP-CANCEL-201", "--C", "prompt-turn", gate="session",
+    RuleRow("ACP-CANCEL-201", "--C", "prompt-turn", gate="session",
         says="A cancelled turn ends with an idle that says cancelled"),
-    Row("ACP-CANCEL-202", "--C", "prompt-turn", "No other state is told behind that idle", gate="session"),
-    Row("ACP-CANCEL-203", "--C", "prompt-turn", gate="session",
+    RuleRow("ACP-CANCEL-202", "--C", "prompt-turn", "No other state is told behind that idle", gate="session"),
+    RuleRow("ACP-CANCEL-203", "--C", "prompt-turn", gate="session",
         says="A cancellation is told neither as an error nor as another of the known stop reasons"),
-    Row("ACP-CANCEL-204", "--I", "prompt-turn", "How soon work stops after a cancellation", gate="session"),
-    Row("ACP-CANCEL-205", "-CC", ("", "prompt-turn", "cancellation"), "Nothing answers a cancellation", gate="session"),
-    Row("ACP-CANCEL-206", "-CC", "prompt-turn", gate="session",
+    RuleRow("ACP-CANCEL-204", "--I", "prompt-turn", "How soon work stops after a cancellation", gate="session"),
+    RuleRow("ACP-CANCEL-205", "-CC", ("", "prompt-turn", "cancellation"), gate="session",
+        says="Nothing answers a cancellation"),
+    RuleRow("ACP-CANCEL-206", "-CC", "prompt-turn", gate="session",
         says="A cancellation is accepted with the session's id alone and with metadata"),
-    Row("ACP-CANCEL-207", "--C", "prompt-turn", gate="session",
+    RuleRow("ACP-CANCEL-207", "--C", "prompt-turn", gate="session",
         says="No word without an underscore of the agent's own stands in for cancelled"),
-    Row("ACP-CANCEL-208", "--C", "session-setup", gate="session",
+    RuleRow("ACP-CANCEL-208", "--C", "session-setup", gate="session",
         says="Work that ends because its session is closed ends as cancelled"),
-    Row("ACP-INFO-CANCEL-201", "-II", "prompt-turn", gate="session",
+    RuleRow("ACP-INFO-CANCEL-201", "-II", "prompt-turn", gate="session",
         says="What a cancellation does to a session that is unknown or idle"),
-    Row("ACP-INFO-CANCEL-202", "--I", "cancellation", gate="session",
+    RuleRow("ACP-INFO-CANCEL-202", "--I", "cancellation", gate="session",
         says="Whether the agent takes its own open questions back when it is cancelled"),
 )
 # fmt: on

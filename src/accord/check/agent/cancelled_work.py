@@ -22,37 +22,37 @@ from accord.check.agent.queries import FINAL, must_be_refused, needed
 from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation, reached
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, Entry, is_state, is_update
-from accord.check.rule import SESSIONS, V2, Row, agent_rules
+from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-CANCEL-201", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-CANCEL-201", "--C", "prompt-turn", gate="session",
         says="A prompt that is held when the session is cancelled gets -32800"),
-    Row("ACCORD-CANCEL-202", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-CANCEL-202", "--C", "prompt-turn", gate="session",
         says="A prompt that is sent after a cancellation is not touched by it"),
-    Row("ACCORD-CANCEL-203", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-CANCEL-203", "--C", "prompt-turn", gate="session",
         says="A cancellation does not wait for permissions that are still asked for"),
-    Row("ACCORD-CANCEL-204", "--A", "prompt-turn", gate="session",
+    RuleRow("ACCORD-CANCEL-204", "--A", "prompt-turn", gate="session",
         says="A permission that is not needed any more is taken back"),
-    Row("ACCORD-CANCEL-205", "--A", "prompt-turn", gate="session",
+    RuleRow("ACCORD-CANCEL-205", "--A", "prompt-turn", gate="session",
         says="An answer that comes after the end revives no work"),
-    Row("ACCORD-CANCEL-206", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-CANCEL-206", "--C", "prompt-turn", gate="session",
         says="What was not permitted before the cancellation is not done"),
-    Row("ACCORD-CANCEL-207", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-CANCEL-207", "--C", "prompt-turn", gate="session",
         says="The messages of cancelled work come before its end, not after it"),
-    Row("ACCORD-CANCEL-208", "--C", "tool-calls", gate="session",
+    RuleRow("ACCORD-CANCEL-208", "--C", "tool-calls", gate="session",
         says="Cancelling an unknown tool call is refused with -32602"),
-    Row("ACCORD-CANCEL-209", "--C", "tool-calls", gate="session",
+    RuleRow("ACCORD-CANCEL-209", "--C", "tool-calls", gate="session",
         says="Cancelling an unknown terminal is refused with -32602"),
-    Row("ACCORD-CANCEL-210", "--C", "tool-calls", gate="session",
+    RuleRow("ACCORD-CANCEL-210", "--C", "tool-calls", gate="session",
         says="Cancelling a finished tool call is refused with -32602"),
-    Row("ACCORD-CANCEL-211", "--C", "tool-calls", gate="session",
+    RuleRow("ACCORD-CANCEL-211", "--C", "tool-calls", gate="session",
         says="Cancelling a terminal that has exited is refused with -32602"),
-    Row("ACCORD-CANCEL-212", "--C", "tool-calls", gate="session",
+    RuleRow("ACCORD-CANCEL-212", "--C", "tool-calls", gate="session",
         says="A tool call that offers it can be cancelled alone, and then it ends"),
-    Row("ACCORD-CANCEL-213", "--C", "tool-calls", gate="session",
+    RuleRow("ACCORD-CANCEL-213", "--C", "tool-calls", gate="session",
         says="A terminal that offers it can be cancelled alone, and then it exits"),
 )
 # fmt: on

@@ -7,7 +7,7 @@ from typing import Any
 
 from accord.check.agent.cancel import must_be_taken_back
 from accord.check.agent.conversation import BARE, AgentConversation, step
-from accord.check.agent.exchange import Terminals, answered_turn, hear_all, settle, wait_for_question
+from accord.check.agent.exchange import ClientTerminals, answered_turn, hear_all, settle, wait_for_question
 from accord.check.agent.permission import choosing, tool_prompt
 from accord.check.agent.queries import (
     ELICITATION,
@@ -26,40 +26,41 @@ from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, is_answer, is_request, messages_in
 from accord.check.engine.wire import Silence
-from accord.check.rule import SESSIONS, V1, V2, Row, agent_rules
+from accord.check.rule import SESSIONS, V1, V2, RuleRow, agent_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-CLIENTCAP-001", "M--", "file-system", "A client that offers no files is not asked for any"),
-    Row("ACP-CLIENTCAP-002", "M--", "terminals", "A client that offers no terminals is not asked for any"),
-    Row("ACP-CLIENTCAP-003", "M--", "elicitation", "A client that offers no forms is not asked to fill one in"),
-    Row("ACP-CLIENTCAP-201", "--C", "elicitation", gate="session",
+    RuleRow("ACP-CLIENTCAP-001", "M--", "file-system", "A client that offers no files is not asked for any"),
+    RuleRow("ACP-CLIENTCAP-002", "M--", "terminals", "A client that offers no terminals is not asked for any"),
+    RuleRow("ACP-CLIENTCAP-003", "M--", "elicitation", "A client that offers no forms is not asked to fill one in"),
+    RuleRow("ACP-CLIENTCAP-201", "--C", "elicitation", gate="session",
         says="A client that offers no forms is not asked to fill one in"),
-    Row("ACP-CLIENTCAP-202", "-CC", "overview", gate="session", says=(
+    RuleRow("ACP-CLIENTCAP-202", "-CC", "overview", gate="session", says=(
         "",
         "A client is asked and told nothing but what June names, or what starts with an underscore",
         "A client is asked and told nothing but what v2 names, or what starts with an underscore",
     )),
-    Row("ACCORD-ELICIT-001", "M--", "elicitation", "A client that shows no forms is not asked to show one"),
-    Row("ACCORD-ELICIT-002", "M--", "elicitation", "A client that opens no pages is not asked to open one"),
-    Row("ACCORD-ELICIT-003", "M--", "elicitation",
+    RuleRow("ACCORD-ELICIT-001", "M--", "elicitation", "A client that shows no forms is not asked to show one"),
+    RuleRow("ACCORD-ELICIT-002", "M--", "elicitation", "A client that opens no pages is not asked to open one"),
+    RuleRow("ACCORD-ELICIT-003", "M--", "elicitation",
         says="An elicitation belongs to a session, or to a request that is being worked on"),
-    Row("ACCORD-ELICIT-004", "M--", "elicitation", "The fields of a form are plain values"),
-    Row("ACCORD-ELICIT-201", "--C", "elicitation", gate="session",
+    RuleRow("ACCORD-ELICIT-004", "M--", "elicitation", "The fields of a form are plain values"),
+    RuleRow("ACCORD-ELICIT-201", "--C", "elicitation", gate="session",
         says="An agent asks only in a mode that the client offers"),
-    Row("ACCORD-ELICIT-202", "--C", "#CreateElicitationRequest", gate="session",
+    RuleRow("ACCORD-ELICIT-202", "--C", "#CreateElicitationRequest", gate="session",
         says="A question belongs to a session or to a pending request, to exactly one of them"),
-    Row("ACCORD-ELICIT-203", "--A", "elicitation", "A form asks for no secret", gate="session"),
-    Row("ACCORD-ELICIT-204", "--C", "#CreateElicitationResponse", gate="session",
+    RuleRow("ACCORD-ELICIT-203", "--A", "elicitation", "A form asks for no secret", gate="session"),
+    RuleRow("ACCORD-ELICIT-204", "--C", "#CreateElicitationResponse", gate="session",
         says="An unknown answer to a question is taken like `cancel`, and the turn comes to its end"),
-    Row("ACCORD-ELICIT-205", "--A", "#CreateElicitationRequest", gate="session",
+    RuleRow("ACCORD-ELICIT-205", "--A", "#CreateElicitationRequest", gate="session",
         says="A question of cancelled work is taken back"),
-    Row("ACCORD-FILES-001", "M--", "file-system", "A client that only writes files is not asked to read one"),
-    Row("ACCORD-FILES-002", "M--", "file-system", "A client that only reads files is not asked to write one"),
-    Row("ACCORD-FILES-003", "M--", "overview", "Files of the client are named by absolute paths"),
-    Row("ACCORD-OFFER-001", "A--", "initialization", "A client that offers only a part of what there is gets its turn"),
+    RuleRow("ACCORD-FILES-001", "M--", "file-system", "A client that only writes files is not asked to read one"),
+    RuleRow("ACCORD-FILES-002", "M--", "file-system", "A client that only reads files is not asked to write one"),
+    RuleRow("ACCORD-FILES-003", "M--", "overview", "Files of the client are named by absolute paths"),
+    RuleRow("ACCORD-OFFER-001", "A--", "initialization",
+        says="A client that offers only a part of what there is gets its turn"),
 )
 # fmt: on
 
@@ -84,7 +85,7 @@ async def _offering(talk: AgentConversation, offered: dict[str, Any]) -> Notes:
         await talk.log_in()
     session = await talk.new()
     yes = choosing("allow_once", "allow_always")
-    with talk.replying(session__request_permission=yes, **Terminals(exitCode=0).replies()):
+    with talk.replying(session__request_permission=yes, **ClientTerminals(exitCode=0).replies()):
         prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-OFFER-001")
     await talk.is_alive()
     return {"session": session, "prompt": prompt}

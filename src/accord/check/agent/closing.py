@@ -11,35 +11,36 @@ from accord.check.agent.turns import prompts_of, unending
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, NOT_FOUND
-from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, Row, agent_rules, gate
+from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-CLOSE-201", "--C", "#CloseSessionRequest", gate="session",
+    RuleRow("ACCORD-CLOSE-201", "--C", "#CloseSessionRequest", gate="session",
         says="Nothing is told of a session after it was closed"),
-    Row("ACCORD-CLOSE-202", "--C", "#CloseSessionRequest", gate="session",
+    RuleRow("ACCORD-CLOSE-202", "--C", "#CloseSessionRequest", gate="session",
         says="A prompt that was held when its session was closed gets -32800"),
-    Row("ACCORD-CLOSE-203", "--C", "error", "A prompt for a closed session is refused with -32002", gate="session"),
-    Row("ACCORD-CLOSE-204", "--A", "#CloseSessionRequest", gate="session",
+    RuleRow("ACCORD-CLOSE-203", "--C", "error", "A prompt for a closed session is refused with -32002", gate="session"),
+    RuleRow("ACCORD-CLOSE-204", "--A", "#CloseSessionRequest", gate="session",
         says="Closing an unknown or a closed session succeeds"),
-    Row("ACP-CLOSE-001", "CC-", "session-setup", "An idle session can be closed", gate="close"),
-    Row("ACP-CLOSE-002", "CC-", "session-setup", gate="close", says=(
+    RuleRow("ACP-CLOSE-001", "CC-", "session-setup", "An idle session can be closed", gate="close"),
+    RuleRow("ACP-CLOSE-002", "CC-", "session-setup", gate="close", says=(
         "Closing a session cancels its prompt",
         "Closing a session ends its prompt as cancelled",
         "",
     )),
-    Row("ACP-CLOSE-201", "--C", "session-setup", "An idle session can be closed", gate="session"),
-    Row("ACP-CLOSE-202", "--C", "session-setup", "Closing a session ends its work", gate="session"),
-    Row("ACCORD-DELETE-001", "C--", "session-delete", "A deleted session is in no list", gate="delete"),
-    Row("ACCORD-DELETE-201", "--C", "error", "A deleted session can not be resumed: -32002", gate="delete"),
-    Row("ACP-DELETE-001", "CC-", ("session-delete", "session-setup", ""), "A session can be deleted", gate="delete"),
-    Row("ACP-DELETE-002", "AA-", ("session-delete", "session-setup", ""), gate="delete",
+    RuleRow("ACP-CLOSE-201", "--C", "session-setup", "An idle session can be closed", gate="session"),
+    RuleRow("ACP-CLOSE-202", "--C", "session-setup", "Closing a session ends its work", gate="session"),
+    RuleRow("ACCORD-DELETE-001", "C--", "session-delete", "A deleted session is in no list", gate="delete"),
+    RuleRow("ACCORD-DELETE-201", "--C", "error", "A deleted session can not be resumed: -32002", gate="delete"),
+    RuleRow("ACP-DELETE-001", "CC-", ("session-delete", "session-setup", ""), gate="delete",
+        says="A session can be deleted"),
+    RuleRow("ACP-DELETE-002", "AA-", ("session-delete", "session-setup", ""), gate="delete",
         says="Deleting what is not there succeeds"),
-    Row("ACP-DELETE-201", "--C", "session-setup", "A session can be deleted", gate="delete"),
-    Row("ACP-DELETE-202", "-CC", "session-setup", "A deleted session is in no list", gate="delete"),
-    Row("ACP-DELETE-203", "--A", "session-setup", "Deleting what is not there succeeds", gate="delete"),
+    RuleRow("ACP-DELETE-201", "--C", "session-setup", "A session can be deleted", gate="delete"),
+    RuleRow("ACP-DELETE-202", "-CC", "session-setup", "A deleted session is in no list", gate="delete"),
+    RuleRow("ACP-DELETE-203", "--A", "session-setup", "Deleting what is not there succeeds", gate="delete"),
 )
 # fmt: on
 

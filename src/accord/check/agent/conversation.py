@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from accord.check.engine.evidence import StepFailed, reached
-from accord.check.engine.journal import Ledger
+from accord.check.engine.journal import SettingsLedger
 from accord.check.engine.judging import Notes, StepRegistry
 from accord.check.engine.record import Entry, is_answer, is_state, is_update
-from accord.check.engine.wire import Gone, Reply, Silence, Wire
+from accord.check.engine.wire import Gone, RecordedWire, Reply, Silence
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName, gate
 
@@ -151,12 +151,12 @@ class AgentConversation:
 
     def __init__(
         self,
-        wire: Wire,
+        wire: RecordedWire,
         options: Options,
         folder: Path,
         notes: Mapping[str, Mapping[str, Any]],
         patience: Patience | None = None,
-        ledger: Ledger | None = None,
+        ledger: SettingsLedger | None = None,
     ) -> None:
         self.wire = wire
         self.options = options

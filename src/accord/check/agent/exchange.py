@@ -19,7 +19,7 @@ __all__ = [
     "NOBODY",
     "NO_SESSION",
     "TRACE",
-    "Terminals",
+    "ClientTerminals",
     "advertises",
     "answer_or_none",
     "answered_turn",
@@ -241,7 +241,7 @@ async def say_each(talk: AgentConversation, rule: str, lines: dict[str, bytes]) 
 _KILLED = {"exitCode": None, "signal": "SIGTERM"}
 
 
-class Terminals:
+class ClientTerminals:
     """Terminals with an id each. With a status their commands have ended; without one each runs until it is killed.
 
     `terminal/kill` and `terminal/release` end a command that runs (v1, terminals): every `terminal/wait_for_exit` that

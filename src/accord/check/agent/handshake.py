@@ -22,54 +22,55 @@ from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unsee
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, NO_VERSION, is_answer, messages_in
 from accord.check.engine.shape import Piece, shape_of
-from accord.check.rule import FAR_FUTURE, JUNE, JUNE_V2, SESSIONS, V1, V1_JUNE, V2, Row, agent_rules
+from accord.check.rule import FAR_FUTURE, JUNE, JUNE_V2, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules
 
 __all__ = ["MARKERS", "RULES", "_NOTHING"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-INIT-001", "II-", "initialization", "How a session before the handshake is answered"),
-    Row("ACCORD-INIT-002", "II-", "#ProtocolVersion", "How a handshake is answered whose version is no number"),
-    Row("ACCORD-INIT-201", "--M", "initialization", "A request before the handshake is refused with -32600"),
-    Row("ACCORD-INIT-202", "--M", "initialization", "A notification before the handshake is ignored"),
-    Row("ACCORD-INIT-203", "--A", "initialization",
+    RuleRow("ACCORD-INIT-001", "II-", "initialization", "How a session before the handshake is answered"),
+    RuleRow("ACCORD-INIT-002", "II-", "#ProtocolVersion", "How a handshake is answered whose version is no number"),
+    RuleRow("ACCORD-INIT-201", "--M", "initialization", "A request before the handshake is refused with -32600"),
+    RuleRow("ACCORD-INIT-202", "--M", "initialization", "A notification before the handshake is ignored"),
+    RuleRow("ACCORD-INIT-203", "--A", "initialization",
         says="A handshake in this very version with an incomplete `info` is refused"),
-    Row("ACCORD-INIT-204", "--M", "initialization", "After a handshake that failed another one can succeed"),
-    Row("ACCORD-INIT-205", "--M", "#InitializeResponse", "Where no version fits, the handshake fails with -32022"),
-    Row("ACCORD-INIT-206", "--M", "#UnsupportedProtocolVersionErrorData",
+    RuleRow("ACCORD-INIT-204", "--M", "initialization", "After a handshake that failed another one can succeed"),
+    RuleRow("ACCORD-INIT-205", "--M", "#InitializeResponse", "Where no version fits, the handshake fails with -32022"),
+    RuleRow("ACCORD-INIT-206", "--M", "#UnsupportedProtocolVersionErrorData",
         says="The error -32022 says which version was requested and which are supported"),
-    Row("ACCORD-INIT-207", "--M", "#ClientCapabilities",
+    RuleRow("ACCORD-INIT-207", "--M", "#ClientCapabilities",
         says="A capability of the client that is null or malformed counts as absent"),
-    Row("ACCORD-INIT-208", "--M", "initialization", "The handshake may be repeated before the first other request"),
-    Row("ACCORD-INIT-209", "--M", "initialization", "After another request the handshake is refused with -32600"),
-    Row("ACCORD-INIT-210", "--A", "initialization", "A client of a later version may leave out `info`"),
-    Row("ACCORD-INIT-211", "--M", "#InitializeResponse",
+    RuleRow("ACCORD-INIT-208", "--M", "initialization", "The handshake may be repeated before the first other request"),
+    RuleRow("ACCORD-INIT-209", "--M", "initialization", "After another request the handshake is refused with -32600"),
+    RuleRow("ACCORD-INIT-210", "--A", "initialization", "A client of a later version may leave out `info`"),
+    RuleRow("ACCORD-INIT-211", "--M", "#InitializeResponse",
         says="The version that is agreed on is not above the one that was asked for"),
-    Row("ACP-INIT-001", "MMM", "initialization", says=(
+    RuleRow("ACP-INIT-001", "MMM", "initialization", says=(
         "The handshake succeeds, in the right shape, with a whole number for a version",
         "The handshake succeeds",
         "The handshake succeeds",
     )),
-    Row("ACP-INIT-002", "M--", "initialization", "Who asks for version 1 gets it"),
-    Row("ACP-INIT-003", "MMM", "initialization", says=(
+    RuleRow("ACP-INIT-002", "M--", "initialization", "Who asks for version 1 gets it"),
+    RuleRow("ACP-INIT-003", "MMM", "initialization", says=(
         "Who asks for version 65535 is told a version that exists, not below the one told to v1",
         "Who asks for version 65535 is told a version that exists, not below the one told to v2",
         "Who asks for version 65535 is told a version that exists, not below the one told to v2",
     )),
-    Row("ACP-INIT-004", "AA-", ("#Implementation", "initialization", ""), "The agent tells its name and its version"),
-    Row("ACP-INIT-201", "-MM", "initialization", says=(
+    RuleRow("ACP-INIT-004", "AA-", ("#Implementation", "initialization", ""),
+        says="The agent tells its name and its version"),
+    RuleRow("ACP-INIT-201", "-MM", "initialization", says=(
         "",
         "The version in the handshake is a whole number: 2, or the agent's own latest",
         "The version in the handshake is a whole number, and not above the one asked for",
     )),
-    Row("ACP-INIT-202", "-MM", "initialization", says=(
+    RuleRow("ACP-INIT-202", "-MM", "initialization", says=(
         "",
         "Who asks for version 1 is told a version, and not refused",
         "Who asks for version 1 gets it, gets 2, or is told that there is none so low",
     )),
-    Row("ACP-INIT-203", "--M", "#Implementation", "The agent tells a name and a version that are not empty"),
-    Row("ACP-INIT-204", "-MM", "initialization", "Capabilities are objects, null or absent, and never booleans"),
-    Row("ACCORD-JUNE-INIT-001", "-M-", "#InitializeResponse",
+    RuleRow("ACP-INIT-203", "--M", "#Implementation", "The agent tells a name and a version that are not empty"),
+    RuleRow("ACP-INIT-204", "-MM", "initialization", "Capabilities are objects, null or absent, and never booleans"),
+    RuleRow("ACCORD-JUNE-INIT-001", "-M-", "#InitializeResponse",
         says="Both sides say what they can do in `capabilities`, and who they are in `clientInfo` and `agentInfo`"),
 )
 # fmt: on

@@ -9,34 +9,35 @@ from typing import Any
 from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, lives, say_each
 from accord.check.agent.queries import as_dict, code_of, completed, listed, reaction_in_words
-from accord.check.agent.turns import Turn, turns_in
+from accord.check.agent.turns import RecordedTurn, turns_in
 from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, PARSE_ERROR, Entry, Record, messages_in, read_json
-from accord.check.rule import V1_JUNE, V2, Row, agent_rules
+from accord.check.rule import V1_JUNE, V2, RuleRow, agent_rules
 
 __all__ = ["BIG_ID", "RULES", "each_line_gets", "line_is_answered", "line_reaction", "said_after"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-INFO-INVALIDREQ-001", "III", "transports", "What happens after JSON that is no JSON-RPC"),
-    Row("ACP-INFO-PARSE-001", "III", "transports", "What happens after a line that is no JSON"),
-    Row("ACCORD-SIZE-001", "AA-", "transports", "A request of five megabytes is answered"),
-    Row("ACCORD-SIZE-002", "AA-", "transports", gate="session",
+    RuleRow("ACP-INFO-INVALIDREQ-001", "III", "transports", "What happens after JSON that is no JSON-RPC"),
+    RuleRow("ACP-INFO-PARSE-001", "III", "transports", "What happens after a line that is no JSON"),
+    RuleRow("ACCORD-SIZE-001", "AA-", "transports", "A request of five megabytes is answered"),
+    RuleRow("ACCORD-SIZE-002", "AA-", "transports", gate="session",
         says="A prompt of five megabytes is a prompt like any other"),
-    Row("ACP-TRANSPORT-001", "M--", "transports", "Every line on stdout is one JSON-RPC 2.0 message, to the very end"),
-    Row("ACP-TRANSPORT-002", "MMM", "transports", "Everything on stdout is UTF-8"),
-    Row("ACP-TRANSPORT-201", "-MM", "transports",
+    RuleRow("ACP-TRANSPORT-001", "M--", "transports",
+        says="Every line on stdout is one JSON-RPC 2.0 message, to the very end"),
+    RuleRow("ACP-TRANSPORT-002", "MMM", "transports", "Everything on stdout is UTF-8"),
+    RuleRow("ACP-TRANSPORT-201", "-MM", "transports",
         says="Every line on stdout is one JSON-RPC 2.0 message, or an array of some, to the very end"),
-    Row("ACP-TRANSPORT-203", "-MM", "transports", "No message is spread over several lines"),
-    Row("ACCORD-WIRE-001", "AA-", "transports", "A line may end with a carriage return and a newline"),
-    Row("ACCORD-WIRE-002", "AA-", "transports", "White space around a message means nothing"),
-    Row("ACCORD-WIRE-008", "II-", "transports", "What happens after a blank line"),
-    Row("ACCORD-WIRE-009", "II-", "transports", "What happens after a line that is no UTF-8"),
-    Row("ACCORD-WIRE-207", "--A", "error", "A line that is no JSON gets -32700 with the id null"),
-    Row("ACCORD-WIRE-208", "--A", "error", "JSON that is no object gets -32600 with the id null"),
-    Row("ACCORD-WIRE-209", "--A", "transports", "Blank lines and lines that end with CR LF do no harm"),
-    Row("ACCORD-WIRE-211", "--A", "transports", "A message of one mebibyte is read and answered"),
+    RuleRow("ACP-TRANSPORT-203", "-MM", "transports", "No message is spread over several lines"),
+    RuleRow("ACCORD-WIRE-001", "AA-", "transports", "A line may end with a carriage return and a newline"),
+    RuleRow("ACCORD-WIRE-002", "AA-", "transports", "White space around a message means nothing"),
+    RuleRow("ACCORD-WIRE-008", "II-", "transports", "What happens after a blank line"),
+    RuleRow("ACCORD-WIRE-009", "II-", "transports", "What happens after a line that is no UTF-8"),
+    RuleRow("ACCORD-WIRE-207", "--A", "error", "A line that is no JSON gets -32700 with the id null"),
+    RuleRow("ACCORD-WIRE-208", "--A", "error", "JSON that is no object gets -32600 with the id null"),
+    RuleRow("ACCORD-WIRE-209", "--A", "transports", "Blank lines and lines that end with CR LF do no harm"),
+    RuleRow("ACCORD-WIRE-211", "--A", "transports", "A message of one mebibyte is read and answered"),
 )
 # fmt: on
 
@@ -292,7 +293,7 @@ def a_large_prompt_is_a_prompt(evidence: Evidence) -> None:
         raise Violation("it was answered with an error", played.answer_entry(played["prompt"]))
 
 
-def _is_usual(turn: Turn) -> bool:
+def _is_usual(turn: RecordedTurn) -> bool:
     """Whether a prompt is made of text, for a session that is there; it may have metadata."""
     message = as_dict(turn.asked.message)
     blocks = listed(as_dict(message.get("params")).get("prompt"))

@@ -24,32 +24,33 @@ from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unsee
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry
 from accord.check.engine.wire import Silence
-from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, Row, agent_rules, gate
+from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
 __all__ = ["RULES", "listed_in_v2", "page_of", "pages"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-LIST-001", "AA-", "session-list", "A cursor that the agent never gave is refused", gate="list"),
-    Row("ACCORD-LIST-002", "CC-", "session-list", gate="list",
+    RuleRow("ACCORD-LIST-001", "AA-", "session-list", "A cursor that the agent never gave is refused", gate="list"),
+    RuleRow("ACCORD-LIST-002", "CC-", "session-list", gate="list",
         says="The cursors of a list lead to its end, past every session once"),
-    Row("ACCORD-LIST-003", "C--", "session-list", "The folders in a list are absolute", gate="list"),
-    Row("ACCORD-LIST-004", "C--", "session-list", gate="list",
+    RuleRow("ACCORD-LIST-003", "C--", "session-list", "The folders in a list are absolute", gate="list"),
+    RuleRow("ACCORD-LIST-004", "C--", "session-list", gate="list",
         says="A folder's list has the sessions of that folder and no others"),
-    Row("ACCORD-LIST-005", "AA-", "#SessionInfo", "The times in a list are written as ISO 8601", gate="list"),
-    Row("ACCORD-LIST-006", "II-", "session-list", "Which sessions are listed", gate="list"),
-    Row("ACCORD-LIST-201", "--C", "session-setup", gate="session",
+    RuleRow("ACCORD-LIST-005", "AA-", "#SessionInfo", "The times in a list are written as ISO 8601", gate="list"),
+    RuleRow("ACCORD-LIST-006", "II-", "session-list", "Which sessions are listed", gate="list"),
+    RuleRow("ACCORD-LIST-201", "--C", "session-setup", gate="session",
         says="The pages of the list end, and no session stands on two of them"),
-    Row("ACCORD-LIST-202", "--I", "session-setup", "What comes of asking for a page that never was", gate="session"),
-    Row("ACCORD-LIST-203", "--A", "#SessionInfo", gate="session",
+    RuleRow("ACCORD-LIST-202", "--I", "session-setup", gate="session",
+        says="What comes of asking for a page that never was"),
+    RuleRow("ACCORD-LIST-203", "--A", "#SessionInfo", gate="session",
         says="The time of the last activity is told as RFC 3339 has it"),
-    Row("ACP-LIST-001", "CC-", "session-list", "Sessions can be listed", gate="list"),
-    Row("ACP-LIST-002", "CC-", "session-list", "A folder without sessions has an empty list", gate="list"),
-    Row("ACP-LIST-201", "--C", "session-list", "Sessions can be listed", gate="session"),
-    Row("ACP-LIST-202", "--C", "session-list", "A folder without sessions has an empty list", gate="session"),
-    Row("ACP-LIST-203", "-CC", "session-list", gate="list",
+    RuleRow("ACP-LIST-001", "CC-", "session-list", "Sessions can be listed", gate="list"),
+    RuleRow("ACP-LIST-002", "CC-", "session-list", "A folder without sessions has an empty list", gate="list"),
+    RuleRow("ACP-LIST-201", "--C", "session-list", "Sessions can be listed", gate="session"),
+    RuleRow("ACP-LIST-202", "--C", "session-list", "A folder without sessions has an empty list", gate="session"),
+    RuleRow("ACP-LIST-203", "-CC", "session-list", gate="list",
         says="A folder's list has the sessions of that folder and no others"),
-    Row("ACP-LIST-204", "-CC", "#SessionInfo", "The folders in a list are absolute", gate="list"),
+    RuleRow("ACP-LIST-204", "-CC", "#SessionInfo", "The folders in a list are absolute", gate="list"),
 )
 # fmt: on
 

@@ -12,23 +12,23 @@ from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unsee
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_update, messages_in
 from accord.check.engine.shape import Piece, shape_of
-from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, Row, agent_rules, gate
+from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, RuleRow, agent_rules, gate
 
 __all__ = ["HISTORY_OF_JUNE", "RULES", "kept_session", "reopened", "reopening", "succeeded_in_june", "tried_in_june"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-LOAD-001", "CC-", "session-setup", "What the user said is part of a replay", gate="load"),
-    Row("ACCORD-LOAD-002", "CC-", "session-setup", gate="load",
+    RuleRow("ACCORD-LOAD-001", "CC-", "session-setup", "What the user said is part of a replay", gate="load"),
+    RuleRow("ACCORD-LOAD-002", "CC-", "session-setup", gate="load",
         says="What the agent said is part of a replay, in its order"),
-    Row("ACCORD-LOAD-003", "AA-", "session-setup", "A session that never was cannot be loaded", gate="load"),
-    Row("ACP-LOAD-001", "CC-", "session-setup", "A session can be loaded", gate="load"),
-    Row("ACP-LOAD-002", "CC-", "session-setup", gate="load", says=(
+    RuleRow("ACCORD-LOAD-003", "AA-", "session-setup", "A session that never was cannot be loaded", gate="load"),
+    RuleRow("ACP-LOAD-001", "CC-", "session-setup", "A session can be loaded", gate="load"),
+    RuleRow("ACP-LOAD-002", "CC-", "session-setup", gate="load", says=(
         "A loaded session is replayed before the answer, and no history comes behind it",
         "A loaded session is replayed before the answer",
         "",
     )),
-    Row("ACP-LOAD-003", "AA-", "session-setup", gate="load",
+    RuleRow("ACP-LOAD-003", "AA-", "session-setup", gate="load",
         says="The answer to a load is an object, also when it has nothing to say"),
 )
 # fmt: on

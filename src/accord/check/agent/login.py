@@ -23,36 +23,36 @@ from accord.check.agent.queries import (
 from accord.check.engine.evidence import Evidence, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import AUTH_REQUIRED, NO_METHOD, Entry, Record, is_answer, messages_in
-from accord.check.rule import JUNE, V1, V2, Row, agent_rules
+from accord.check.rule import JUNE, V1, V2, RuleRow, agent_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-AUTH-001", "AA-", "authentication", "A login that is not offered is refused"),
-    Row("ACCORD-AUTH-002", "M--", "authentication",
+    RuleRow("ACCORD-AUTH-001", "AA-", "authentication", "A login that is not offered is refused"),
+    RuleRow("ACCORD-AUTH-002", "M--", "authentication",
         says="A login at a terminal has a list of args and a map of environment variables"),
-    Row("ACCORD-AUTH-003", "CC-", "authentication", "After a logout a session needs a login again", gate="logout"),
-    Row("ACCORD-AUTH-201", "--C", "#LoginAuthRequest", gate="initialize.authMethods",
+    RuleRow("ACCORD-AUTH-003", "CC-", "authentication", "After a logout a session needs a login again", gate="logout"),
+    RuleRow("ACCORD-AUTH-201", "--C", "#LoginAuthRequest", gate="initialize.authMethods",
         says="Who offers logins serves `auth/login`: an unknown method is refused, the request is not unknown"),
-    Row("ACP-AUTH-001", "AA-", ("authentication", "initialization", ""), "No two ways to log in have the same id"),
-    Row("ACP-AUTH-002", "M--", "authentication", "A client that cannot log in by a terminal is not offered that"),
-    Row("ACP-AUTH-003", "CC-", ("authentication", "initialization", ""), gate="initialize.authMethods",
+    RuleRow("ACP-AUTH-001", "AA-", ("authentication", "initialization", ""), "No two ways to log in have the same id"),
+    RuleRow("ACP-AUTH-002", "M--", "authentication", "A client that cannot log in by a terminal is not offered that"),
+    RuleRow("ACP-AUTH-003", "CC-", ("authentication", "initialization", ""), gate="initialize.authMethods",
         says="After a login that succeeded sessions can be made"),
-    Row("ACP-AUTH-004", "CC-", ("authentication", "initialization", ""), "Logging out succeeds", gate="logout"),
-    Row("ACP-AUTH-005", "AA-", ("authentication", "initialization", ""),
+    RuleRow("ACP-AUTH-004", "CC-", ("authentication", "initialization", ""), "Logging out succeeds", gate="logout"),
+    RuleRow("ACP-AUTH-005", "AA-", ("authentication", "initialization", ""),
         says="An agent without a way to log in never asks for a login"),
-    Row("ACP-AUTH-201", "--A", "authentication", "No two ways to log in have the same id"),
-    Row("ACP-AUTH-202", "--M", "authentication", "A client that cannot log in by a terminal is not offered that"),
-    Row("ACP-AUTH-203", "--C", "authentication", "Logging out succeeds", gate="initialize.authMethods"),
-    Row("ACP-AUTH-204", "--C", "authentication", gate="initialize.authMethods",
+    RuleRow("ACP-AUTH-201", "--A", "authentication", "No two ways to log in have the same id"),
+    RuleRow("ACP-AUTH-202", "--M", "authentication", "A client that cannot log in by a terminal is not offered that"),
+    RuleRow("ACP-AUTH-203", "--C", "authentication", "Logging out succeeds", gate="initialize.authMethods"),
+    RuleRow("ACP-AUTH-204", "--C", "authentication", gate="initialize.authMethods",
         says="Logging in succeeds, and sessions can be made after it"),
-    Row("ACP-AUTH-205", "--A", "authentication", "An agent without a way to log in never asks for a login"),
-    Row("ACP-AUTH-206", "--M", "#AuthMethod",
+    RuleRow("ACP-AUTH-205", "--A", "authentication", "An agent without a way to log in never asks for a login"),
+    RuleRow("ACP-AUTH-206", "--M", "#AuthMethod",
         says="A way to log in is of a known type, or of one that starts with an underscore"),
-    Row("ACP-AUTH-207", "--M", "#AuthMethodTerminal",
+    RuleRow("ACP-AUTH-207", "--M", "#AuthMethodTerminal",
         says="The arguments and the environment of a terminal login are well formed, and no variable occurs twice"),
-    Row("ACCORD-JUNE-AUTH-001", "-M-", "#AuthMethod", "Every way to log in has a type, an id and a name"),
+    RuleRow("ACCORD-JUNE-AUTH-001", "-M-", "#AuthMethod", "Every way to log in has a type, an id and a name"),
 )
 # fmt: on
 

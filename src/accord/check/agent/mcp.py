@@ -14,23 +14,26 @@ from accord.check.agent.turns import recorded
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS
-from accord.check.rule import SESSIONS, V1_JUNE, EditionName, Row, agent_rules
+from accord.check.rule import SESSIONS, V1_JUNE, EditionName, RuleRow, agent_rules
 from accord.time_scale import scaled
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-MCP-001", "MC-", "session-setup", gate="stdio",
+    RuleRow("ACCORD-MCP-001", "MC-", "session-setup", gate="stdio",
         says="A session may be given an MCP server that runs on stdio"),
-    Row("ACCORD-MCP-002", "AA-", "session-setup", "An MCP server that is given is started and greeted", gate="stdio"),
-    Row("ACCORD-MCP-003", "AA-", "session-setup", "An MCP server that is missing is survived", gate="stdio"),
-    Row("ACCORD-MCP-201", "--C", "session-setup", gate="session",
+    RuleRow("ACCORD-MCP-002", "AA-", "session-setup", gate="stdio",
+        says="An MCP server that is given is started and greeted"),
+    RuleRow("ACCORD-MCP-003", "AA-", "session-setup", "An MCP server that is missing is survived", gate="stdio"),
+    RuleRow("ACCORD-MCP-201", "--C", "session-setup", gate="session",
         says="An MCP transport that the agent does not know is refused with -32602"),
-    Row("ACCORD-MCP-202", "--C", "session-setup", gate="session",
+    RuleRow("ACCORD-MCP-202", "--C", "session-setup", gate="session",
         says="An MCP transport that the agent does not advertise is refused with -32602"),
-    Row("ACP-MCP-201", "-II", "session-setup", "Whether a well-formed MCP server on stdio is accepted", gate="stdio"),
-    Row("ACP-MCP-202", "-II", "session-setup", "Whether a well-formed MCP server over HTTP is accepted", gate="http"),
+    RuleRow("ACP-MCP-201", "-II", "session-setup", gate="stdio",
+        says="Whether a well-formed MCP server on stdio is accepted"),
+    RuleRow("ACP-MCP-202", "-II", "session-setup", gate="http",
+        says="Whether a well-formed MCP server over HTTP is accepted"),
 )
 # fmt: on
 

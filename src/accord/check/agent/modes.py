@@ -18,24 +18,25 @@ from accord.check.agent.queries import as_dict, check_unique, completed, listed,
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.settings import Key
-from accord.check.rule import V1, Row, agent_rules
+from accord.check.rule import V1, RuleRow, agent_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-CONFIG-001", "A--", "session-config-options",
+    RuleRow("ACCORD-CONFIG-001", "A--", "session-config-options",
         says="Modes are told both as modes and as an option of the category mode"),
-    Row("ACCORD-CONFIG-002", "A--", "session-config-options", "The mode and its option have the same value"),
-    Row("ACCORD-CONFIG-003", "A--", "session-config-options", gate="new.modes",
+    RuleRow("ACCORD-CONFIG-002", "A--", "session-config-options", "The mode and its option have the same value"),
+    RuleRow("ACCORD-CONFIG-003", "A--", "session-config-options", gate="new.modes",
         says="Setting the mode is told as a change of its option"),
-    Row("ACCORD-CONFIG-004", "A--", "session-config-options", gate="new.modes",
+    RuleRow("ACCORD-CONFIG-004", "A--", "session-config-options", gate="new.modes",
         says="Setting the option of the mode is told as a change of the mode"),
-    Row("ACCORD-MODES-001", "A--", "session-modes", "A mode that is not there is refused", gate="new.modes"),
-    Row("ACCORD-MODES-002", "C--", "session-modes", "The mode can be set while a turn runs", gate="new.modes"),
-    Row("ACCORD-MODES-003", "A--", "session-modes", "Modes have an id each", gate="new.modes"),
-    Row("ACP-MODES-001", "C--", "session-modes", "The current mode is one of those that are offered", gate="new.modes"),
-    Row("ACP-MODES-002", "C--", "session-modes", gate="new.modes",
+    RuleRow("ACCORD-MODES-001", "A--", "session-modes", "A mode that is not there is refused", gate="new.modes"),
+    RuleRow("ACCORD-MODES-002", "C--", "session-modes", "The mode can be set while a turn runs", gate="new.modes"),
+    RuleRow("ACCORD-MODES-003", "A--", "session-modes", "Modes have an id each", gate="new.modes"),
+    RuleRow("ACP-MODES-001", "C--", "session-modes", gate="new.modes",
+        says="The current mode is one of those that are offered"),
+    RuleRow("ACP-MODES-002", "C--", "session-modes", gate="new.modes",
         says="A mode can be set, and an update about it says currentModeId"),
 )
 # fmt: on

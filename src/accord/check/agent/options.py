@@ -23,7 +23,7 @@ from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unsee
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, messages_in
 from accord.check.engine.settings import Key, Setting, Value, request_for
-from accord.check.rule import JUNE, SESSIONS, V1, V2, Row, agent_rules
+from accord.check.rule import JUNE, SESSIONS, V1, V2, RuleRow, agent_rules
 
 __all__ = [
     "RULES",
@@ -37,32 +37,33 @@ __all__ = [
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-CONFIG-006", "AA-", "session-config-options", gate="new.configOptions",
+    RuleRow("ACCORD-CONFIG-006", "AA-", "session-config-options", gate="new.configOptions",
         says="Options have an id each, and so have the choices of each option"),
-    Row("ACCORD-CONFIG-205", "--C", "#SessionConfigSelect", gate="new.configOptions",
+    RuleRow("ACCORD-CONFIG-205", "--C", "#SessionConfigSelect", gate="new.configOptions",
         says="The values of an option are all different, also across groups"),
-    Row("ACP-CONFIG-001", "CC-", "session-config-options", gate="new.configOptions", says=(
+    RuleRow("ACP-CONFIG-001", "CC-", "session-config-options", gate="new.configOptions", says=(
         "The value of each option fits its type and its choices",
         "The value of each option is one of its choices",
         "",
     )),
-    Row("ACP-CONFIG-002", "CC-", "session-config-options", gate="new.configOptions", says=(
+    RuleRow("ACP-CONFIG-002", "CC-", "session-config-options", gate="new.configOptions", says=(
         "Setting an option is answered with all options, the new value among them",
         "Setting an option answers with all of them, the new value among them",
         "",
     )),
-    Row("ACP-CONFIG-003", "M--", "#BooleanConfigOptionCapabilities", "A client that did not ask for toggles gets none"),
-    Row("ACP-CONFIG-201", "--C", "session-config-options", gate="new.configOptions",
+    RuleRow("ACP-CONFIG-003", "M--", "#BooleanConfigOptionCapabilities",
+        says="A client that did not ask for toggles gets none"),
+    RuleRow("ACP-CONFIG-201", "--C", "session-config-options", gate="new.configOptions",
         says="Options are whole: id, name, a known type, and choices all flat or all in groups"),
-    Row("ACP-CONFIG-202", "--C", "session-config-options", gate="new.configOptions",
+    RuleRow("ACP-CONFIG-202", "--C", "session-config-options", gate="new.configOptions",
         says="Setting an option is answered with every option that there was"),
-    Row("ACP-CONFIG-203", "--C", "session-config-options", gate="new.configOptions",
+    RuleRow("ACP-CONFIG-203", "--C", "session-config-options", gate="new.configOptions",
         says="Resuming tells the options in the same shape"),
-    Row("ACP-CONFIG-204", "--C", "session-config-options", gate="new.configOptions",
+    RuleRow("ACP-CONFIG-204", "--C", "session-config-options", gate="new.configOptions",
         says="The value of a select is one of its choices"),
-    Row("ACP-CONFIG-206", "-CC", "session-config-options", gate="new.configOptions",
+    RuleRow("ACP-CONFIG-206", "-CC", "session-config-options", gate="new.configOptions",
         says="An update about options has all of them"),
-    Row("ACCORD-JUNE-CONFIG-001", "-C-", "#SessionConfigOption", gate="new.configOptions",
+    RuleRow("ACCORD-JUNE-CONFIG-001", "-C-", "#SessionConfigOption", gate="new.configOptions",
         says="Options have an `id`, a name and a type, and groups of choices are named by `group`"),
 )
 # fmt: on

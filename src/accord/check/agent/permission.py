@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import Terminals, answered_turn, end_of_cancelled
+from accord.check.agent.exchange import ClientTerminals, answered_turn, end_of_cancelled
 from accord.check.agent.queries import (
     PERMISSION,
     as_dict,
@@ -25,37 +25,37 @@ from accord.check.engine.evidence import Evidence, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, is_answer, is_request, is_state, is_update, messages_in
 from accord.check.engine.wire import Reply, Silence
-from accord.check.rule import SESSIONS, V1_JUNE, V2, Row, agent_rules
+from accord.check.rule import SESSIONS, V1_JUNE, V2, RuleRow, agent_rules
 
 __all__ = ["RULES", "cancelled_when", "choosing", "tool_prompt"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-ENUM-203", "--A", "extensibility", gate="session",
+    RuleRow("ACP-ENUM-203", "--A", "extensibility", gate="session",
         says="A permission outcome that is a word of the client's own does no harm"),
-    Row("ACCORD-JUNE-PERM-001", "-C-", "#RequestPermissionRequest", gate="session",
+    RuleRow("ACCORD-JUNE-PERM-001", "-C-", "#RequestPermissionRequest", gate="session",
         says="A question for permission is about a tool call and has options with an id, a name and a kind"),
-    Row("ACP-PATCH-209", "--A", "prompt-turn", gate="session",
+    RuleRow("ACP-PATCH-209", "--A", "prompt-turn", gate="session",
         says="While a permission is awaited the session requires action, and then runs again"),
-    Row("ACCORD-PERM-001", "MC-", "#PermissionOption", gate="session",
+    RuleRow("ACCORD-PERM-001", "MC-", "#PermissionOption", gate="session",
         says="The options of a question for permission have an id each"),
-    Row("ACCORD-PERM-002", "AA-", "tool-calls#requesting-permission", gate="session",
+    RuleRow("ACCORD-PERM-002", "AA-", "tool-calls#requesting-permission", gate="session",
         says="A question for permission has something to choose from"),
-    Row("ACCORD-PERM-003", "M--", "tool-calls#requesting-permission",
+    RuleRow("ACCORD-PERM-003", "M--", "tool-calls#requesting-permission",
         says="After a yes to a question for permission the prompt ends with a stop reason"),
-    Row("ACCORD-PERM-004", "AA-", "tool-calls#requesting-permission", gate="session",
+    RuleRow("ACCORD-PERM-004", "AA-", "tool-calls#requesting-permission", gate="session",
         says="A no to a question for permission does not fail the prompt"),
-    Row("ACCORD-PERM-005", "MC-", "prompt-turn#cancellation", gate="session",
+    RuleRow("ACCORD-PERM-005", "MC-", "prompt-turn#cancellation", gate="session",
         says="A turn that is cancelled while a question is open ends as cancelled"),
-    Row("ACCORD-PERM-006", "AA-", "tool-calls#requesting-permission", gate="session",
+    RuleRow("ACCORD-PERM-006", "AA-", "tool-calls#requesting-permission", gate="session",
         says="A tool call that was rejected is not completed"),
-    Row("ACCORD-PERM-201", "--C", "#RequestPermissionOutcome", gate="session",
+    RuleRow("ACCORD-PERM-201", "--C", "#RequestPermissionOutcome", gate="session",
         says="The choice of an option that was never offered is no approval"),
-    Row("ACCORD-PERM-202", "--C", "#PermissionOption", gate="session",
+    RuleRow("ACCORD-PERM-202", "--C", "#PermissionOption", gate="session",
         says="The ids of the options of one question are all different"),
-    Row("ACCORD-PERM-203", "--C", "#CommandPermissionSubject", gate="session",
+    RuleRow("ACCORD-PERM-203", "--C", "#CommandPermissionSubject", gate="session",
         says="A command that is asked for stands with an absolute directory"),
-    Row("ACP-PERM-201", "--C", "tool-calls", gate="session",
+    RuleRow("ACP-PERM-201", "--C", "tool-calls", gate="session",
         says="A permission question has session, title and whole options, and the turn goes on when it is answered"),
 )
 # fmt: on
@@ -90,7 +90,7 @@ async def allowed_work(talk: AgentConversation) -> Notes:
     session = await talk.new()
     since = talk.now
     yes = choosing("allow_once", "allow_always")
-    with talk.replying(session__request_permission=yes, **Terminals(exitCode=0).replies()):
+    with talk.replying(session__request_permission=yes, **ClientTerminals(exitCode=0).replies()):
         prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-PERM-003")
         await talk.is_alive()
         end = talk.now
@@ -116,7 +116,7 @@ async def rejected_work(talk: AgentConversation) -> Notes:
     session = await talk.new()
     since = talk.now
     no = choosing("reject_once", "reject_always")
-    with talk.replying(session__request_permission=no, **Terminals(exitCode=0).replies()):
+    with talk.replying(session__request_permission=no, **ClientTerminals(exitCode=0).replies()):
         prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-PERM-004")
         await talk.is_alive()
     return {"session": session, "prompt": prompt, "since": since}
@@ -150,7 +150,7 @@ async def cancelled_when(talk: AgentConversation, holds: Callable[[Entry], bool]
 @step("able", editions=V1_JUNE, order=36)
 async def cancel_in_permission(talk: AgentConversation) -> Notes:
     """A turn that is cancelled while a permission is open, which is then answered as it has to be."""
-    with talk.replying(session__request_permission=lambda _: None, **Terminals(exitCode=0).replies()):
+    with talk.replying(session__request_permission=lambda _: None, **ClientTerminals(exitCode=0).replies()):
         return await cancelled_when(
             talk, lambda entry: is_request(entry.message, "session/request_permission"), "ACCORD-PERM-005"
         )

@@ -7,22 +7,22 @@ from accord.check.agent.queries import completed
 from accord.check.engine.evidence import Evidence, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Record, is_update
-from accord.check.rule import V1_JUNE, Row, agent_rules
+from accord.check.rule import V1_JUNE, RuleRow, agent_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-EXIT-001", "AA-", "transports", gate="session",
+    RuleRow("ACCORD-EXIT-001", "AA-", "transports", gate="session",
         says="The process ends by itself when its stdin is closed, also while a turn runs"),
-    Row("ACCORD-EXIT-002", "II-", "transports", gate="session",
+    RuleRow("ACCORD-EXIT-002", "II-", "transports", gate="session",
         says="With which status the process ends whose client goes away while it works"),
-    Row("ACCORD-EXIT-201", "--A", "transports", gate="session",
+    RuleRow("ACCORD-EXIT-201", "--A", "transports", gate="session",
         says="An agent ends when its stdin ends, also in the middle of a turn"),
-    Row("ACCORD-EXIT-202", "--I", "transports", gate="session",
+    RuleRow("ACCORD-EXIT-202", "--I", "transports", gate="session",
         says="With which status an agent ends when its stdin ends during a turn"),
-    Row("ACP-SHUTDOWN-001", "AAA", "transports", "The process ends by itself when its stdin is closed"),
-    Row("ACP-STDERR-001", "III", "transports", "What is said on stderr"),
+    RuleRow("ACP-SHUTDOWN-001", "AAA", "transports", "The process ends by itself when its stdin is closed"),
+    RuleRow("ACP-STDERR-001", "III", "transports", "What is said on stderr"),
 )
 # fmt: on
 

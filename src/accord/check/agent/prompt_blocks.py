@@ -13,33 +13,33 @@ from accord.check.agent.turns import idle_behind, prompts_of
 from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS
-from accord.check.rule import JUNE_V2, SESSIONS, V1, V2, Row, agent_rules
+from accord.check.rule import JUNE_V2, SESSIONS, V1, V2, RuleRow, agent_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-PROMPT-201", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-PROMPT-201", "--C", "prompt-turn", gate="session",
         says="A block of a type that the agent does not know is refused with -32602"),
-    Row("ACCORD-PROMPT-202", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-PROMPT-202", "--C", "prompt-turn", gate="session",
         says="A block that the agent does not advertise is refused with -32602"),
-    Row("ACCORD-PROMPT-203", "--C", "extensibility", gate="session",
+    RuleRow("ACCORD-PROMPT-203", "--C", "extensibility", gate="session",
         says="A known block with a bad payload is refused with -32602"),
-    Row("ACCORD-PROMPT-204", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-PROMPT-204", "--C", "prompt-turn", gate="session",
         says="A prompt that was refused is never told as a message of the user"),
-    Row("ACCORD-PROMPT-208", "--I", "#PromptRequest", "What comes of an empty prompt", gate="session"),
-    Row("ACCORD-PROMPT-209", "--A", "#TextContent", gate="session",
+    RuleRow("ACCORD-PROMPT-208", "--I", "#PromptRequest", "What comes of an empty prompt", gate="session"),
+    RuleRow("ACCORD-PROMPT-209", "--A", "#TextContent", gate="session",
         says="An optional field of a block that does not fit counts as absent"),
-    Row("ACP-PROMPT-003", "AAA", "content", gate="session", says=(
+    RuleRow("ACP-PROMPT-003", "AAA", "content", gate="session", says=(
         "A prompt may hold a link beside its text",
         "A prompt may hold a link beside its text",
         "A prompt may hold a link beside its text, and its turn ends",
     )),
-    Row("ACP-PROMPTCAP-001", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="image",
+    RuleRow("ACP-PROMPTCAP-001", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="image",
         says="A prompt with an image runs to its end"),
-    Row("ACP-PROMPTCAP-002", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="audio",
+    RuleRow("ACP-PROMPTCAP-002", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="audio",
         says="A prompt with a recording runs to its end"),
-    Row("ACP-PROMPTCAP-003", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="embeddedContext",
+    RuleRow("ACP-PROMPTCAP-003", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="embeddedContext",
         says="A prompt with an embedded resource runs to its end"),
 )
 # fmt: on

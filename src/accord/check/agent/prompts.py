@@ -24,47 +24,48 @@ from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, Entry, is_answer, is_state, is_update, messages_in
 from accord.check.engine.shape import Piece, shape_of
-from accord.check.rule import JUNE, SESSIONS, V1, V2, Row, agent_rules
+from accord.check.rule import JUNE, SESSIONS, V1, V2, RuleRow, agent_rules
 
 __all__ = ["ECHOES", "RULES", "accepted_message_id"]
 
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-ORDER-001", "AA-", "prompt-turn", gate="session",
+    RuleRow("ACCORD-ORDER-001", "AA-", "prompt-turn", gate="session",
         says="What belongs to a turn is told before its prompt is answered"),
-    Row("ACCORD-PROMPT-205", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-PROMPT-205", "--C", "prompt-turn", gate="session",
         says="A prompt is answered without waiting for the end of the work"),
-    Row("ACCORD-PROMPT-206", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-PROMPT-206", "--C", "prompt-turn", gate="session",
         says="Prompts are inserted in the order in which they came"),
-    Row("ACCORD-PROMPT-207", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-PROMPT-207", "--C", "prompt-turn", gate="session",
         says="A held prompt that is taken back gets -32800 and is never inserted"),
-    Row("ACP-PROMPT-001", "MC-", ("#StopReason", "prompt-turn", ""), gate="session", says=(
+    RuleRow("ACP-PROMPT-001", "MC-", ("#StopReason", "prompt-turn", ""), gate="session", says=(
         "A prompt of text ends with a stop reason that v1 knows",
         "A prompt of text ends with a stop reason that June knows, or that starts with an underscore",
         "",
     )),
-    Row("ACP-PROMPT-002", "MC-", "prompt-turn", gate="session",
+    RuleRow("ACP-PROMPT-002", "MC-", "prompt-turn", gate="session",
         says="The updates of a turn fit the schema and name the session that was prompted"),
-    Row("ACP-PROMPT-201", "--C", "prompt-turn", gate="session",
+    RuleRow("ACP-PROMPT-201", "--C", "prompt-turn", gate="session",
         says="A prompt is answered with the id of its message and not with a stop reason"),
-    Row("ACP-PROMPT-203", "--C", "prompt-turn", gate="session",
+    RuleRow("ACP-PROMPT-203", "--C", "prompt-turn", gate="session",
         says="The user's message is shown under the id in that answer before the turn ends"),
-    Row("ACP-PROMPT-205", "--C", "prompt-turn", gate="session",
+    RuleRow("ACP-PROMPT-205", "--C", "prompt-turn", gate="session",
         says="The updates of a turn fit the schema and name the session that was prompted"),
-    Row("ACCORD-STATE-201", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-STATE-201", "--C", "prompt-turn", gate="session",
         says="Background work is told with every state of a session, or with none"),
-    Row("ACCORD-STATE-202", "--C", "#BackgroundWork", gate="session",
+    RuleRow("ACCORD-STATE-202", "--C", "#BackgroundWork", gate="session",
         says="Background work is announced before it is listed"),
-    Row("ACCORD-STATE-203", "--C", "#BackgroundWork", gate="session",
+    RuleRow("ACCORD-STATE-203", "--C", "#BackgroundWork", gate="session",
         says="The end of background work is told before it leaves the list"),
-    Row("ACCORD-STATE-204", "--A", "#ErrorStopReason", "Work that failed says why", gate="session"),
-    Row("ACCORD-STATE-205", "--A", "#IdleStateUpdate", "An idle that ends work says why it ended", gate="session"),
-    Row("ACCORD-STATE-206", "--C", "#BackgroundWork", "Each piece of background work is listed once", gate="session"),
-    Row("ACP-STATE-201", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-STATE-204", "--A", "#ErrorStopReason", "Work that failed says why", gate="session"),
+    RuleRow("ACCORD-STATE-205", "--A", "#IdleStateUpdate", "An idle that ends work says why it ended", gate="session"),
+    RuleRow("ACCORD-STATE-206", "--C", "#BackgroundWork", gate="session",
+        says="Each piece of background work is listed once"),
+    RuleRow("ACP-STATE-201", "--C", "prompt-turn", gate="session",
         says="The idle that ends a turn comes behind a state that says work is going on"),
-    Row("ACP-STATE-202", "--C", "prompt-turn", "A turn ends with an idle, in time", gate="session"),
-    Row("ACP-STATE-203", "--C", "#IdleStateUpdate", gate="session",
+    RuleRow("ACP-STATE-202", "--C", "prompt-turn", "A turn ends with an idle, in time", gate="session"),
+    RuleRow("ACP-STATE-203", "--C", "#IdleStateUpdate", gate="session",
         says="A stop reason is a known word or starts with an underscore"),
 )
 # fmt: on

@@ -20,39 +20,40 @@ from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS, NOT_FOUND
 from accord.check.engine.settings import Setting, settings_in
-from accord.check.rule import SESSIONS, V1_JUNE, V2, Row, agent_rules
+from accord.check.rule import SESSIONS, V1_JUNE, V2, RuleRow, agent_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-CONFIG-005", "AA-", "session-config-options", gate="new.configOptions",
+    RuleRow("ACCORD-CONFIG-005", "AA-", "session-config-options", gate="new.configOptions",
         says="An option, or a value of one, that is not there is refused"),
-    Row("ACCORD-CONFIG-201", "--C", "#SetSessionConfigOptionRequest", gate="new.configOptions",
+    RuleRow("ACCORD-CONFIG-201", "--C", "#SetSessionConfigOptionRequest", gate="new.configOptions",
         says="An unknown option is refused with -32602"),
-    Row("ACCORD-CONFIG-202", "--C", "#SetSessionConfigOptionRequest", gate="new.configOptions",
+    RuleRow("ACCORD-CONFIG-202", "--C", "#SetSessionConfigOptionRequest", gate="new.configOptions",
         says="A value that an option does not have is refused with -32602"),
-    Row("ACCORD-CONFIG-203", "--C", "session-config-options", gate="new.configOptions",
+    RuleRow("ACCORD-CONFIG-203", "--C", "session-config-options", gate="new.configOptions",
         says="A value of an unknown type is refused with -32602"),
-    Row("ACCORD-CONFIG-204", "--C", "session-config-options", gate="new.configOptions",
+    RuleRow("ACCORD-CONFIG-204", "--C", "session-config-options", gate="new.configOptions",
         says="What was refused changes no option"),
-    Row("ACP-INFO-UNKNOWNSESSION-001", "III", ("#ErrorCode", "prompt-turn", "#SessionNotFoundErrorData"),
+    RuleRow("ACP-INFO-UNKNOWNSESSION-001", "III", ("#ErrorCode", "prompt-turn", "#SessionNotFoundErrorData"),
         "How a prompt for an unknown session is answered", gate="session"),
-    Row("ACCORD-SESSION-201", "--A", "session-setup", gate="session",
+    RuleRow("ACCORD-SESSION-201", "--A", "session-setup", gate="session",
         says="A session in a relative directory is refused with -32602"),
-    Row("ACCORD-SESSION-202", "--C", "session-setup", gate="session",
+    RuleRow("ACCORD-SESSION-202", "--C", "session-setup", gate="session",
         says="A session without a directory is refused with -32602"),
-    Row("ACCORD-UNKNOWN-201", "--C", "error", "A prompt for an unknown session is refused with -32002", gate="session"),
-    Row("ACCORD-UNKNOWN-202", "--C", "error", "Resuming an unknown session is refused with -32002", gate="session"),
-    Row("ACCORD-UNKNOWN-203", "--C", "#SessionNotFoundErrorData", gate="session",
+    RuleRow("ACCORD-UNKNOWN-201", "--C", "error", gate="session",
+        says="A prompt for an unknown session is refused with -32002"),
+    RuleRow("ACCORD-UNKNOWN-202", "--C", "error", "Resuming an unknown session is refused with -32002", gate="session"),
+    RuleRow("ACCORD-UNKNOWN-203", "--C", "#SessionNotFoundErrorData", gate="session",
         says="The error -32002 says which session was not found"),
-    Row("ACCORD-VALID-001", "AA-", "#NewSessionRequest", gate="session",
+    RuleRow("ACCORD-VALID-001", "AA-", "#NewSessionRequest", gate="session",
         says="A session without a folder is refused with -32602"),
-    Row("ACCORD-VALID-002", "AA-", "session-setup", "A session in a relative folder is refused", gate="session"),
-    Row("ACCORD-VALID-003", "II-", "#NewSessionRequest", gate="session",
+    RuleRow("ACCORD-VALID-002", "AA-", "session-setup", "A session in a relative folder is refused", gate="session"),
+    RuleRow("ACCORD-VALID-003", "II-", "#NewSessionRequest", gate="session",
         says="How a session without a list of MCP servers is answered"),
-    Row("ACCORD-VALID-004", "AA-", "#ErrorCode", "Params that do not fit are refused with -32602", gate="session"),
-    Row("ACCORD-VALID-005", "AA-", "prompt-turn", gate="session",
+    RuleRow("ACCORD-VALID-004", "AA-", "#ErrorCode", "Params that do not fit are refused with -32602", gate="session"),
+    RuleRow("ACCORD-VALID-005", "AA-", "prompt-turn", gate="session",
         says="A prompt for a session that is not there is refused"),
 )
 # fmt: on

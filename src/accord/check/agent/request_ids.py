@@ -11,22 +11,22 @@ from accord.check.agent.queries import code_of, key_of
 from accord.check.engine.evidence import Evidence, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
-from accord.check.rule import SESSIONS, V2, Row, agent_rules
+from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-WIRE-005", "AA-", "#RequestId", "An id beyond 2**53 comes back digit by digit"),
-    Row("ACCORD-WIRE-010", "II-", "#RequestId", "What happens to requests whose id is null or a fraction"),
-    Row("ACCORD-WIRE-206", "--M", "#RequestId",
+    RuleRow("ACCORD-WIRE-005", "AA-", "#RequestId", "An id beyond 2**53 comes back digit by digit"),
+    RuleRow("ACCORD-WIRE-010", "II-", "#RequestId", "What happens to requests whose id is null or a fraction"),
+    RuleRow("ACCORD-WIRE-206", "--M", "#RequestId",
         says="A request whose id is null, a fraction or no scalar is refused with -32600 and the id null"),
-    Row("ACCORD-WIRE-212", "--M", "#RequestId", "A request is answered once, never twice"),
-    Row("ACCORD-WIRE-213", "--M", "#RequestId",
+    RuleRow("ACCORD-WIRE-212", "--M", "#RequestId", "A request is answered once, never twice"),
+    RuleRow("ACCORD-WIRE-213", "--M", "#RequestId",
         says="The ids of an agent's own requests are strings or integers, and none is used again while it waits"),
-    Row("ACCORD-WIRE-216", "--C", "#RequestId", gate="session",
+    RuleRow("ACCORD-WIRE-216", "--C", "#RequestId", gate="session",
         says="An id that the agent uses for a request of its own may be used by the client at the same time"),
-    Row("ACCORD-WIRE-217", "--A", "#RequestId", "An id may be used again when its request was answered"),
+    RuleRow("ACCORD-WIRE-217", "--A", "#RequestId", "An id may be used again when its request was answered"),
 )
 # fmt: on
 

@@ -22,40 +22,41 @@ from accord.check.agent.queries import as_dict, completed, key_of
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, NO_METHOD, Entry, messages_in
-from accord.check.rule import JUNE_V2, V1, V2, Row, agent_rules
+from accord.check.rule import JUNE_V2, V1, V2, RuleRow, agent_rules
 
 __all__ = ["RESPONSES", "RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-ERROR-001", "AA-", "#Error", "Errors show nothing of the program's insides"),
-    Row("ACCORD-ERROR-201", "--A", "#Error", "An error carries no stack trace to whoever reads it"),
-    Row("ACP-ERROR-001", "AAA", "#Error", "The message of an error is one line, and not empty"),
-    Row("ACP-JSONRPC-001", "MMM", "#RequestId", "An answer carries the id of its request, with its type"),
-    Row("ACP-JSONRPC-002", "MMM", "#Error",
+    RuleRow("ACCORD-ERROR-001", "AA-", "#Error", "Errors show nothing of the program's insides"),
+    RuleRow("ACCORD-ERROR-201", "--A", "#Error", "An error carries no stack trace to whoever reads it"),
+    RuleRow("ACP-ERROR-001", "AAA", "#Error", "The message of an error is one line, and not empty"),
+    RuleRow("ACP-JSONRPC-001", "MMM", "#RequestId", "An answer carries the id of its request, with its type"),
+    RuleRow("ACP-JSONRPC-002", "MMM", "#Error",
         says="An answer has a result or an error and never both, and an error has a code and a message"),
-    Row("ACP-JSONRPC-003", "MMM", "overview", "Nothing answers a notification"),
-    Row("ACP-JSONRPC-004", "AAA", "#ErrorCode", "A method that nobody has is answered with -32601"),
-    Row("ACP-JSONRPC-005", "AAA", ("overview", "transports", "transports"), says=(
+    RuleRow("ACP-JSONRPC-003", "MMM", "overview", "Nothing answers a notification"),
+    RuleRow("ACP-JSONRPC-004", "AAA", "#ErrorCode", "A method that nobody has is answered with -32601"),
+    RuleRow("ACP-JSONRPC-005", "AAA", ("overview", "transports", "transports"), says=(
         "A bad request leaves the connection working",
         "A bad request, or a bad array, leaves the connection working",
         "A bad request, or a bad array, leaves the connection working",
     )),
-    Row("ACCORD-REQCANCEL-001", "M--", "cancellation", "A request that is taken back gets exactly one answer"),
-    Row("ACCORD-REQCANCEL-002", "M--", "cancellation", "A request that was taken back and fails does so with -32800"),
-    Row("ACCORD-REQCANCEL-003", "A--", "cancellation",
+    RuleRow("ACCORD-REQCANCEL-001", "M--", "cancellation", "A request that is taken back gets exactly one answer"),
+    RuleRow("ACCORD-REQCANCEL-002", "M--", "cancellation",
+        says="A request that was taken back and fails does so with -32800"),
+    RuleRow("ACCORD-REQCANCEL-003", "A--", "cancellation",
         says="Taking back a request that was never made, or has its answer, is ignored"),
-    Row("ACCORD-WIRE-003", "MM-", "#ExtRequest", "A request without params is answered"),
-    Row("ACCORD-WIRE-004", "MM-", "#ExtRequest", "A request whose params are null is answered"),
-    Row("ACCORD-WIRE-006", "A--", "extensibility", "A notification that nobody knows is survived"),
-    Row("ACCORD-WIRE-007", "AA-", "overview", "An answer that nobody waits for is dropped"),
-    Row("ACCORD-WIRE-204", "--M", "#ClientResponse", "A response to nothing is dropped without an answer"),
-    Row("ACCORD-WIRE-205", "--A", "transports", "A malformed response is dropped without an answer"),
-    Row("ACCORD-WIRE-210", "--M", "error",
+    RuleRow("ACCORD-WIRE-003", "MM-", "#ExtRequest", "A request without params is answered"),
+    RuleRow("ACCORD-WIRE-004", "MM-", "#ExtRequest", "A request whose params are null is answered"),
+    RuleRow("ACCORD-WIRE-006", "A--", "extensibility", "A notification that nobody knows is survived"),
+    RuleRow("ACCORD-WIRE-007", "AA-", "overview", "An answer that nobody waits for is dropped"),
+    RuleRow("ACCORD-WIRE-204", "--M", "#ClientResponse", "A response to nothing is dropped without an answer"),
+    RuleRow("ACCORD-WIRE-205", "--A", "transports", "A malformed response is dropped without an answer"),
+    RuleRow("ACCORD-WIRE-210", "--M", "error",
         says="A notification with params that do not fit is dropped, and the connection goes on"),
-    Row("ACCORD-WIRE-214", "--M", "cancellation",
+    RuleRow("ACCORD-WIRE-214", "--M", "cancellation",
         says="Taking back a request that does not exist or was answered does nothing"),
-    Row("ACCORD-WIRE-215", "--A", "error", gate="session",
+    RuleRow("ACCORD-WIRE-215", "--A", "error", gate="session",
         says="Absent and null params of a method without required fields count as {}"),
 )
 # fmt: on

@@ -13,38 +13,38 @@ from accord.check.agent.turns import TURN_KINDS, next_about, until_asked
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS, Entry, is_update, messages_in
-from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, Row, agent_rules, gate
+from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-RESUME-001", "AA-", "session-setup", "A session that never was cannot be resumed", gate="resume"),
-    Row("ACCORD-RESUME-201", "--C", "session-setup", gate="session",
+    RuleRow("ACCORD-RESUME-001", "AA-", "session-setup", "A session that never was cannot be resumed", gate="resume"),
+    RuleRow("ACCORD-RESUME-201", "--C", "session-setup", gate="session",
         says="The state is told between the request to resume and its answer"),
-    Row("ACCORD-RESUME-202", "--C", "session-setup", gate="session",
+    RuleRow("ACCORD-RESUME-202", "--C", "session-setup", gate="session",
         says="With a replay, the state is told after the last of the history"),
-    Row("ACCORD-RESUME-203", "--C", "#ReplayFrom", gate="session",
+    RuleRow("ACCORD-RESUME-203", "--C", "#ReplayFrom", gate="session",
         says="A replay cursor of an unknown type is refused with -32602"),
-    Row("ACCORD-RESUME-204", "--C", "#ResumeSessionRequest", gate="session",
+    RuleRow("ACCORD-RESUME-204", "--C", "#ResumeSessionRequest", gate="session",
         says="A malformed replay cursor is refused with -32602"),
-    Row("ACCORD-RESUME-205", "--C", "#Notice", "Notices are not replayed", gate="session"),
-    Row("ACCORD-RESUME-206", "--A", "session-setup", gate="session",
+    RuleRow("ACCORD-RESUME-205", "--C", "#Notice", "Notices are not replayed", gate="session"),
+    RuleRow("ACCORD-RESUME-206", "--A", "session-setup", gate="session",
         says="The agent's messages are replayed with the text that they had"),
-    Row("ACCORD-RESUME-207", "--A", "session-setup", gate="session",
+    RuleRow("ACCORD-RESUME-207", "--A", "session-setup", gate="session",
         says="A replay tells terminals and compactions as they are, without their pieces"),
-    Row("ACCORD-RESUME-208", "--I", "session-setup", gate="session",
+    RuleRow("ACCORD-RESUME-208", "--I", "session-setup", gate="session",
         says="What comes of resuming a session in another directory"),
-    Row("ACP-RESUME-001", "CC-", "session-setup", gate="resume",
+    RuleRow("ACP-RESUME-001", "CC-", "session-setup", gate="resume",
         says="A session can be resumed without a list of MCP servers"),
-    Row("ACP-RESUME-002", "CC-", "session-setup", "Resuming shows nothing of the history", gate="resume"),
-    Row("ACP-RESUME-201", "--C", "session-setup", "A session can be resumed", gate="session"),
-    Row("ACP-RESUME-202", "--C", "session-setup", gate="session",
+    RuleRow("ACP-RESUME-002", "CC-", "session-setup", "Resuming shows nothing of the history", gate="resume"),
+    RuleRow("ACP-RESUME-201", "--C", "session-setup", "A session can be resumed", gate="session"),
+    RuleRow("ACP-RESUME-202", "--C", "session-setup", gate="session",
         says="A replay from the start is over before the answer to the wish for it"),
-    Row("ACP-RESUME-203", "--C", "session-setup", gate="session",
+    RuleRow("ACP-RESUME-203", "--C", "session-setup", gate="session",
         says="Without a wish for a replay nothing of the history is shown"),
-    Row("ACP-RESUME-204", "--C", "session-setup", "A user's message keeps its id in a replay", gate="session"),
-    Row("ACP-RESUME-205", "--C", "session-setup", gate="session",
+    RuleRow("ACP-RESUME-204", "--C", "session-setup", "A user's message keeps its id in a replay", gate="session"),
+    RuleRow("ACP-RESUME-205", "--C", "session-setup", gate="session",
         says="In a replay a chunk comes behind the whole message that it belongs to"),
 )
 # fmt: on

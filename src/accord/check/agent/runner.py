@@ -11,12 +11,12 @@ from typing import Any, Literal, TypeAlias
 
 from accord.check.agent.conversation import BARE, PROMPT_RULE, REPLIES, AgentConversation, Patience, ProcessGroup
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, reached
-from accord.check.engine.journal import Change, Journal, JournalError, Ledger, Untouched
-from accord.check.engine.judging import PROBLEMS, Progress, Step, unexpected
+from accord.check.engine.journal import Change, Journal, JournalError, SettingsLedger, Untouched
+from accord.check.engine.judging import PROBLEMS, CheckStep, Progress, unexpected
 from accord.check.engine.process import Program
-from accord.check.engine.record import AUTH_REQUIRED, Budget
+from accord.check.engine.record import AUTH_REQUIRED, RecordBudget
 from accord.check.engine.settings import Key, Setting, Value, request_for
-from accord.check.engine.wire import Silence, Wire
+from accord.check.engine.wire import RecordedWire, Silence
 from accord.check.options import Options
 from accord.check.rule import VERSIONS
 from accord.errors import ConnectFailed
@@ -59,7 +59,7 @@ class Restored:
 # --- in the process that changed it
 
 
-async def restore_in(talk: AgentConversation, ledger: Ledger) -> None:
+async def restore_in(talk: AgentConversation, ledger: SettingsLedger) -> None:
     """Set back what a process changed, in the sessions that it was changed in; what fails is left to `restore_last`."""
     for session, keys in ledger.changed_in(talk.wire).items():
         for _ in range(_ROUNDS):
@@ -83,7 +83,7 @@ async def _set(talk: AgentConversation, session: str, key: Key, value: Value) ->
 
 
 async def restore_last(
-    program: Program, options: Options, folder: Path, ledger: Ledger, changes: Mapping[Key, Change]
+    program: Program, options: Options, folder: Path, ledger: SettingsLedger, changes: Mapping[Key, Change]
 ) -> list[Restored]:
     """Start the agent once more and set back what is not back; bounded by `RESTORE_SECONDS`.
 
@@ -93,10 +93,12 @@ async def restore_last(
     found: dict[Key, Restored] = {
         key: Restored(key, change.old, None, "not visible") for key, change in changes.items()
     }
-    wire: Wire | None = None
+    wire: RecordedWire | None = None
     try:
         async with asyncio.timeout(RESTORE_SECONDS):
-            wire = await Wire.open("restore", program, options.env, options.timeout_seconds, REPLIES, None, ledger)
+            wire = await RecordedWire.open(
+                "restore", program, options.env, options.timeout_seconds, REPLIES, None, ledger
+            )
             talk = AgentConversation(wire, options, folder, {})
             await talk.shake_hands(able=True)
             await _restore_all(talk, ledger, changes, found)
@@ -113,7 +115,7 @@ async def restore_last(
 
 
 async def _restore_all(
-    talk: AgentConversation, ledger: Ledger, changes: Mapping[Key, Change], found: dict[Key, Restored]
+    talk: AgentConversation, ledger: SettingsLedger, changes: Mapping[Key, Change], found: dict[Key, Restored]
 ) -> None:
     seen_first: dict[Key, Setting] = {}
     for _ in range(_ROUNDS):
@@ -161,7 +163,7 @@ async def leftovers(program: Program, options: Options, folder: Path, journal: J
         # With other variables it may be another configuration of the agent: only the same one is touched.
         journal.unlock()
         return [Restored(each.key, each.old, None, "not visible") for each in page.changes]
-    ledger = Ledger(replace(options, edition=page.edition), journal)
+    ledger = SettingsLedger(replace(options, edition=page.edition), journal)
     ledger.changes = {change.key: change for change in page.changes}
     try:
         return await restore_last(program, replace(options, edition=page.edition), folder, ledger, dict(ledger.changes))
@@ -177,7 +179,7 @@ class AgentRunner:
     """Where steps are played, each once."""
 
     def __init__(
-        self, program: Program, options: Options, folder: Path, progress: Progress, ledger: Ledger | None = None
+        self, program: Program, options: Options, folder: Path, progress: Progress, ledger: SettingsLedger | None = None
     ) -> None:
         self._program = program
         self._options = options
@@ -187,8 +189,8 @@ class AgentRunner:
         self._initialized: dict[str, dict[str, Any]] = {}
         """The result of the handshake of each process that steps share."""
         self._patience = Patience()
-        self._budget = Budget()
-        self.ledger = ledger or Ledger(options, None)
+        self._budget = RecordBudget()
+        self.ledger = ledger or SettingsLedger(options, None)
         self._flood = ""
         """The rule that was broken when the agent first wrote without end."""
         self._is_leaving = False
@@ -198,7 +200,7 @@ class AgentRunner:
         self._total = 0
         self.evidence = Evidence(options)
 
-    async def play(self, steps: list[Step]) -> Evidence:
+    async def play(self, steps: list[CheckStep]) -> Evidence:
         """Meet the agent, then play what makes sense with it.
 
         Raises:
@@ -228,14 +230,14 @@ class AgentRunner:
         self.evidence.blame_turns(PROMPT_RULE[self._options.edition])
         return self.evidence
 
-    def _groups(self, steps: list[Step]) -> list[tuple[ProcessGroup, list[Step]]]:
+    def _groups(self, steps: list[CheckStep]) -> list[tuple[ProcessGroup, list[CheckStep]]]:
         steps = sorted(steps, key=lambda step: step.order)
         names: tuple[ProcessGroup, ...] = ("bare", "able", "again")
         shared = [(group, [step for step in steps if step.group == group]) for group in names]
-        alone: list[tuple[ProcessGroup, list[Step]]] = [("own", [step]) for step in steps if step.group == "own"]
+        alone: list[tuple[ProcessGroup, list[CheckStep]]] = [("own", [step]) for step in steps if step.group == "own"]
         return [(group, members) for group, members in [*shared, *alone] if members]
 
-    def _makes_sense(self, step: Step) -> bool:
+    def _makes_sense(self, step: CheckStep) -> bool:
         gate = step.gate.get(self._options.edition, "")
         if gate and not reached(self.evidence.advertised, gate):
             self.evidence.skipped[step.name] = f"not advertised: {gate}"
@@ -296,9 +298,9 @@ class AgentRunner:
 
     # --- processes
 
-    async def _play_group(self, group: ProcessGroup, steps: list[Step]) -> None:
+    async def _play_group(self, group: ProcessGroup, steps: list[CheckStep]) -> None:
         async with self._slots:
-            wire: Wire | None = None
+            wire: RecordedWire | None = None
             try:
                 for step in steps:
                     self._progress(step.name, self._done, self._total)
@@ -319,7 +321,7 @@ class AgentRunner:
                 if wire is not None:
                     await self._shut(wire)
 
-    def _give_up(self, step: Step) -> None:
+    def _give_up(self, step: CheckStep) -> None:
         """The agent wrote more than a check keeps: nothing more can be seen of it."""
         reason = "the agent wrote more than a check keeps in memory, so this was not played"
         failure = StepFailed(reason, self._flood or PROMPT_RULE[self._options.edition])
@@ -327,7 +329,7 @@ class AgentRunner:
         self.evidence.steps[step.name] = StepResult(step.name, [], 0, 0, failure=failure)
         self._done += 1
 
-    async def _play_step(self, step: Step, wire: Wire, *, is_new: bool) -> bool:
+    async def _play_step(self, step: CheckStep, wire: RecordedWire, *, is_new: bool) -> bool:
         """Whether the process is good for another step."""
         talk = self._talk(wire)
         played = StepResult(step.name, wire.entries, talk.now, talk.now)
@@ -362,15 +364,15 @@ class AgentRunner:
             return []
         return await restore_last(self._program, self._options, self._folder, self.ledger, dict(self.ledger.changes))
 
-    def _talk(self, wire: Wire) -> AgentConversation:
+    def _talk(self, wire: RecordedWire) -> AgentConversation:
         talk = AgentConversation(wire, self._options, self._folder, self._notes, self._patience, self.ledger)
         talk.initialized = self._initialized.get(wire.name, {})
         return talk
 
-    async def _open(self, name: str) -> Wire:
+    async def _open(self, name: str) -> RecordedWire:
         self._processes += 1
         options = self._options
-        return await Wire.open(
+        return await RecordedWire.open(
             f"{self._processes:02} {name}",
             self._program,
             options.env,
@@ -380,7 +382,7 @@ class AgentRunner:
             self.ledger,
         )
 
-    async def _shut(self, wire: Wire) -> None:
+    async def _shut(self, wire: RecordedWire) -> None:
         grace = self._options.grace_seconds
         self.evidence.records.append(await wire.shut(min(grace, LEAVING_SECONDS) if self._is_leaving else grace))
 

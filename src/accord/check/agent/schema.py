@@ -26,7 +26,7 @@ from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
 from accord.check.engine.judging import judge
 from accord.check.engine.record import Entry, Record, is_request, messages_in
 from accord.check.engine.shape import Piece, pieces, shape_of
-from accord.check.rule import JUNE_V2, V1, VERSIONS, Row, agent_rules
+from accord.check.rule import JUNE_V2, V1, VERSIONS, RuleRow, agent_rules
 from accord.protocol.codec import Codec, Misfit
 from accord.protocol.edition import V2, V2_JUNE, Edition
 
@@ -34,30 +34,30 @@ __all__ = ["RULES", "is_judged_by_schema", "misfit"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-ENUM-201", "--C", "extensibility", gate="session",
+    RuleRow("ACCORD-ENUM-201", "--C", "extensibility", gate="session",
         says="Words for options, notices, compactions, diffs and background work are known or begin with `_`"),
-    Row("ACP-ENUM-201", "-CC", "extensibility", gate="session",
+    RuleRow("ACP-ENUM-201", "-CC", "extensibility", gate="session",
         says="Kinds, statuses and priorities of tool calls and plans are known words or start with an underscore"),
-    Row("ACP-ENUM-202", "-AA", "extensibility", gate="session", says=(
+    RuleRow("ACP-ENUM-202", "-AA", "extensibility", gate="session", says=(
         "",
         "Updates and types of content are known words or start with an underscore",
         "Updates, states and types of content are known words or start with an underscore",
     )),
-    Row("ACP-EXT-001", "MMM", "extensibility", "An extension request that nobody knows is answered all the same"),
-    Row("ACP-EXT-201", "-AA", "extensibility", "An extension notification that nobody knows is ignored"),
-    Row("ACP-EXT-202", "-AA", "extensibility",
+    RuleRow("ACP-EXT-001", "MMM", "extensibility", "An extension request that nobody knows is answered all the same"),
+    RuleRow("ACP-EXT-201", "-AA", "extensibility", "An extension notification that nobody knows is ignored"),
+    RuleRow("ACP-EXT-202", "-AA", "extensibility",
         says="Capabilities beside the protocol stand in the metadata of the capabilities"),
-    Row("ACP-EXT-203", "-II", "extensibility",
+    RuleRow("ACP-EXT-203", "-II", "extensibility",
         says="What a notification does whose name starts with $/ and that nobody knows"),
-    Row("ACCORD-META-001", "A--", "extensibility", "All metadata are objects or null"),
-    Row("ACP-META-001", "AAA", "extensibility", "A prompt may carry metadata", gate="session"),
-    Row("ACP-META-201", "-AA", "extensibility", "All metadata are objects or null"),
-    Row("ACP-SCHEMA-001", "MMM", ("schema", "#InitializeResponse", "#InitializeResponse"), says=(
+    RuleRow("ACCORD-META-001", "A--", "extensibility", "All metadata are objects or null"),
+    RuleRow("ACP-META-001", "AAA", "extensibility", "A prompt may carry metadata", gate="session"),
+    RuleRow("ACP-META-201", "-AA", "extensibility", "All metadata are objects or null"),
+    RuleRow("ACP-SCHEMA-001", "MMM", ("schema", "#InitializeResponse", "#InitializeResponse"), says=(
         "Sessions, ends of turns and what the agent asks for fit the schema (handshake, updates: rows of their own)",
         "The answer to the handshake fits the schema",
         "The answer to the handshake fits the schema",
     )),
-    Row("ACP-SCHEMA-002", "AAA", "extensibility", says=(
+    RuleRow("ACP-SCHEMA-002", "AAA", "extensibility", says=(
         "No params and no result have keys at their root that the schema does not name",
         "No params and no result have keys that the schema does not name",
         "No params and no result have keys that the schema does not name",

@@ -23,39 +23,39 @@ from accord.check.agent.queries import (
 from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS, Entry, Record, is_answer, is_state, messages_in
-from accord.check.rule import JUNE, JUNE_V2, V1, V1_JUNE, V2, Row, agent_rules, gate
+from accord.check.rule import JUNE, JUNE_V2, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-ADDDIRS-201", "--A", "session-setup", gate="additionalDirectories",
+    RuleRow("ACCORD-ADDDIRS-201", "--A", "session-setup", gate="additionalDirectories",
         says="A relative extra directory is refused with -32602"),
-    Row("ACP-ADDDIRS-001", "CC-", "session-setup", gate="additionalDirectories",
+    RuleRow("ACP-ADDDIRS-001", "CC-", "session-setup", gate="additionalDirectories",
         says="A session may have a further absolute root"),
-    Row("ACP-ADDDIRS-201", "--C", "session-setup", gate="additionalDirectories",
+    RuleRow("ACP-ADDDIRS-201", "--C", "session-setup", gate="additionalDirectories",
         says="A session may have a further absolute root"),
-    Row("ACP-ADDDIRS-202", "--C", "session-setup", gate="additionalDirectories",
+    RuleRow("ACP-ADDDIRS-202", "--C", "session-setup", gate="additionalDirectories",
         says="A session may be resumed with another further root"),
-    Row("ACCORD-SESSION-001", "M--", "overview",
+    RuleRow("ACCORD-SESSION-001", "M--", "overview",
         says="What is asked of the client is asked for a session of this connection"),
-    Row("ACCORD-SESSION-002", "AA-", "overview", "Two sessions can work at the same time", gate="session"),
-    Row("ACCORD-SESSION-003", "I--", "prompt-turn", "What happens to a second prompt before the first one ended"),
-    Row("ACCORD-SESSION-004", "MC-", "prompt-turn", gate="session",
+    RuleRow("ACCORD-SESSION-002", "AA-", "overview", "Two sessions can work at the same time", gate="session"),
+    RuleRow("ACCORD-SESSION-003", "I--", "prompt-turn", "What happens to a second prompt before the first one ended"),
+    RuleRow("ACCORD-SESSION-004", "MC-", "prompt-turn", gate="session",
         says="What is said in a turn names the session that was prompted"),
-    Row("ACCORD-SESSION-203", "--C", "#NewSessionRequest", gate="session",
+    RuleRow("ACCORD-SESSION-203", "--C", "#NewSessionRequest", gate="session",
         says="A null list of servers or of extra directories counts as an empty one"),
-    Row("ACCORD-SESSION-204", "--C", "#NewSessionResponse", gate="session",
+    RuleRow("ACCORD-SESSION-204", "--C", "#NewSessionResponse", gate="session",
         says="Options and commands in a result are lists, or absent, and never null"),
-    Row("ACCORD-SESSION-205", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-SESSION-205", "--C", "prompt-turn", gate="session",
         says="What is said in a turn names the session that was prompted"),
-    Row("ACP-SESSION-001", "MCC", "session-setup", gate="session", says=(
+    RuleRow("ACP-SESSION-001", "MCC", "session-setup", gate="session", says=(
         "A session is made in an absolute folder without MCP servers, and has an id",
         "A session is made in an absolute folder, and has an id",
         "A session is made in an absolute folder, and has an id",
     )),
-    Row("ACP-SESSION-002", "MCC", "session-setup", "Two sessions have two ids", gate="session"),
-    Row("ACP-SESSION-203", "--C", "#NewSessionRequest", gate="session",
+    RuleRow("ACP-SESSION-002", "MCC", "session-setup", "Two sessions have two ids", gate="session"),
+    RuleRow("ACP-SESSION-203", "--C", "#NewSessionRequest", gate="session",
         says="No list of MCP servers and an empty one are both accepted"),
 )
 # fmt: on

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import Terminals
+from accord.check.agent.exchange import ClientTerminals
 from accord.check.agent.permission import cancelled_when, choosing
 from accord.check.agent.queries import (
     Told,
@@ -26,28 +26,29 @@ from accord.check.agent.turns import heeds_cancel, told_in_turns
 from accord.check.engine.evidence import Evidence, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_request
-from accord.check.rule import V1, Row, agent_rules
+from accord.check.rule import V1, RuleRow, agent_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-PATCH-206", "--C", "#TerminalUpdate", gate="session",
+    RuleRow("ACP-PATCH-206", "--C", "#TerminalUpdate", gate="session",
         says="The folder of a terminal is absolute and never another"),
-    Row("ACP-PATCH-207", "--C", "#TerminalOutputChunk", gate="session",
+    RuleRow("ACP-PATCH-207", "--C", "#TerminalOutputChunk", gate="session",
         says="Each piece of a terminal's output is base64 by itself"),
-    Row("ACCORD-TERM-201", "--A", "tool-calls", "A terminal that a tool call shows is described", gate="session"),
-    Row("ACCORD-TERM-202", "--A", "#TerminalCapabilities", gate="session",
+    RuleRow("ACCORD-TERM-201", "--A", "tool-calls", "A terminal that a tool call shows is described", gate="session"),
+    RuleRow("ACCORD-TERM-202", "--A", "#TerminalCapabilities", gate="session",
         says="A terminal that has exited offers no cancellation"),
-    Row("ACCORD-TERM-203", "--C", "#TerminalId", "The id of a terminal is not used for another one", gate="session"),
-    Row("ACCORD-TERMINAL-001", "M--", "overview", "Commands run in folders that are named by absolute paths"),
-    Row("ACCORD-TERMINAL-002", "M--", "terminals", "Every terminal is released when its command has ended"),
-    Row("ACCORD-TERMINAL-003", "M--", "terminals", "Only terminals that were given and not yet released are used"),
-    Row("ACCORD-TERMINAL-004", "M--", "terminals",
+    RuleRow("ACCORD-TERM-203", "--C", "#TerminalId", gate="session",
+        says="The id of a terminal is not used for another one"),
+    RuleRow("ACCORD-TERMINAL-001", "M--", "overview", "Commands run in folders that are named by absolute paths"),
+    RuleRow("ACCORD-TERMINAL-002", "M--", "terminals", "Every terminal is released when its command has ended"),
+    RuleRow("ACCORD-TERMINAL-003", "M--", "terminals", "Only terminals that were given and not yet released are used"),
+    RuleRow("ACCORD-TERMINAL-004", "M--", "terminals",
         says="A tool call shows terminals of the client, and each before it is released"),
-    Row("ACCORD-TERMINAL-005", "M--", "prompt-turn#cancellation",
+    RuleRow("ACCORD-TERMINAL-005", "M--", "prompt-turn#cancellation",
         says="A turn that is cancelled while it waits for a command ends as cancelled"),
-    Row("ACCORD-TERMINAL-006", "M--", "terminals", "A terminal is released also when its turn is cancelled"),
+    RuleRow("ACCORD-TERMINAL-006", "M--", "terminals", "A terminal is released also when its turn is cancelled"),
 )
 # fmt: on
 
@@ -55,7 +56,9 @@ RULES = agent_rules(
 @step("able", editions=V1, order=38)
 async def cancel_in_terminal(talk: AgentConversation) -> Notes:
     """A turn that is cancelled while a command runs that ends only when it is killed."""
-    with talk.replying(session__request_permission=choosing("allow_once", "allow_always"), **Terminals().replies()):
+    with talk.replying(
+        session__request_permission=choosing("allow_once", "allow_always"), **ClientTerminals().replies()
+    ):
         return await cancelled_when(
             talk,
             lambda entry: is_request(entry.message, "terminal/wait_for_exit", "terminal/output"),

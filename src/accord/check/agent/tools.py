@@ -33,39 +33,41 @@ from accord.check.engine.evidence import Evidence, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_request, is_update, messages_in
 from accord.check.engine.wire import Refusal
-from accord.check.rule import V1, Row, agent_rules
+from accord.check.rule import V1, RuleRow, agent_rules
 
 __all__ = ["RULES", "check_cancellation_offers", "contents_told", "tool_call_facts", "updates_of_three_turns"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-DIFF-001", "MC-", "overview", "Diffs are of files that are named by absolute paths", gate="session"),
-    Row("ACCORD-JUNE-TOOL-001", "-A-", "tool-calls", gate="session",
+    RuleRow("ACCORD-DIFF-001", "MC-", "overview", gate="session",
+        says="Diffs are of files that are named by absolute paths"),
+    RuleRow("ACCORD-JUNE-TOOL-001", "-A-", "tool-calls", gate="session",
         says="The first that is told of a tool call has its title"),
-    Row("ACCORD-ORDER-002", "AA-", "tool-calls", gate="session",
+    RuleRow("ACCORD-ORDER-002", "AA-", "tool-calls", gate="session",
         says="A tool call is announced before anything else is told of it"),
-    Row("ACCORD-ORDER-003", "A--", "tool-calls", "A tool call is announced once, and has an id of its own"),
-    Row("ACP-PATCH-204", "-CC", "tool-calls", gate="session",
+    RuleRow("ACCORD-ORDER-003", "A--", "tool-calls", "A tool call is announced once, and has an id of its own"),
+    RuleRow("ACP-PATCH-204", "-CC", "tool-calls", gate="session",
         says="Everything about a tool call names it, and a chunk of its content has content"),
-    Row("ACP-PATCH-208", "--A", "tool-calls", gate="session",
+    RuleRow("ACP-PATCH-208", "--A", "tool-calls", gate="session",
         says="A tool call is first told with a title, and its name never changes"),
-    Row("ACCORD-PATH-001", "MC-", "overview", "The locations of tool calls are absolute paths", gate="session"),
-    Row("ACCORD-PATH-002", "A--", "overview", "Lines are counted from 1"),
-    Row("ACCORD-TOOL-001", "AA-", "tool-calls", "The status of a tool call only goes forward", gate="session"),
-    Row("ACCORD-TOOL-002", "AA-", "prompt-turn", "A turn that ends by itself leaves no tool call open", gate="session"),
-    Row("ACCORD-TOOL-003", "A--", "tool-calls",
+    RuleRow("ACCORD-PATH-001", "MC-", "overview", "The locations of tool calls are absolute paths", gate="session"),
+    RuleRow("ACCORD-PATH-002", "A--", "overview", "Lines are counted from 1"),
+    RuleRow("ACCORD-TOOL-001", "AA-", "tool-calls", "The status of a tool call only goes forward", gate="session"),
+    RuleRow("ACCORD-TOOL-002", "AA-", "prompt-turn", gate="session",
+        says="A turn that ends by itself leaves no tool call open"),
+    RuleRow("ACCORD-TOOL-003", "A--", "tool-calls",
         says="A client that has no file, no terminal and no answer does not fail the prompt"),
-    Row("ACCORD-TOOL-201", "--C", "#AbsolutePath", gate="session",
+    RuleRow("ACCORD-TOOL-201", "--C", "#AbsolutePath", gate="session",
         says="The paths of tool calls and of their diffs are absolute"),
-    Row("ACCORD-TOOL-202", "--A", "#Diff", "Diffs have a patch wherever one can be made", gate="session"),
-    Row("ACCORD-TOOL-203", "--C", "#DiffPatchFormat", gate="session",
+    RuleRow("ACCORD-TOOL-202", "--A", "#Diff", "Diffs have a patch wherever one can be made", gate="session"),
+    RuleRow("ACCORD-TOOL-203", "--C", "#DiffPatchFormat", gate="session",
         says="A Git patch has absolute paths without prefixes, and nothing in front of its first section"),
-    Row("ACCORD-TOOL-204", "--C", "#Diff", "A patch names only files that the changes name", gate="session"),
-    Row("ACCORD-TOOL-205", "--A", "#ToolCallCapabilities", gate="session",
+    RuleRow("ACCORD-TOOL-204", "--C", "#Diff", "A patch names only files that the changes name", gate="session"),
+    RuleRow("ACCORD-TOOL-205", "--A", "#ToolCallCapabilities", gate="session",
         says="A tool call with a final status offers no cancellation"),
-    Row("ACCORD-TOOL-206", "--A", "tool-calls", gate="session",
+    RuleRow("ACCORD-TOOL-206", "--A", "tool-calls", gate="session",
         says="When a session is idle, a tool call has ended or is listed as background work"),
-    Row("ACCORD-TOOL-207", "--A", "#ToolCallId", "A tool call that has ended does not begin again", gate="session"),
+    RuleRow("ACCORD-TOOL-207", "--A", "#ToolCallId", "A tool call that has ended does not begin again", gate="session"),
 )
 # fmt: on
 

@@ -12,7 +12,7 @@ from accord.check.engine.record import Entry, Record, is_answer, is_state, messa
 __all__ = [
     "STOP_REASONS",
     "TURN_KINDS",
-    "Turn",
+    "RecordedTurn",
     "heeds_cancel",
     "idle_behind",
     "next_about",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-class Turn(NamedTuple):
+class RecordedTurn(NamedTuple):
     """One prompt of ours and its answer."""
 
     record: Record
@@ -58,7 +58,7 @@ TURN_KINDS = (
 """The updates that are part of a turn, and of history; others may come at any time."""
 
 
-def turns_in(evidence: Evidence) -> Iterator[Turn]:
+def turns_in(evidence: Evidence) -> Iterator[RecordedTurn]:
     """Every prompt that was sent by itself to a session."""
     for record in evidence.records:
         for entry, message in messages_in(record.entries, sent=True):
@@ -66,7 +66,7 @@ def turns_in(evidence: Evidence) -> Iterator[Turn]:
                 yield _turn(record, entry, message)
 
 
-def _turn(record: Record, entry: Entry, message: dict[str, Any]) -> Turn:
+def _turn(record: Record, entry: Entry, message: dict[str, Any]) -> RecordedTurn:
     session = as_dict(message.get("params")).get("sessionId")
     answered, answer = None, {}
     for line, said in messages_in(record.entries[entry.place :]):
@@ -82,7 +82,7 @@ def _turn(record: Record, entry: Entry, message: dict[str, Any]) -> Turn:
             end = line.place
             break
         is_cancelled = is_cancelled or is_about_it
-    return Turn(record, session, entry, answered, answer, end, is_cancelled)
+    return RecordedTurn(record, session, entry, answered, answer, end, is_cancelled)
 
 
 def heeds_cancel(evidence: Evidence, but: Any) -> bool:

@@ -31,41 +31,44 @@ from accord.check.agent.turns import prompts_of, told_in_turns
 from accord.check.engine.evidence import Evidence, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, messages_in
-from accord.check.rule import V1_JUNE, Row, agent_rules
+from accord.check.rule import V1_JUNE, RuleRow, agent_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-COMMAND-201", "--C", "#Command", "The names of commands have no whitespace in them", gate="session"),
-    Row("ACCORD-COMMAND-202", "--C", "#Command", "The names of commands are all different", gate="session"),
-    Row("ACCORD-COMMANDS-001", "AA-", "slash-commands", gate="session",
+    RuleRow("ACCORD-COMMAND-201", "--C", "#Command", gate="session",
+        says="The names of commands have no whitespace in them"),
+    RuleRow("ACCORD-COMMAND-202", "--C", "#Command", "The names of commands are all different", gate="session"),
+    RuleRow("ACCORD-COMMANDS-001", "AA-", "slash-commands", gate="session",
         says="The names of commands can be typed behind a slash, and each is there once"),
-    Row("ACCORD-COMPACT-001", "M--", "#ClientSessionCapabilities",
+    RuleRow("ACCORD-COMPACT-001", "M--", "#ClientSessionCapabilities",
         says="A client that does not know compactions is told none"),
-    Row("ACCORD-COMPACT-201", "--C", "#CompactionUpdate", gate="session",
+    RuleRow("ACCORD-COMPACT-201", "--C", "#CompactionUpdate", gate="session",
         says="Pieces of a summary come only while the compaction goes on"),
-    Row("ACCORD-COMPACT-202", "--A", "#CompactionUpdate", "A completed compaction has a summary", gate="session"),
-    Row("ACCORD-COMPACT-203", "--A", "#CompactionUpdate", "A failed compaction says why", gate="session"),
-    Row("ACCORD-JUNE-MESSAGE-001", "-C-", "#ContentChunk", gate="session",
+    RuleRow("ACCORD-COMPACT-202", "--A", "#CompactionUpdate", "A completed compaction has a summary", gate="session"),
+    RuleRow("ACCORD-COMPACT-203", "--A", "#CompactionUpdate", "A failed compaction says why", gate="session"),
+    RuleRow("ACCORD-JUNE-MESSAGE-001", "-C-", "#ContentChunk", gate="session",
         says="An id belongs to one message: the user's, the agent's or a thought"),
-    Row("ACCORD-JUNE-MESSAGE-002", "-A-", "#ContentChunk", gate="session",
+    RuleRow("ACCORD-JUNE-MESSAGE-002", "-A-", "#ContentChunk", gate="session",
         says="Chunks do not come back to a message after another one has begun"),
-    Row("ACCORD-JUNE-MESSAGE-003", "-C-", "session-setup", "Two prompts have two ids in a replay", gate="load"),
-    Row("ACCORD-JUNE-PLAN-001", "-C-", "#PlanItems", "A plan has an `id` and a type", gate="session"),
-    Row("ACCORD-MESSAGE-001", "AA-", "#ContentChunk", gate="session",
+    RuleRow("ACCORD-JUNE-MESSAGE-003", "-C-", "session-setup", "Two prompts have two ids in a replay", gate="load"),
+    RuleRow("ACCORD-JUNE-PLAN-001", "-C-", "#PlanItems", "A plan has an `id` and a type", gate="session"),
+    RuleRow("ACCORD-MESSAGE-001", "AA-", "#ContentChunk", gate="session",
         says="The messages of two turns have different ids, if they have ids"),
-    Row("ACCORD-MESSAGE-201", "--A", "#MessageId", "A message of a later turn has an id of its own", gate="session"),
-    Row("ACCORD-NOTICE-001", "M--", "#ClientSessionCapabilities", "A client that does not know notices is told none"),
-    Row("ACP-PATCH-201", "-CC", "#ContentChunk", "Every message and every chunk of one has an id", gate="session"),
-    Row("ACP-PATCH-203", "--C", "#PromptResponse", "Two prompts have two ids", gate="session"),
-    Row("ACP-PATCH-205", "--C", "agent-plan", "A plan has an id", gate="session"),
-    Row("ACCORD-PLAN-001", "II-", "agent-plan", gate="session",
+    RuleRow("ACCORD-MESSAGE-201", "--A", "#MessageId", gate="session",
+        says="A message of a later turn has an id of its own"),
+    RuleRow("ACCORD-NOTICE-001", "M--", "#ClientSessionCapabilities",
+        says="A client that does not know notices is told none"),
+    RuleRow("ACP-PATCH-201", "-CC", "#ContentChunk", "Every message and every chunk of one has an id", gate="session"),
+    RuleRow("ACP-PATCH-203", "--C", "#PromptResponse", "Two prompts have two ids", gate="session"),
+    RuleRow("ACP-PATCH-205", "--C", "agent-plan", "A plan has an id", gate="session"),
+    RuleRow("ACCORD-PLAN-001", "II-", "agent-plan", gate="session",
         says="Whether each update of a plan has the entries of the one before"),
-    Row("ACCORD-UPDATE-201", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-UPDATE-201", "--C", "prompt-turn", gate="session",
         says="What is told belongs to a session that the client knows"),
-    Row("ACCORD-USAGE-001", "AA-", "#UsageUpdate", "The cost of a session never falls", gate="session"),
-    Row("ACCORD-USAGE-002", "AA-", "#Cost", gate="session",
+    RuleRow("ACCORD-USAGE-001", "AA-", "#UsageUpdate", "The cost of a session never falls", gate="session"),
+    RuleRow("ACCORD-USAGE-002", "AA-", "#Cost", gate="session",
         says="The currency of a cost is a code of three capital letters"),
 )
 # fmt: on

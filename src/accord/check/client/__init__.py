@@ -27,7 +27,7 @@ from accord.check.engine.judging import (
     wanted,
 )
 from accord.check.engine.outcome import Judgement, Outcome, Report
-from accord.check.engine.process import Link, MemoryLink, ProcessLink, Program, outlives
+from accord.check.engine.process import Program, RunningPeer, RunningProcess, RunningProgram, outlives
 from accord.check.engine.wire import Silence
 from accord.check.options import Options
 from accord.check.rule import VERSIONS, Rule
@@ -149,57 +149,57 @@ async def play_once(program: Program, options: Options, agent: StubAgent) -> Non
     agent.begin()
     if callable(program):
         wire = agent.welcome()
-        link: Link = MemoryLink(program(), wire.feed)
-        wire.join(link)
-        await _serve(link, options, agent)
+        client: RunningProgram = RunningPeer(program(), wire.feed)
+        wire.join(client)
+        await _serve(client, options, agent)
         return
     relays = _RelayServer(agent)
     server = await asyncio.start_server(relays.welcome, "127.0.0.1", 0)
     try:
         command = [sys.executable, "-I", "-S", relay.__file__, str(server.sockets[0].getsockname()[1]), relays.token]
         env = {**options.env, "ACCORD_CHECK_AGENT": shlex.join(command), "ACCORD_CHECK_AGENT_JSON": json.dumps(command)}
-        link = await _start(with_agent(program, command), options.cwd, env)
-        await _serve(link, options, agent)
+        client = await _start(with_agent(program, command), options.cwd, env)
+        await _serve(client, options, agent)
     finally:
         server.close()
         relays.close()
 
 
-async def _start(argv: Sequence[str], cwd: str, env: Mapping[str, str | None]) -> Link:
+async def _start(argv: Sequence[str], cwd: str, env: Mapping[str, str | None]) -> RunningProgram:
     """Where we are, unless it shall be somewhere else: a command that was given to us has its paths from here."""
     child, pipes = start(argv, cwd or None, env)
-    link = ProcessLink(child, pipes, lambda _: None)
-    await link.open()
+    client = RunningProcess(child, pipes, lambda _: None)
+    await client.open()
     # Who reads prompts from stdin has to be given them by a command around it.
-    link.close_stdin()
-    return link
+    client.close_stdin()
+    return client
 
 
-async def _serve(link: Link, options: Options, agent: StubAgent) -> None:
+async def _serve(client: RunningProgram, options: Options, agent: StubAgent) -> None:
     ended_by, left = "itself", True
     try:
-        if not await _watch(link, options, agent):
-            ended_by = await _end(link, options, agent)
+        if not await _watch(client, options, agent):
+            ended_by = await _end(client, options, agent)
         for wire in agent.wires:
             with suppress(Silence):
                 await wire.until(lambda _: False, len(wire.entries), LAST_WORDS_SECONDS)
         await agent.settle()
         left = await _is_left(agent, wait=ended_by == "itself")
     finally:
-        status = await link.destroy()
+        status = await client.destroy()
         agent.runner.sweep()
     # Who never reached its agent may say on stderr why.
     wires = agent.wires or [agent.welcome()]
-    agent.evidence.records += [wire.record(bytes(link.stderr), ended_by, status) for wire in wires]
+    agent.evidence.records += [wire.record(bytes(client.stderr), ended_by, status) for wire in wires]
     played = agent.evidence.steps.get("left_running")
     if played is not None and "alive" not in played.notes:
         played.notes["alive"] = left
         played.notes["ended_by"] = ended_by
 
 
-async def _watch(link: Link, options: Options, agent: StubAgent) -> bool:
+async def _watch(client: RunningProgram, options: Options, agent: StubAgent) -> bool:
     """Whether the client ended by itself, before we lost patience with it."""
-    ending = asyncio.ensure_future(link.wait(24 * 3600.0))
+    ending = asyncio.ensure_future(client.wait(24 * 3600.0))
     try:
         while not ending.done():
             agent.changed.clear()
@@ -224,12 +224,12 @@ def _patience_seconds(options: Options, agent: StubAgent) -> float:
     return options.grace_seconds if agent.is_strange or not agent.runner.remaining else options.turn_seconds
 
 
-async def _end(link: Link, options: Options, agent: StubAgent) -> str:
+async def _end(client: RunningProgram, options: Options, agent: StubAgent) -> str:
     await agent.leave()
-    if await link.wait(options.grace_seconds):
+    if await client.wait(options.grace_seconds):
         return "closed stdin"
-    link.terminate()
-    return "SIGTERM" if await link.wait(TERMINATE_SECONDS) else "SIGKILL"
+    client.terminate()
+    return "SIGTERM" if await client.wait(TERMINATE_SECONDS) else "SIGKILL"
 
 
 async def _is_left(agent: StubAgent, *, wait: bool) -> bool:

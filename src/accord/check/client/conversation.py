@@ -13,8 +13,8 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 from accord.check.client.messages import Update
 from accord.check.engine.evidence import StepFailed, Unseen
 from accord.check.engine.judging import Notes, StepRegistry
-from accord.check.engine.record import Budget, Entry, Record, cost_of, read_json
-from accord.check.engine.wire import Gone, Silence, Wire
+from accord.check.engine.record import Entry, Record, RecordBudget, cost_of, read_json
+from accord.check.engine.wire import Gone, RecordedWire, Silence
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName
 
@@ -55,7 +55,7 @@ class Pipe(Protocol):
         ...
 
 
-class ClientWire(Wire):
+class ClientWire(RecordedWire):
     """Where the agent sits that we play. `on_message` gets what the client asks and tells, and never its answers."""
 
     def __init__(
@@ -63,7 +63,7 @@ class ClientWire(Wire):
         name: str,
         timeout_seconds: float,
         on_message: Callable[[ClientWire, dict[str, Any]], None],
-        budget: Budget,
+        budget: RecordBudget,
     ) -> None:
         super().__init__(name, timeout_seconds, {}, budget)
         self._on_message = on_message

@@ -10,33 +10,33 @@ from typing import Any
 from accord.check.client.conversation import ClientConversation, step
 from accord.check.engine.evidence import Evidence, StepResult, Violation
 from accord.check.engine.judging import Notes, judge
-from accord.check.rule import V1, Row, client_rules
+from accord.check.rule import V1, RuleRow, client_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = client_rules(
-    Row("ACCORD-CLIENT-FS-001", "C--", "file-system", "A file is read whole and as it is", gate="fs.readTextFile"),
-    Row("ACCORD-CLIENT-FS-002", "C--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-001", "C--", "file-system", "A file is read whole and as it is", gate="fs.readTextFile"),
+    RuleRow("ACCORD-CLIENT-FS-002", "C--", "file-system", gate="fs.readTextFile",
         says="`line` (from 1) and `limit` choose lines, together and each alone"),
-    Row("ACCORD-CLIENT-FS-003", "C--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-003", "C--", "file-system", gate="fs.readTextFile",
         says="A `line` or `limit` of null is the same as none"),
-    Row("ACCORD-CLIENT-FS-004", "A--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-004", "A--", "file-system", gate="fs.readTextFile",
         says="Line 0, which the schema allows, is the start"),
-    Row("ACCORD-CLIENT-FS-005", "I--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-005", "I--", "file-system", gate="fs.readTextFile",
         says="What reading a missing file gives is recorded"),
-    Row("ACCORD-CLIENT-FS-006", "C--", "file-system", gate="fs.writeTextFile",
+    RuleRow("ACCORD-CLIENT-FS-006", "C--", "file-system", gate="fs.writeTextFile",
         says="Writing makes the file where there is none"),
-    Row("ACCORD-CLIENT-FS-007", "A--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-007", "A--", "file-system", gate="fs.readTextFile",
         says="A file outside of the session's directories is not read"),
-    Row("ACCORD-CLIENT-FS-008", "A--", "file-system", gate="fs.writeTextFile",
+    RuleRow("ACCORD-CLIENT-FS-008", "A--", "file-system", gate="fs.writeTextFile",
         says="A file outside of the session's directories is not written"),
-    Row("ACCORD-CLIENT-FS-009", "I--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-009", "I--", "file-system", gate="fs.readTextFile",
         says="What no lines, and lines beyond the end, give is recorded"),
-    Row("ACCORD-CLIENT-FS-010", "A--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-010", "A--", "file-system", gate="fs.readTextFile",
         says="Nothing is read for a session that the client does not have"),
-    Row("ACCORD-CLIENT-FS-011", "A--", "file-system", "A relative path is refused", gate="fs.readTextFile"),
-    Row("ACCORD-CLIENT-FS-012", "C--", "file-system", gate="fs.writeTextFile",
+    RuleRow("ACCORD-CLIENT-FS-011", "A--", "file-system", "A relative path is refused", gate="fs.readTextFile"),
+    RuleRow("ACCORD-CLIENT-FS-012", "C--", "file-system", gate="fs.writeTextFile",
         says="Writing replaces the whole text of a file"),
 )
 # fmt: on

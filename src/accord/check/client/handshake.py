@@ -8,49 +8,49 @@ from typing import Any
 from accord.check.engine.evidence import Evidence, Unseen, Violation
 from accord.check.engine.judging import judge
 from accord.check.engine.record import Entry, Record
-from accord.check.rule import EditionName, Row, client_rules
+from accord.check.rule import EditionName, RuleRow, client_rules
 
 __all__ = ["RULES"]
 
 
 # fmt: off
 RULES = client_rules(
-    Row("ACCORD-CLIENT-GATE-001", "MMM", "initialization",
+    RuleRow("ACCORD-CLIENT-GATE-001", "MMM", "initialization",
         says="A client calls nothing optional that its agent does not advertise"),
-    Row("ACCORD-CLIENT-GATE-002", "MMM", "extensibility",
+    RuleRow("ACCORD-CLIENT-GATE-002", "MMM", "extensibility",
         says="What is no method of the edition is called only by a name that begins with an underscore"),
-    Row("ACCORD-CLIENT-INIT-001", "MMM", "initialization", "The first message of a client is `initialize`"),
-    Row("ACCORD-CLIENT-INIT-002", "MMM", "initialization",
+    RuleRow("ACCORD-CLIENT-INIT-001", "MMM", "initialization", "The first message of a client is `initialize`"),
+    RuleRow("ACCORD-CLIENT-INIT-002", "MMM", "initialization",
         says="The version that a client asks for is an integer from 0 to 65535"),
-    Row("ACCORD-CLIENT-INIT-003", "AAM", "initialization", "A client says its name and version"),
-    Row("ACCORD-CLIENT-INIT-004", "MMM", "initialization",
+    RuleRow("ACCORD-CLIENT-INIT-003", "AAM", "initialization", "A client says its name and version"),
+    RuleRow("ACCORD-CLIENT-INIT-004", "MMM", "initialization",
         says="What a client offers has the shape that the edition gives it"),
-    Row("ACCORD-CLIENT-INIT-005", "AAA", "initialization",
+    RuleRow("ACCORD-CLIENT-INIT-005", "AAA", "initialization",
         says="A client opens no session in a version that it did not ask for and does not know"),
-    Row("ACCORD-CLIENT-INIT-006", "III", "initialization", "What the client offers is recorded"),
-    Row("ACCORD-CLIENT-INIT-007", "--M", "initialization",
+    RuleRow("ACCORD-CLIENT-INIT-006", "III", "initialization", "What the client offers is recorded"),
+    RuleRow("ACCORD-CLIENT-INIT-007", "--M", "initialization",
         says="The handshake is not repeated when something else was asked"),
-    Row("ACCORD-CLIENT-SESSION-001", "MMM", "session-setup", "A session works at an absolute path"),
-    Row("ACCORD-CLIENT-SESSION-002", "MMM", "session-setup",
+    RuleRow("ACCORD-CLIENT-SESSION-001", "MMM", "session-setup", "A session works at an absolute path"),
+    RuleRow("ACCORD-CLIENT-SESSION-002", "MMM", "session-setup",
         says="MCP servers are a list of servers that the agent can reach; before v2 it is always there"),
-    Row("ACCORD-CLIENT-SESSION-003", "MMM", "session-setup",
+    RuleRow("ACCORD-CLIENT-SESSION-003", "MMM", "session-setup",
         says="Further directories are named only to an agent that takes them"),
-    Row("ACCORD-CLIENT-SESSION-004", "MMM", "session-setup",
+    RuleRow("ACCORD-CLIENT-SESSION-004", "MMM", "session-setup",
         says="A client prompts and cancels only sessions that its agent opened"),
-    Row("ACCORD-CLIENT-CANCEL-003", "M-M", "cancellation", "A client takes back only requests that it made"),
-    Row("ACCORD-CLIENT-CANCEL-004", "MMM", "prompt-turn", "`session/cancel` is a notification"),
-    Row("ACCORD-CLIENT-CANCEL-005", "AAA", "prompt-turn",
+    RuleRow("ACCORD-CLIENT-CANCEL-003", "M-M", "cancellation", "A client takes back only requests that it made"),
+    RuleRow("ACCORD-CLIENT-CANCEL-004", "MMM", "prompt-turn", "`session/cancel` is a notification"),
+    RuleRow("ACCORD-CLIENT-CANCEL-005", "AAA", "prompt-turn",
         says="A client listens on after it has cancelled, until the work has ended"),
-    Row("ACCORD-CLIENT-CONFIG-002", "MMM", "session-config-options",
+    RuleRow("ACCORD-CLIENT-CONFIG-002", "MMM", "session-config-options",
         says="An option is set with the value and the type that the edition wants"),
-    Row("ACCORD-CLIENT-META-001", "MMM", "extensibility",
+    RuleRow("ACCORD-CLIENT-META-001", "MMM", "extensibility",
         says="Nothing is added to the protocol's own types but inside `_meta`"),
-    Row("ACCORD-CLIENT-PROMPT-001", "MMM", "content",
+    RuleRow("ACCORD-CLIENT-PROMPT-001", "MMM", "content",
         says="A prompt is a list of content blocks, each with its type and content"),
-    Row("ACCORD-CLIENT-PROMPT-002", "MMM", "prompt-turn",
+    RuleRow("ACCORD-CLIENT-PROMPT-002", "MMM", "prompt-turn",
         says="A prompt has only text and links where the agent advertises nothing else"),
-    Row("ACCORD-CLIENT-PROMPT-003", "--M", "prompt-turn", "A prompt has at least one block"),
-    Row("ACCORD-CLIENT-TURN-001", "MMM", "prompt-turn", "A client that prompts stays until the work has ended"),
+    RuleRow("ACCORD-CLIENT-PROMPT-003", "--M", "prompt-turn", "A prompt has at least one block"),
+    RuleRow("ACCORD-CLIENT-TURN-001", "MMM", "prompt-turn", "A client that prompts stays until the work has ended"),
 )
 # fmt: on
 

@@ -11,28 +11,28 @@ from accord.check.engine.evidence import Evidence, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
-from accord.check.rule import JUNE, V1_V2, Row, client_rules
+from accord.check.rule import JUNE, V1_V2, RuleRow, client_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = client_rules(
-    Row("ACCORD-CLIENT-ANSWER-001", "MMM", "overview", "No request of the agent is answered more than once"),
-    Row("ACCORD-CLIENT-ANSWER-002", "MMM", "overview",
+    RuleRow("ACCORD-CLIENT-ANSWER-001", "MMM", "overview", "No request of the agent is answered more than once"),
+    RuleRow("ACCORD-CLIENT-ANSWER-002", "MMM", "overview",
         says="An answer has a result, or an error with a code and a message, and not both"),
-    Row("ACCORD-CLIENT-ANSWER-003", "MMM", "overview",
+    RuleRow("ACCORD-CLIENT-ANSWER-003", "MMM", "overview",
         says="Only requests are answered: no notification, no answer, no id of nobody"),
-    Row("ACCORD-CLIENT-BATCH-001", "-M-", "transports", "The requests of a batch are answered"),
-    Row("ACCORD-CLIENT-END-001", "III", "transports", "How the client ended is recorded"),
-    Row("ACCORD-CLIENT-ID-001", "MMM", "overview",
+    RuleRow("ACCORD-CLIENT-BATCH-001", "-M-", "transports", "The requests of a batch are answered"),
+    RuleRow("ACCORD-CLIENT-END-001", "III", "transports", "How the client ended is recorded"),
+    RuleRow("ACCORD-CLIENT-ID-001", "MMM", "overview",
         says="The id of a request is a text or an integer; null is left to v1 and June"),
-    Row("ACCORD-CLIENT-ID-002", "MMM", "overview", "An id is not used again while its request is pending"),
-    Row("ACCORD-CLIENT-RUDE-003", "A-M", "transports",
+    RuleRow("ACCORD-CLIENT-ID-002", "MMM", "overview", "An id is not used again while its request is pending"),
+    RuleRow("ACCORD-CLIENT-RUDE-003", "A-M", "transports",
         says="An array is refused as a whole, with one -32600, and ends nothing"),
-    Row("ACCORD-CLIENT-WIRE-001", "MMM", "transports",
+    RuleRow("ACCORD-CLIENT-WIRE-001", "MMM", "transports",
         says="Every line that a client writes to its agent is a JSON-RPC 2.0 message"),
-    Row("ACCORD-CLIENT-WIRE-002", "MMM", "transports", "Every message ends with a newline, the last one too"),
-    Row("ACCORD-CLIENT-WIRE-003", "M-M", "transports", "A client sends single messages and never arrays of them"),
+    RuleRow("ACCORD-CLIENT-WIRE-002", "MMM", "transports", "Every message ends with a newline, the last one too"),
+    RuleRow("ACCORD-CLIENT-WIRE-003", "M-M", "transports", "A client sends single messages and never arrays of them"),
 )
 # fmt: on
 

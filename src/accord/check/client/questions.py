@@ -11,41 +11,41 @@ from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, NO_METHOD, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
-from accord.check.rule import JUNE_V2, V1_V2, Row, client_rules
+from accord.check.rule import JUNE_V2, V1_V2, RuleRow, client_rules
 
 __all__ = ["RULES"]
 
 
 # fmt: off
 RULES = client_rules(
-    Row("ACCORD-CLIENT-CANCEL-001", "M-M", "cancellation",
+    RuleRow("ACCORD-CLIENT-CANCEL-001", "M-M", "cancellation",
         says="A request that the agent takes back is still answered, by a result or by -32800"),
-    Row("ACCORD-CLIENT-PERM-001", "MMM", "tool-calls", "Every question for permission is answered with an outcome"),
-    Row("ACCORD-CLIENT-PERM-002", "MMM", "tool-calls", "Only an option that was offered is selected"),
-    Row("ACCORD-CLIENT-PERM-003", "MM-", "prompt-turn",
+    RuleRow("ACCORD-CLIENT-PERM-001", "MMM", "tool-calls", "Every question for permission is answered with an outcome"),
+    RuleRow("ACCORD-CLIENT-PERM-002", "MMM", "tool-calls", "Only an option that was offered is selected"),
+    RuleRow("ACCORD-CLIENT-PERM-003", "MM-", "prompt-turn",
         says="Every question that is open when the client cancels is answered `cancelled`"),
-    Row("ACCORD-CLIENT-PERM-004", "--M", "prompt-turn",
+    RuleRow("ACCORD-CLIENT-PERM-004", "--M", "prompt-turn",
         says="A question of work that was cancelled is answered, and not by approving"),
-    Row("ACCORD-CLIENT-PERM-005", "AAA", "tool-calls",
+    RuleRow("ACCORD-CLIENT-PERM-005", "AAA", "tool-calls",
         says="Nothing is approved for a session that the client does not have"),
-    Row("ACCORD-CLIENT-PERM-006", "-MM", "tool-calls",
+    RuleRow("ACCORD-CLIENT-PERM-006", "-MM", "tool-calls",
         says="A question with an unknown kind of option or subject is answered like others"),
-    Row("ACCORD-CLIENT-ELICIT-001", "C-C", "elicitation", gate="elicitation.form",
+    RuleRow("ACCORD-CLIENT-ELICIT-001", "C-C", "elicitation", gate="elicitation.form",
         says="A form is accepted, declined or cancelled"),
-    Row("ACCORD-CLIENT-ELICIT-002", "C-C", "elicitation", gate="elicitation.url",
+    RuleRow("ACCORD-CLIENT-ELICIT-002", "C-C", "elicitation", gate="elicitation.url",
         says="An address is accepted, declined or cancelled"),
-    Row("ACCORD-CLIENT-ELICIT-003", "M-M", "elicitation",
+    RuleRow("ACCORD-CLIENT-ELICIT-003", "M-M", "elicitation",
         says="A mode that the client did not offer is refused with -32602"),
-    Row("ACCORD-CLIENT-ELICIT-005", "C-C", "elicitation", gate="elicitation.form",
+    RuleRow("ACCORD-CLIENT-ELICIT-005", "C-C", "elicitation", gate="elicitation.form",
         says="What was filled into a form fits its schema"),
-    Row("ACCORD-CLIENT-EXT-001", "MMM", "extensibility", "An unknown request is answered with -32601"),
-    Row("ACCORD-CLIENT-HONEST-001", "AAM", "initialization",
+    RuleRow("ACCORD-CLIENT-EXT-001", "MMM", "extensibility", "An unknown request is answered with -32601"),
+    RuleRow("ACCORD-CLIENT-HONEST-001", "AAM", "initialization",
         says="Reading files is refused by a client that does not offer it"),
-    Row("ACCORD-CLIENT-HONEST-002", "AAM", "initialization",
+    RuleRow("ACCORD-CLIENT-HONEST-002", "AAM", "initialization",
         says="Writing files is refused, and not done, by a client that does not offer it"),
-    Row("ACCORD-CLIENT-HONEST-003", "AAM", "initialization",
+    RuleRow("ACCORD-CLIENT-HONEST-003", "AAM", "initialization",
         says="Running commands is refused, and not done, by a client that does not offer it"),
-    Row("ACCORD-CLIENT-REQUEST-001", "AAA", ("overview", "overview", "error"),
+    RuleRow("ACCORD-CLIENT-REQUEST-001", "AAA", ("overview", "overview", "error"),
         says="A request whose params make no sense is answered with -32602"),
 )
 # fmt: on

@@ -12,8 +12,8 @@ from typing import Any
 from accord.check.client.conversation import KNOWS, ClientConversation, ClientGone, ClientWire
 from accord.check.client.messages import chunk, config_options, greeting, opened
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen
-from accord.check.engine.judging import Progress, Step
-from accord.check.engine.record import INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, NO_VERSION, NOT_FOUND, Budget
+from accord.check.engine.judging import CheckStep, Progress
+from accord.check.engine.record import INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, NO_VERSION, NOT_FOUND, RecordBudget
 from accord.check.engine.wire import Silence
 from accord.check.options import Options
 from accord.check.rule import VERSIONS, EditionName
@@ -29,7 +29,7 @@ STAYS, EARLY = "ACCORD-CLIENT-TURN-001", "ACCORD-CLIENT-UPDATE-004"
 class ClientRunner:
     """What is left to be played, and in its evidence what came of the rest."""
 
-    def __init__(self, options: Options, steps: list[Step], progress: Progress) -> None:
+    def __init__(self, options: Options, steps: list[CheckStep], progress: Progress) -> None:
         self.evidence = Evidence(options)
         self.remaining = sorted(steps, key=lambda step: step.order)
         self.played = 0
@@ -129,7 +129,7 @@ class ClientRunner:
                 return
             await self._play(step, turn)
 
-    async def _play(self, step: Step, turn: ClientConversation) -> None:
+    async def _play(self, step: CheckStep, turn: ClientConversation) -> None:
         self.remaining.remove(step)
         self._progress(step.name, self._total - len(self.remaining), self._total)
         offer = step.gate.get(self._edition, "")
@@ -158,7 +158,7 @@ class ClientRunner:
         self.evidence.steps[step.name] = played
         self.played += 1
 
-    async def _played(self, step: Step, turn: ClientConversation) -> dict[str, Any] | None:
+    async def _played(self, step: CheckStep, turn: ClientConversation) -> dict[str, Any] | None:
         """What it noted; None if the client cancelled the turn meanwhile: then it is played another time."""
         if step.group != "turn":
             return await step.play(turn)
@@ -194,11 +194,11 @@ class _Client:
 class StubAgent:
     """One agent over as many connections and starts of the client as it takes."""
 
-    def __init__(self, options: Options, steps: list[Step], progress: Progress) -> None:
+    def __init__(self, options: Options, steps: list[CheckStep], progress: Progress) -> None:
         self.runner = ClientRunner(options, steps, self._tell)
         self.evidence = self.runner.evidence
         self.wires: list[ClientWire] = []
-        self.budget = Budget()
+        self.budget = RecordBudget()
         self.is_strange = False
         """Whether it answers with a version that nobody speaks."""
         self.changed = asyncio.Event()

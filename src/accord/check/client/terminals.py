@@ -12,36 +12,37 @@ from accord.check.client.conversation import ClientConversation, step
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.process import outlives
-from accord.check.rule import V1, Row, client_rules
+from accord.check.rule import V1, RuleRow, client_rules
 
 __all__ = ["RULES"]
 
 # fmt: off
 RULES = client_rules(
-    Row("ACCORD-CLIENT-TERM-001", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-001", "C--", "terminals", gate="terminal",
         says="A terminal has an id at once, while its command runs"),
-    Row("ACCORD-CLIENT-TERM-002", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-002", "C--", "terminals", gate="terminal",
         says="Output can be asked for at any time; what runs has no exit status"),
-    Row("ACCORD-CLIENT-TERM-003", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-003", "C--", "terminals", gate="terminal",
         says="Arguments, variables and directory are those that were asked for"),
-    Row("ACCORD-CLIENT-TERM-004", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-004", "C--", "terminals", gate="terminal",
         says="Who waits is told the exit code, also when it has ended before"),
-    Row("ACCORD-CLIENT-TERM-005", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-005", "C--", "terminals", gate="terminal",
         says="No more than the limit is kept of the output, and it is the end of it"),
-    Row("ACCORD-CLIENT-TERM-006", "C--", "terminals", "Output is cut between characters", gate="terminal"),
-    Row("ACCORD-CLIENT-TERM-007", "C--", "terminals", "`truncated` says whether output was cut", gate="terminal"),
-    Row("ACCORD-CLIENT-TERM-008", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-006", "C--", "terminals", "Output is cut between characters", gate="terminal"),
+    RuleRow("ACCORD-CLIENT-TERM-007", "C--", "terminals", "`truncated` says whether output was cut", gate="terminal"),
+    RuleRow("ACCORD-CLIENT-TERM-008", "C--", "terminals", gate="terminal",
         says="A killed command ends, and its terminal can still be asked"),
-    Row("ACCORD-CLIENT-TERM-009", "A--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-009", "A--", "terminals", gate="terminal",
         says="What a signal ended has that signal and no exit code"),
-    Row("ACCORD-CLIENT-TERM-010", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-010", "C--", "terminals", gate="terminal",
         says="A released terminal is unknown to every further call"),
-    Row("ACCORD-CLIENT-TERM-011", "A--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-011", "A--", "terminals", gate="terminal",
         says="Who waits for a terminal is answered when it is released"),
-    Row("ACCORD-CLIENT-TERM-012", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-012", "C--", "terminals", gate="terminal",
         says="The output of what has ended has its exit status"),
-    Row("ACCORD-CLIENT-TERM-013", "C--", "terminals", "Releasing a terminal ends its command", gate="terminal"),
-    Row("ACCORD-CLIENT-TERM-014", "A--", "terminals", "No command outlives the client that ran it", gate="terminal"),
+    RuleRow("ACCORD-CLIENT-TERM-013", "C--", "terminals", "Releasing a terminal ends its command", gate="terminal"),
+    RuleRow("ACCORD-CLIENT-TERM-014", "A--", "terminals", gate="terminal",
+        says="No command outlives the client that ran it"),
 )
 # fmt: on
 

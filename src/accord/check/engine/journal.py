@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.check.engine.settings import Key, Setting, Value, caution_of, set_by, settings_in
-from accord.check.engine.wire import Wire
+from accord.check.engine.wire import RecordedWire
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName
 from accord.config.places import Places
@@ -30,7 +30,7 @@ from accord.config.places import Places
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Change", "Journal", "JournalError", "Ledger", "Page", "Untouched"]
+__all__ = ["Change", "Journal", "JournalError", "Page", "SettingsLedger", "Untouched"]
 
 
 FORMAT, VERSION = "accord-check-journal", 1
@@ -216,7 +216,7 @@ class Untouched(Exception):
     """A setting is left as it is; says why."""
 
 
-class Ledger:
+class SettingsLedger:
     """Of all processes of one check."""
 
     def __init__(self, options: Options, journal: Journal | str | None) -> None:
@@ -243,15 +243,15 @@ class Ledger:
         what = "picks the model" if caution == "model" else "may loosen permission"
         return f"{setting.key} {what} and is left alone: give {FLAGS[caution]}"
 
-    def settings(self, wire: Wire, session: Any) -> dict[Key, Setting]:
+    def settings(self, wire: RecordedWire, session: Any) -> dict[Key, Setting]:
         """What a session said last of its settings."""
         return dict(self._views.get((wire.name, str(session)), {}))
 
-    def changed_in(self, wire: Wire) -> dict[str, list[Key]]:
+    def changed_in(self, wire: RecordedWire) -> dict[str, list[Key]]:
         """The sessions of a process in which something was changed, and what, in this order."""
         return {session: list(keys) for (name, session), keys in self._changed_in.items() if name == wire.name}
 
-    def is_back(self, wire: Wire, session: str) -> bool:
+    def is_back(self, wire: RecordedWire, session: str) -> bool:
         """Whether a session says that everything which was changed in it has its old value; then that is noted."""
         view = self.settings(wire, session)
         keys = self._changed_in.get((wire.name, session), [])
@@ -276,7 +276,7 @@ class Ledger:
 
     # --- what goes over the wire
 
-    def sending(self, wire: Wire, message: Any) -> None:
+    def sending(self, wire: RecordedWire, message: Any) -> None:
         """See `Observer`.
 
         Raises:
@@ -289,7 +289,7 @@ class Ledger:
             if method in (*_OPENING, *_SETTING) and "id" in each:
                 self._asked[wire.name, repr(each["id"])] = each
 
-    def _before_change(self, wire: Wire, session: str, key: Key, value: Any) -> None:
+    def _before_change(self, wire: RecordedWire, session: str, key: Key, value: Any) -> None:
         setting = self._views.get((wire.name, session), {}).get(key)
         if setting is None or not isinstance(value, str | bool):
             return  # Nobody has such a setting: it has to be refused.
@@ -328,7 +328,7 @@ class Ledger:
             page = Page(self._options.edition, self._journal.env, list(self.changes.values()))
             self._journal.write(page)
 
-    def received(self, wire: Wire, message: Any) -> None:
+    def received(self, wire: RecordedWire, message: Any) -> None:
         """See `Observer`."""
         for each in message if isinstance(message, list) else [message]:
             if not isinstance(each, dict):
@@ -341,7 +341,7 @@ class Ledger:
                 if request is not None and "result" in each:
                     self._answered(wire, request, each["result"])
 
-    def _answered(self, wire: Wire, request: dict[str, Any], result: Any) -> None:
+    def _answered(self, wire: RecordedWire, request: dict[str, Any], result: Any) -> None:
         told = settings_in(result)
         params = request.get("params")
         session = params.get("sessionId") if isinstance(params, dict) else None
@@ -356,7 +356,7 @@ class Ledger:
                 told.append(replace(before, value=value))
         self._take(wire, session, told, whole=request["method"] in _OPENING)
 
-    def _take(self, wire: Wire, session: Any, told: list[Setting], *, whole: bool) -> None:
+    def _take(self, wire: RecordedWire, session: Any, told: list[Setting], *, whole: bool) -> None:
         place = (wire.name, str(session))
         view = {} if whole else self._views.get(place, {})
         self._views[place] = view

@@ -18,11 +18,11 @@ __all__ = [
     "JUDGES",
     "PROBLEMS",
     "CheckClock",
+    "CheckStep",
     "Judge",
     "Notes",
     "Play",
     "Progress",
-    "Step",
     "StepRegistry",
     "judge",
     "judged",
@@ -46,7 +46,7 @@ V = TypeVar("V", bound=Callable[..., str | None])
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CheckStep:
     """One thing that is done with a program."""
 
     name: str
@@ -60,10 +60,10 @@ class Step:
     """Within a process, what disturbs others comes late."""
 
 
-class StepRegistry(dict[str, Step]):
+class StepRegistry(dict[str, CheckStep]):
     """The steps of one side by name."""
 
-    def add(self, step: Step) -> None:
+    def add(self, step: CheckStep) -> None:
         """Let it be played.
 
         Raises:
@@ -85,7 +85,7 @@ class StepRegistry(dict[str, Step]):
         """Make a function a step, named like it."""
 
         def add(play: P) -> P:
-            self.add(Step(play.__name__, play, group, editions, gate or {}, order))
+            self.add(CheckStep(play.__name__, play, group, editions, gate or {}, order))
             return play
 
         return add

@@ -12,7 +12,16 @@ from typing import Protocol, TypeAlias
 
 from accord.transport.process import ChildProcess, Pipes, start
 
-__all__ = ["Link", "MemoryLink", "Peer", "ProcessLink", "Program", "is_running", "open_link", "outlives"]
+__all__ = [
+    "Peer",
+    "Program",
+    "RunningPeer",
+    "RunningProcess",
+    "RunningProgram",
+    "is_running",
+    "outlives",
+    "start_program",
+]
 
 # What is kept of stderr: the end of it says why something failed.
 STDERR_BYTES = 20_000
@@ -31,7 +40,7 @@ Program: TypeAlias = Sequence[str] | Callable[[], Peer]
 """A command, or something that makes a new peer each time the program shall be started."""
 
 
-class Link(Protocol):
+class RunningProgram(Protocol):
     """One start of a program. `on_data` gets what it says, b"" at the end."""
 
     stderr: bytearray
@@ -57,21 +66,23 @@ class Link(Protocol):
         ...
 
 
-async def open_link(program: Program, env: Mapping[str, str | None], on_data: Callable[[bytes], None]) -> Link:
+async def start_program(
+    program: Program, env: Mapping[str, str | None], on_data: Callable[[bytes], None]
+) -> RunningProgram:
     """Start a program.
 
     Raises:
         ConnectFailed: There is no such command.
     """
     if callable(program):
-        return MemoryLink(program(), on_data)
+        return RunningPeer(program(), on_data)
     child, pipes = start(program, None, env)
-    link = ProcessLink(child, pipes, on_data)
-    await link.open()
-    return link
+    running = RunningProcess(child, pipes, on_data)
+    await running.open()
+    return running
 
 
-class ProcessLink:
+class RunningProcess:
     """A process, with all that descends from it: nothing survives us."""
 
     def __init__(self, child: ChildProcess, pipes: Pipes, on_data: Callable[[bytes], None]) -> None:
@@ -101,25 +112,25 @@ class ProcessLink:
         del self.stderr[:-STDERR_BYTES]
 
     def write(self, data: bytes) -> None:
-        """See `Link.write`."""
+        """See `RunningProgram.write`."""
         if self._stdin is not None and not self._stdin.is_closing():
             self._stdin.write(data)
 
     def close_stdin(self) -> None:
-        """See `Link.close_stdin`."""
+        """See `RunningProgram.close_stdin`."""
         if self._stdin is not None:
             self._stdin.close()
 
     async def wait(self, seconds: float) -> bool:
-        """See `Link.wait`."""
+        """See `RunningProgram.wait`."""
         return await self._child.wait(seconds)
 
     def terminate(self) -> None:
-        """See `Link.terminate`."""
+        """See `RunningProgram.terminate`."""
         self._child.terminate()
 
     async def destroy(self) -> int | None:
-        """See `Link.destroy`."""
+        """See `RunningProgram.destroy`."""
         self._child.kill()
         await self._child.wait(2.0)
         await self._child.sweep()
@@ -144,7 +155,7 @@ class _Reader(asyncio.Protocol):
         self._take(b"")
 
 
-class MemoryLink:
+class RunningPeer:
     """A peer in this process. It cannot be killed, but it is cancelled and left."""
 
     def __init__(self, peer: Peer, on_data: Callable[[bytes], None]) -> None:
@@ -174,26 +185,26 @@ class MemoryLink:
             yield line
 
     def write(self, data: bytes) -> None:
-        """See `Link.write`."""
+        """See `RunningProgram.write`."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._lines.put_nowait(line)
 
     def close_stdin(self) -> None:
-        """See `Link.close_stdin`."""
+        """See `RunningProgram.close_stdin`."""
         self._lines.put_nowait(None)
 
     async def wait(self, seconds: float) -> bool:
-        """See `Link.wait`."""
+        """See `RunningProgram.wait`."""
         done, _ = await asyncio.wait([self._task], timeout=seconds)
         return bool(done)
 
     def terminate(self) -> None:
-        """See `Link.terminate`."""
+        """See `RunningProgram.terminate`."""
         self._task.cancel()
 
     async def destroy(self) -> int | None:
-        """See `Link.destroy`."""
+        """See `RunningProgram.destroy`."""
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             return await self._task

@@ -16,9 +16,9 @@ __all__ = [
     "NO_VERSION",
     "PARSE_ERROR",
     "Allowance",
-    "Budget",
     "Entry",
     "Record",
+    "RecordBudget",
     "cost_of",
     "is_answer",
     "is_request",
@@ -126,7 +126,7 @@ def cost_of(line: bytes) -> int:
     return _LINE_BYTES + 2 * len(line) + _VALUE_BYTES * (line.count(b"{") + line.count(b"[") + line.count(b","))
 
 
-class Budget:
+class RecordBudget:
     """What is left for all starts."""
 
     def __init__(self, total_bytes: int = MAX_TOTAL_BYTES, start_bytes: int = MAX_START_BYTES) -> None:
@@ -146,7 +146,7 @@ class Budget:
 class Allowance:
     """What is left for one start."""
 
-    def __init__(self, budget: Budget, left: int) -> None:
+    def __init__(self, budget: RecordBudget, left: int) -> None:
         self._budget = budget
         self._left = left
 

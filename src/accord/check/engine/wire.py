@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from accord.check.engine.process import Link, Program, open_link
-from accord.check.engine.record import Allowance, Budget, Entry, Record, cost_of, is_answer, read_json
+from accord.check.engine.process import Program, RunningProgram, start_program
+from accord.check.engine.record import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
 from accord.time_scale import scaled
 
-__all__ = ["Deferred", "Gone", "Observer", "Refusal", "Reply", "Silence", "Wire"]
+__all__ = ["Deferred", "Gone", "Observer", "RecordedWire", "Refusal", "Reply", "Silence"]
 
 TERMINATE_SECONDS = scaled(2.0)
 LEAVING_SECONDS = scaled(0.5)
@@ -56,11 +56,11 @@ Reply: TypeAlias = Callable[[Any], Any]
 class Observer(Protocol):
     """Sees every message of a wire in both directions."""
 
-    def sending(self, wire: Wire, message: Any) -> None:
+    def sending(self, wire: RecordedWire, message: Any) -> None:
         """Called before a message is sent; an exception keeps it from being sent."""
         ...
 
-    def received(self, wire: Wire, message: Any) -> None:
+    def received(self, wire: RecordedWire, message: Any) -> None:
         """Called with every message of the program."""
         ...
 
@@ -73,7 +73,7 @@ class Gone(Silence):
     """What was waited for cannot come any more: the program has ended."""
 
 
-class Wire:
+class RecordedWire:
     """One start of a program, and all that was said to and by it."""
 
     def __init__(
@@ -81,7 +81,7 @@ class Wire:
         name: str,
         timeout_seconds: float,
         replies: Mapping[str, Reply],
-        budget: Budget | None = None,
+        budget: RecordBudget | None = None,
         observer: Observer | None = None,
     ) -> None:
         self.name = name
@@ -92,12 +92,12 @@ class Wire:
         self._changed = asyncio.Event()
         self._parts: list[bytes] = []
         self._part_bytes = 0
-        self._allowance: Allowance = (budget or Budget()).start()
+        self._allowance: Allowance = (budget or RecordBudget()).start()
         self._observer = observer
         self._next_id = 1
         self._asked: dict[str, int] = {}
         """Where each request was sent: its answer stands behind it."""
-        self._link: Link | None = None
+        self._running: RunningProgram | None = None
         self.ended = False
         """Whether nothing more of it is read: its stdout has ended, or it wrote more than the budget keeps."""
         self.overflowed = False
@@ -111,16 +111,16 @@ class Wire:
         env: Mapping[str, str | None],
         timeout_seconds: float,
         replies: Mapping[str, Reply],
-        budget: Budget | None = None,
+        budget: RecordBudget | None = None,
         observer: Observer | None = None,
-    ) -> Wire:
+    ) -> RecordedWire:
         """Start the program.
 
         Raises:
             ConnectFailed: There is no such command.
         """
         wire = cls(name, timeout_seconds, replies, budget, observer)
-        wire._link = await open_link(program, env, wire._on_data)
+        wire._running = await start_program(program, env, wire._on_data)
         return wire
 
     # --- listening
@@ -216,8 +216,8 @@ class Wire:
         if self._observer is not None:
             self._observer.sending(self, message)
         self._keep(line, message, sent=True)
-        if self._link is not None:
-            self._link.write(line + b"\n")
+        if self._running is not None:
+            self._running.write(line + b"\n")
         return place
 
     def say(self, message: Any) -> int:
@@ -254,25 +254,25 @@ class Wire:
 
     def close_stdin(self) -> None:
         """Say nothing more."""
-        if self._link is not None:
-            self._link.close_stdin()
+        if self._running is not None:
+            self._running.close_stdin()
 
     async def shut(self, grace_seconds: float) -> Record:
         """End the program, gently first, and hear all that it still has to say."""
-        link = self._link
-        if link is None:
+        running = self._running
+        if running is None:
             raise RuntimeError("it was never started")
         ended_by = "itself"
         # Who has closed its stdout is on its way out, and is not pushed.
-        if not await link.wait(LEAVING_SECONDS if self.ended and not self.overflowed else 0):
+        if not await running.wait(LEAVING_SECONDS if self.ended and not self.overflowed else 0):
             ended_by = "closed stdin"
             if self.overflowed:
                 grace_seconds = min(grace_seconds, LEAVING_SECONDS)
-            link.close_stdin()
-            if not await link.wait(grace_seconds):
+            running.close_stdin()
+            if not await running.wait(grace_seconds):
                 ended_by = "SIGTERM"
-                link.terminate()
-                if not await link.wait(TERMINATE_SECONDS):
+                running.terminate()
+                if not await running.wait(TERMINATE_SECONDS):
                     ended_by = "SIGKILL"
         with_rest = asyncio.get_running_loop().time() + 1.0
         while not self.ended and ended_by != "SIGKILL" and asyncio.get_running_loop().time() < with_rest:
@@ -282,8 +282,8 @@ class Wire:
                     await self._changed.wait()
             except TimeoutError:
                 break
-        status = await link.destroy()
-        return Record(self.name, self.entries, b"".join(self._parts), bytes(link.stderr), ended_by, status)
+        status = await running.destroy()
+        return Record(self.name, self.entries, b"".join(self._parts), bytes(running.stderr), ended_by, status)
 
 
 def _answers(message: Any, id_: Any) -> bool:
