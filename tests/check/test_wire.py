@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from accord.check.engine.record import RecordBudget
-from accord.check.engine.wire import Gone, RecordedWire, Refusal, Silence
+from accord.check.engine.wire import ProgramEnded, RecordedWire, Refusal, Silence
 from accord.errors import ConnectFailed
 
 pytest.importorskip("termios")
@@ -66,10 +66,10 @@ async def test_waiting_ends_in_time_and_at_once_when_the_program_is_gone() -> No
     )
     with pytest.raises(Silence) as silence:
         await wire.until(lambda _: True, seconds=0.05)
-    assert not isinstance(silence.value, Gone)
+    assert not isinstance(silence.value, ProgramEnded)
     wire.send(b"go")
     async with asyncio.timeout(10):
-        with pytest.raises(Gone):
+        with pytest.raises(ProgramEnded):
             await wire.answer(1)
     record = await wire.shut(1.0)
     assert (record.ended_by, record.status, record.stderr) == ("itself", 0, b"bye\n")
@@ -108,7 +108,7 @@ async def test_a_program_that_never_stops_talking_is_heard_so_far_and_not_furthe
     budget = RecordBudget(total_bytes=1_500_000, start_bytes=1_000_000)
     code = f"import os\nwhile True: os.write(1, b'x' * 10_000 + {end!r})"
     wire = await RecordedWire.open("x", program(code), {}, 30.0, {}, budget)
-    with pytest.raises(Gone):
+    with pytest.raises(ProgramEnded):
         await wire.answer(1)
     record = await wire.shut(0.1)
     assert sum(len(entry.raw) for entry in record.entries) + len(record.unended) <= 1_000_000

@@ -131,39 +131,39 @@ def junit_of(reports: Sequence[Report]) -> bytes:
 
 
 def _suite(report: Report) -> ET.Element:
-    cases = [_case(report, outcome) for outcome in report.outcomes]
+    testcases = [_testcase(report, outcome) for outcome in report.outcomes]
     suite = ET.Element(
         "testsuite",
         name=f"accord.check.{report.side}.{report.options.edition}",
         timestamp=report.started_at,
         time=f"{report.seconds:.3f}",
-        tests=str(len(cases)),
-        failures=str(sum(case.find("failure") is not None for case in cases)),
-        skipped=str(sum(case.find("skipped") is not None for case in cases)),
+        tests=str(len(testcases)),
+        failures=str(sum(testcase.find("failure") is not None for testcase in testcases)),
+        skipped=str(sum(testcase.find("skipped") is not None for testcase in testcases)),
         errors="0",
     )
-    suite.extend(cases)
+    suite.extend(testcases)
     return suite
 
 
-def _case(report: Report, outcome: Outcome) -> ET.Element:
+def _testcase(report: Report, outcome: Outcome) -> ET.Element:
     rule, test = outcome.rule, outcome.deciding
     message = _clean(test.message if test else rule.superseded or "no judge looked at it")
-    case = ET.Element(
+    testcase = ET.Element(
         "testcase",
         classname=f"{report.options.edition}.{rule.tier}",
         name=f"{rule.id} {rule.says}",
         time=f"{sum(test.seconds for test in outcome.tests):.6f}",
     )
     if outcome.status == "FAIL" and rule.tier in {"mandatory", "capability"}:
-        ET.SubElement(case, "failure", message=message, type=rule.tier).text = _clean(_proof(outcome))
+        ET.SubElement(testcase, "failure", message=message, type=rule.tier).text = _clean(_proof(outcome))
     elif outcome.status != "PASS":
-        ET.SubElement(case, "skipped", message=f"{outcome.status}: {message}")
+        ET.SubElement(testcase, "skipped", message=f"{outcome.status}: {message}")
         if outcome.status == "FAIL":
-            ET.SubElement(case, "system-out").text = _clean(_proof(outcome))
+            ET.SubElement(testcase, "system-out").text = _clean(_proof(outcome))
     elif message:
-        ET.SubElement(case, "system-out").text = message
-    return case
+        ET.SubElement(testcase, "system-out").text = message
+    return testcase
 
 
 def _proof(outcome: Outcome) -> str:

@@ -113,7 +113,7 @@ async def check_agent(program: Program, options: Options | None = None, progress
         runner = AgentRunner(program, options, place, progress or silent_progress, ledger)
         unrestored: list[Restored] = []
         try:
-            evidence = await runner.play(_steps(rules, options))
+            evidence = await runner.run(_steps(rules, options))
         finally:
             try:
                 unrestored = [each for each in await _to_its_end(runner.restore()) if each.state != "set back"]
@@ -161,7 +161,7 @@ def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
 
 def _stuck(rule: Rule, evidence: Evidence) -> list[Judgement]:
     """A failure for each step, whatever it was about, in which a turn did not end: what fell there falls with this."""
-    failures = [played.failure for played in evidence.steps.values()]
+    failures = [run.failure for run in evidence.steps.values()]
     return [
         Judgement("a_turn_ends_in_every_step", "FAIL", failure.reason, evidence=failure.evidence)
         for failure in failures
@@ -223,15 +223,15 @@ async def editions_of(program: Program, options: Options) -> list[EditionName]:
     """
     slots = asyncio.Semaphore(options.jobs)
 
-    async def speaks(edition: EditionName) -> bool:
+    async def serves(edition: EditionName) -> bool:
         async with slots:
-            return await _speaks(program, options, edition)
+            return await _serves(program, options, edition)
 
-    spoken = await asyncio.gather(*map(speaks, EDITIONS))
-    return [edition for edition, is_spoken in zip(EDITIONS, spoken, strict=True) if is_spoken]
+    served = await asyncio.gather(*map(serves, EDITIONS))
+    return [edition for edition, is_served in zip(EDITIONS, served, strict=True) if is_served]
 
 
-async def _speaks(program: Program, options: Options, edition: EditionName) -> bool:
+async def _serves(program: Program, options: Options, edition: EditionName) -> bool:
     wire = await RecordedWire.open("meeting", program, options.env, options.start_seconds, {})
     try:
         answer = await wire.request("initialize", BARE[edition])

@@ -7,7 +7,7 @@ from typing import Any
 
 from accord.check.agent.cancel import must_be_taken_back
 from accord.check.agent.conversation import BARE, AgentConversation, step
-from accord.check.agent.exchange import ClientTerminals, answered_turn, hear_all, settle, wait_for_question
+from accord.check.agent.exchange import ClientTerminals, answered_turn, settle, wait_for_answers, wait_for_question
 from accord.check.agent.permission import choosing, tool_prompt
 from accord.check.agent.queries import (
     ELICITATION,
@@ -22,7 +22,7 @@ from accord.check.agent.queries import (
     questions,
 )
 from accord.check.agent.turns import prompts_of
-from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, is_answer, is_request, messages_in
 from accord.check.engine.wire import Silence
@@ -75,75 +75,75 @@ _SECRET = re.compile(
 )
 
 
-async def _offering(talk: AgentConversation, offered: dict[str, Any]) -> Notes:
-    initialize = talk.ask("initialize", {**BARE["v1"], "clientCapabilities": offered})
+async def _offering(agent: AgentConversation, offered: dict[str, Any]) -> Notes:
+    initialize = agent.ask("initialize", {**BARE["v1"], "clientCapabilities": offered})
     try:
-        talk.initialized = (await talk.wire.answer(initialize, talk.options.start_seconds)).get("result") or {}
+        agent.initialized = (await agent.wire.answer(initialize, agent.options.start_seconds)).get("result") or {}
     except Silence as silence:
         raise StepFailed(str(silence), "ACP-INIT-001") from None
-    if talk.options.auth_method:
-        await talk.log_in()
-    session = await talk.new()
+    if agent.options.auth_method:
+        await agent.log_in()
+    session = await agent.new()
     yes = choosing("allow_once", "allow_always")
-    with talk.replying(session__request_permission=yes, **ClientTerminals(exitCode=0).replies()):
-        prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-OFFER-001")
-    await talk.is_alive()
+    with agent.replying(session__request_permission=yes, **ClientTerminals(exitCode=0).replies()):
+        prompt = await answered_turn(agent, session, tool_prompt(agent), "ACCORD-OFFER-001")
+    await agent.is_alive()
     return {"session": session, "prompt": prompt}
 
 
 @step("own", editions=V1)
-async def text_file_reads_only(talk: AgentConversation) -> Notes:
+async def text_file_reads_only(agent: AgentConversation) -> Notes:
     """A turn of a client that offers to read files and to show forms, and nothing else."""
-    return await _offering(talk, {"fs": {"readTextFile": True, "writeTextFile": False}, "elicitation": {"form": {}}})
+    return await _offering(agent, {"fs": {"readTextFile": True, "writeTextFile": False}, "elicitation": {"form": {}}})
 
 
 @step("own", editions=V1)
-async def text_file_writes_only(talk: AgentConversation) -> Notes:
+async def text_file_writes_only(agent: AgentConversation) -> Notes:
     """A turn of a client that offers to write files, terminals and to open pages, and nothing else."""
     return await _offering(
-        talk, {"fs": {"readTextFile": False, "writeTextFile": True}, "terminal": True, "elicitation": {"url": {}}}
+        agent, {"fs": {"readTextFile": False, "writeTextFile": True}, "terminal": True, "elicitation": {"url": {}}}
     )
 
 
 @step("own", editions=V2, gate=SESSIONS)
-async def v2_only_links(talk: AgentConversation) -> Notes:
+async def v2_only_links(agent: AgentConversation) -> Notes:
     """A client that opens links and has no forms; it leaves in the middle of a turn."""
     params = {**BARE["v2"], "capabilities": {"elicitation": {"url": {}}}}
-    await talk.result("initialize", params, "ACP-INIT-001")
-    if talk.options.auth_method:
-        await talk.log_in()
-    session = await talk.new()
-    await talk.turn(session, talk.options.tool_prompt or talk.options.prompt)
-    working = await talk.begin(session)
-    await hear_all(talk, working)
+    await agent.result("initialize", params, "ACP-INIT-001")
+    if agent.options.auth_method:
+        await agent.log_in()
+    session = await agent.new()
+    await agent.turn(session, agent.options.tool_prompt or agent.options.prompt)
+    working = await agent.begin(session)
+    await wait_for_answers(agent, working)
     return {"session": session, "working": working}
 
 
 @step("able", editions=V2, gate=SESSIONS)
-async def v2_strange_answer(talk: AgentConversation) -> Notes:
+async def v2_strange_answer(agent: AgentConversation) -> Notes:
     """A question is answered with an action that nobody knows."""
-    session = await talk.new()
-    since = talk.now
-    with talk.replying(elicitation__create=lambda _: {"action": "_accord.check/later"}):
-        prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
-        answer = await talk.answer(prompt, "ACP-PROMPT-201")
-        idle = await settle(talk, session, since) if "result" in answer else None
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(elicitation__create=lambda _: {"action": "_accord.check/later"}):
+        prompt = agent.prompt(session, agent.options.tool_prompt or agent.options.prompt)
+        answer = await agent.answer(prompt, "ACP-PROMPT-201")
+        idle = await settle(agent, session, since) if "result" in answer else None
     return {"session": session, "since": since, "prompt": prompt, "idle": idle}
 
 
 @step("able", editions=V2, gate=SESSIONS)
-async def v2_cancelled_form(talk: AgentConversation) -> Notes:
+async def v2_cancelled_form(agent: AgentConversation) -> Notes:
     """Work is cancelled while it waits for the answer to a question."""
-    session = await talk.new()
-    since = talk.now
-    with talk.replying(elicitation__create=lambda _: None):
-        prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
-        asked = await wait_for_question(talk, "elicitation/create", session, since, prompt)
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(elicitation__create=lambda _: None):
+        prompt = agent.prompt(session, agent.options.tool_prompt or agent.options.prompt)
+        asked = await wait_for_question(agent, "elicitation/create", session, since, prompt)
         if asked is None:
-            await hear_all(talk, prompt)
+            await wait_for_answers(agent, prompt)
             return {"session": session}
-        cancelled = talk.notify("session/cancel", {"sessionId": session})
-        idle = await settle(talk, session, cancelled)
+        cancelled = agent.notify("session/cancel", {"sessionId": session})
+        idle = await settle(agent, session, cancelled)
     return {"session": session, "asked": asked, "cancelled": cancelled, "idle": idle}
 
 
@@ -176,13 +176,13 @@ def pages_are_opened_by_clients_that_open_pages(evidence: Evidence) -> None:
 @judge("ACCORD-OFFER-001", steps=("text_file_reads_only", "text_file_writes_only"))
 def a_client_that_offers_a_part_gets_its_turn(evidence: Evidence) -> None:
     for name in ("text_file_reads_only", "text_file_writes_only"):
-        played = completed(evidence, name, "ACCORD-OFFER-001")
-        if "error" in played.answer(played["prompt"]):
+        run = completed(evidence, name, "ACCORD-OFFER-001")
+        if "error" in run.answer(run["prompt"]):
             if any(
                 "error" in evidence.steps[name].answer(evidence.steps[name]["prompt"]) for name in _worked(evidence)
             ):
-                raise Unseen("turns fail for clients that offer everything as well")
-            raise Violation("the prompt failed", played.entries[0], played.answer_entry(played["prompt"]))
+                raise Skipped("turns fail for clients that offer everything as well")
+            raise Violation("the prompt failed", run.entries[0], run.answer_entry(run["prompt"]))
 
 
 def _worked(evidence: Evidence) -> list[str]:
@@ -196,7 +196,7 @@ def files_are_named_by_absolute_paths(evidence: Evidence) -> None:
         if is_relative(params.get("path")):
             raise Violation(f"the path {params['path']!r} is relative", entry)
     if not found:
-        raise Unseen("it used no files of the client")
+        raise Skipped("it used no files of the client")
 
 
 @judge("ACCORD-ELICIT-003", steps=("allowed_work",))
@@ -212,7 +212,7 @@ def an_elicitation_has_one_scope(evidence: Evidence) -> None:
 def _elicitations(evidence: Evidence) -> list[Any]:
     found = list(questions(evidence, "elicitation/create"))
     if not found:
-        raise Unseen("it elicited nothing")
+        raise Skipped("it elicited nothing")
     return found
 
 
@@ -294,10 +294,10 @@ def the_client_is_asked_nothing_that_is_not_named(evidence: Evidence) -> None:
 
 @judge("ACCORD-ELICIT-205", steps=("v2_cancelled_form",))
 def an_open_form_is_taken_back(evidence: Evidence) -> None:
-    played = evidence.step("v2_cancelled_form")
-    needed(played.get("asked"), "the agent asked no question")
-    needed(played["idle"], "the work was not cancelled")
-    must_be_taken_back(played, played.end)
+    run = evidence.step("v2_cancelled_form")
+    needed(run.get("asked"), "the agent asked no question")
+    needed(run["idle"], "the work was not cancelled")
+    must_be_taken_back(run, run.end)
 
 
 def _elicited(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
@@ -348,11 +348,11 @@ def forms_ask_for_no_secrets(evidence: Evidence) -> None:
 
 @judge("ACCORD-ELICIT-204", steps=("v2_strange_answer", "v2_finished_things"))
 def an_unknown_action_is_survived(evidence: Evidence) -> None:
-    played = evidence.step("v2_strange_answer")
-    asked = [entry for entry, _ in played.calls(ELICITATION) if entry.place >= played["since"]]
+    run = evidence.step("v2_strange_answer")
+    asked = [entry for entry, _ in run.calls(ELICITATION) if entry.place >= run["since"]]
     needed(asked, "the agent asked no question")
-    if "error" in played.answer(played["prompt"]):
-        raise Unseen("the prompt was refused")
-    if played["idle"] is None:
+    if "error" in run.answer(run["prompt"]):
+        raise Skipped("the prompt was refused")
+    if run["idle"] is None:
         evidence.step("v2_finished_things")
         raise Violation("the turn did not come to its end", asked[0])

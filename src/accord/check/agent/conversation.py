@@ -12,15 +12,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from accord.check.engine.evidence import StepFailed, reached
+from accord.check.engine.evidence import StepFailed, has_path
 from accord.check.engine.journal import SettingsLedger
 from accord.check.engine.judging import Notes, StepRegistry
 from accord.check.engine.record import Entry, is_answer, is_state, is_update
-from accord.check.engine.wire import Gone, RecordedWire, Reply, Silence
+from accord.check.engine.wire import ProgramEnded, RecordedWire, Reply, Silence
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName, gate
 
-__all__ = ["ABLE", "BARE", "REPLIES", "STEPS", "AgentConversation", "Patience", "ProcessGroup", "can", "step", "text"]
+__all__ = ["ABLE", "BARE", "REPLIES", "STEPS", "AgentConversation", "ProcessGroup", "WaitLimits", "can", "step", "text"]
 
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 ProcessGroup: TypeAlias = Literal["bare", "able", "own", "again"]
@@ -101,15 +101,15 @@ def step(
     return STEPS.step(group, editions=editions, gate=gate, order=order)
 
 
-def can(talk: AgentConversation, word: str) -> bool:
+def can(agent: AgentConversation, word: str) -> bool:
     """Whether the agent said in this process that it has a capability."""
-    path = gate(word)[talk.edition]
-    return not path or reached({"initialize": talk.initialized}, path)
+    path = gate(word)[agent.edition]
+    return not path or has_path({"initialize": agent.initialized}, path)
 
 
-def text(words: str) -> dict[str, Any]:
+def text(content: str) -> dict[str, Any]:
     """A block of text."""
-    return {"type": "text", "text": words}
+    return {"type": "text", "text": content}
 
 
 MAX_SILENCES = 2
@@ -117,7 +117,7 @@ MAX_SILENCES = 2
 _SHORT_SECONDS = 0.2
 
 
-class Patience:
+class WaitLimits:
     """Of one check; what is waited for is named by the rule that it breaks if it does not come."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class AgentConversation:
         options: Options,
         folder: Path,
         notes: Mapping[str, Mapping[str, Any]],
-        patience: Patience | None = None,
+        limits: WaitLimits | None = None,
         ledger: SettingsLedger | None = None,
     ) -> None:
         self.wire = wire
@@ -163,7 +163,7 @@ class AgentConversation:
         self.edition = options.edition
         self.folder = folder
         self.notes = notes
-        self.patience = patience or Patience()
+        self.limits = limits or WaitLimits()
         self.ledger = ledger
         """None where nothing is ever set."""
         self.initialized: dict[str, Any] = {}
@@ -199,7 +199,7 @@ class AgentConversation:
         Raises:
             StepFailed: There was none; `rule` is blamed.
         """
-        bound = self.patience.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
+        bound = self.limits.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
         try:
             return await self.wire.answer(id_, bound)
         except Silence as silence:
@@ -207,10 +207,10 @@ class AgentConversation:
 
     def _failure(self, what: str, rule: str, silence: Silence, *evidence: Entry) -> StepFailed:
         """The failure of a step that waited for something in vain, which is noted."""
-        if isinstance(silence, Gone):
+        if isinstance(silence, ProgramEnded):
             return StepFailed(f"{what}: {silence}", rule, *evidence)
-        why = self.patience.reason() if self.patience.is_over(rule) else str(silence)
-        self.patience.note(rule)
+        why = self.limits.reason() if self.limits.is_over(rule) else str(silence)
+        self.limits.note(rule)
         failure = StepFailed(f"{what}: {why}", rule, *evidence)
         failure.is_silence = True
         return failure
@@ -230,7 +230,7 @@ class AgentConversation:
     def turn_rule(self, rule: str) -> str:
         """The rule to blame for a turn that does not end: that of plain turns where those do not end either."""
         plain = PROMPT_RULE[self.edition]
-        return plain if self.patience.count(plain) else rule
+        return plain if self.limits.count(plain) else rule
 
     async def request(self, method: str, params: Any, rule: str = "", seconds: float | None = None) -> dict[str, Any]:
         """Ask and wait for the answer, result or error."""
@@ -261,7 +261,7 @@ class AgentConversation:
 
     # --- the handshake
 
-    async def shake_hands(self, *, able: bool = False) -> dict[str, Any]:
+    async def handshake(self, *, able: bool = False) -> dict[str, Any]:
         """Introduce ourselves, and log in where we were told how; gives the result.
 
         Raises:
@@ -324,7 +324,7 @@ class AgentConversation:
         Raises:
             StepFailed: It never was.
         """
-        bound = self.patience.seconds(self.options.turn_seconds, IDLE_RULE)
+        bound = self.limits.seconds(self.options.turn_seconds, IDLE_RULE)
         try:
             return await self.wire.until(lambda entry: is_state(entry.message, session, "idle"), since, bound)
         except Silence as silence:
@@ -360,7 +360,7 @@ class AgentConversation:
         Raises:
             StepFailed: It did not; `reason` says what was waited for.
         """
-        bound = self.patience.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
+        bound = self.limits.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
         try:
             return await self.wire.until(holds, since, bound)
         except Silence as silence:
@@ -372,7 +372,7 @@ class AgentConversation:
         Raises:
             StepFailed: It does not.
         """
-        if not self.patience.count(EXTENSION_RULE):
+        if not self.limits.count(EXTENSION_RULE):
             try:
                 await self.request("_accord.check/are_you_there", {}, EXTENSION_RULE)
             except StepFailed:

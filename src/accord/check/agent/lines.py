@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, lives, say_each
-from accord.check.agent.queries import as_dict, code_of, completed, listed, reaction_in_words
+from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, lives, send_each
+from accord.check.agent.queries import as_dict, code_of, completed, describe_reaction, listed
 from accord.check.agent.turns import RecordedTurn, turns_in
-from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, PARSE_ERROR, Entry, Record, messages_in, read_json
 from accord.check.rule import V1_JUNE, V2, RuleRow, agent_rules
 
-__all__ = ["BIG_ID", "RULES", "each_line_gets", "line_is_answered", "line_reaction", "said_after"]
+__all__ = ["BIG_ID", "RULES", "each_line_gets", "line_is_answered", "line_reaction", "messages_after"]
 
 # fmt: off
 RULES = agent_rules(
@@ -85,87 +85,87 @@ _MEBIBYTE = 1 << 20
 
 
 @step("own")
-async def bad_lines(talk: AgentConversation) -> Notes:
+async def bad_lines(agent: AgentConversation) -> Notes:
     """What the agent says to each line; `places` has (from, to) in the record.
 
     `ended` is the line behind which the agent did not answer any more, or "".
     """
-    await talk.shake_hands()
+    await agent.handshake()
     reactions: dict[str, list[str]] = {}
     places: dict[str, tuple[int, int]] = {}
     for name, line in LINES.items():
-        since = talk.wire.send(line)
-        alive = await lives(talk)
-        said = [entry.raw.decode(errors="replace") for entry in talk.wire.entries[since:] if not entry.sent]
+        since = agent.wire.send(line)
+        alive = await lives(agent)
+        said = [entry.raw.decode(errors="replace") for entry in agent.wire.entries[since:] if not entry.sent]
         reactions[name] = said[:-1] if alive else said
-        places[name] = (since, talk.now)
+        places[name] = (since, agent.now)
         if not alive:
             return {"reactions": reactions, "places": places, "ended": name, "alive": False}
     return {"reactions": reactions, "places": places, "ended": "", "alive": True}
 
 
 @step("own", editions=V1_JUNE)
-async def odd_lines(talk: AgentConversation) -> Notes:
+async def odd_lines(agent: AgentConversation) -> Notes:
     """What the agent says to each line, as places in the record (from, to); and of which it died, if it did."""
-    await talk.shake_hands()
+    await agent.handshake()
     reactions: dict[str, tuple[int, int]] = {}
     for name, line in UNUSUAL_LINES.items():
-        since = talk.wire.send(line)
-        alive = await lives(talk)
-        reactions[name] = (since, talk.now)
+        since = agent.wire.send(line)
+        alive = await lives(agent)
+        reactions[name] = (since, agent.now)
         if not alive:
             return {"reactions": reactions, "died_of": name}
     return {"reactions": reactions, "died_of": ""}
 
 
 @step("bare", editions=V1_JUNE, order=95)
-async def large_request(talk: AgentConversation) -> Notes:
+async def large_request(agent: AgentConversation) -> Notes:
     """A request of five megabytes."""
-    id_ = talk.ask("_accord.check/large", {"padding": "x" * LARGE_BYTES})
-    await talk.answer(id_, "ACCORD-SIZE-001")
+    id_ = agent.ask("_accord.check/large", {"padding": "x" * LARGE_BYTES})
+    await agent.answer(id_, "ACCORD-SIZE-001")
     return {"request": id_}
 
 
 @step("bare", editions=V1_JUNE, order=96)
-async def large_prompt(talk: AgentConversation) -> Notes:
+async def large_prompt(agent: AgentConversation) -> Notes:
     """A prompt of five megabytes, of which a model has to read little."""
-    session = await talk.new()
-    since = talk.now
+    session = await agent.new()
+    since = agent.now
     padding = {"accord.check/padding": "x" * LARGE_BYTES}
-    prompt = talk.prompt(session, talk.options.prompt, _meta=padding)
-    await talk.end_of_answered_turn(prompt, "ACCORD-SIZE-002")
+    prompt = agent.prompt(session, agent.options.prompt, _meta=padding)
+    await agent.end_of_answered_turn(prompt, "ACCORD-SIZE-002")
     return {"session": session, "prompt": prompt, "since": since}
 
 
 @step("bare", editions=V2, order=LATE)
-async def v2_no_json(talk: AgentConversation) -> Notes:
+async def v2_no_json(agent: AgentConversation) -> Notes:
     """A line that is no JSON."""
-    return await say_each(talk, "ACCORD-WIRE-207", {"no JSON": b"this is no JSON"})
+    return await send_each(agent, "ACCORD-WIRE-207", {"no JSON": b"this is no JSON"})
 
 
 @step("bare", editions=V2, order=LATE)
-async def v2_scalars(talk: AgentConversation) -> Notes:
+async def v2_scalars(agent: AgentConversation) -> Notes:
     """JSON that is no object."""
-    return await say_each(talk, "ACCORD-WIRE-208", {"a number": b"42", "a word": b'"hello"', "null": b"null"})
+    return await send_each(agent, "ACCORD-WIRE-208", {"a number": b"42", "a word": b'"hello"', "null": b"null"})
 
 
 @step("bare", editions=V2, order=LATE)
-async def v2_blank_lines(talk: AgentConversation) -> Notes:
+async def v2_blank_lines(agent: AgentConversation) -> Notes:
     """Lines with nothing in them, and one that ends like on Windows."""
     line = b'{"jsonrpc":"2.0","id":"crlf","method":"session/close","params":{"sessionId":"%b"}}\r' % NO_SESSION.encode()
-    return await say_each(talk, "ACCORD-WIRE-209", {"empty": b"", "only CR": b"\r", "CR LF": line})
+    return await send_each(agent, "ACCORD-WIRE-209", {"empty": b"", "only CR": b"\r", "CR LF": line})
 
 
 @step("bare", editions=V2, order=LATE)
-async def v2_large_message(talk: AgentConversation) -> Notes:
+async def v2_large_message(agent: AgentConversation) -> Notes:
     """A request of one mebibyte."""
     params = {"sessionId": NO_SESSION, "_meta": {"accord.check/filling": "x" * _MEBIBYTE}}
-    return await ask_all(talk, large=("session/close", params))
+    return await ask_all(agent, large=("session/close", params))
 
 
 @judge("ACP-TRANSPORT-001", steps=("meet", "turns"))
 def every_line_is_one_message(evidence: Evidence) -> None:
-    for record, entry in evidence.heard():
+    for record, entry in evidence.received():
         problem = _problem(entry)
         if problem:
             raise Violation(f"a line on stdout {problem} (process {record.name!r})", entry)
@@ -193,7 +193,7 @@ def _problem(entry: Entry) -> str:
 
 @judge("ACP-TRANSPORT-002", steps=("meet", "turns", "keep"))
 def everything_on_stdout_is_utf_8(evidence: Evidence) -> None:
-    for _, entry in evidence.heard():
+    for _, entry in evidence.received():
         try:
             entry.raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -202,11 +202,11 @@ def everything_on_stdout_is_utf_8(evidence: Evidence) -> None:
 
 def reaction(evidence: Evidence, name: str) -> str:
     """What an agent says to a bad line, in a few words."""
-    played = evidence.step("bad_lines")
-    if name not in played["reactions"]:
-        raise Unseen(f"{played['ended']} had ended the connection before")
-    said = [reaction_in_words(read_json(line.encode())) for line in played["reactions"][name]]
-    after = "nothing is answered after it" if played["ended"] == name else "the connection goes on"
+    run = evidence.step("bad_lines")
+    if name not in run["reactions"]:
+        raise Skipped(f"{run['ended']} had ended the connection before")
+    said = [describe_reaction(read_json(line.encode())) for line in run["reactions"][name]]
+    after = "nothing is answered after it" if run["ended"] == name else "the connection goes on"
     return f"{name}: {', '.join(said) or 'silence'}; {after}"
 
 
@@ -226,24 +226,24 @@ def what_happens_after_json_that_is_no_json_rpc(evidence: Evidence) -> str:
     return _reactions(evidence, "no JSON-RPC", "a number", "no version")
 
 
-def said_after(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[tuple[Entry, dict[str, Any]]]]:
+def messages_after(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[tuple[Entry, dict[str, Any]]]]:
     """A line that was sent, and the messages that came before the next one, without the sign of life."""
-    played = completed(evidence, "odd_lines")
-    if name not in played["reactions"]:
-        message = f"the agent was gone before: it did not survive a line with {played['died_of']}"
-        raise Unseen(message)
-    since, until = played["reactions"][name]
-    part = played.entries[since:until]
+    run = completed(evidence, "odd_lines")
+    if name not in run["reactions"]:
+        message = f"the agent was gone before: it did not survive a line with {run['died_of']}"
+        raise Skipped(message)
+    since, until = run["reactions"][name]
+    part = run.entries[since:until]
     signs = [each.get("id") for entry in part[1:] if entry.sent and isinstance(each := entry.message, dict)]
     said = [(entry, each) for entry, each in messages_in(part) if each.get("id") not in signs or "method" in each]
-    return played, played.entries[since], said
+    return run, run.entries[since], said
 
 
 def line_is_answered(evidence: Evidence, name: str, id_: Any) -> None:
     """A request in an unusual line has to be answered."""
-    played, line, said = said_after(evidence, name)
+    run, line, said = messages_after(evidence, name)
     if not any("method" not in each and each.get("id") == id_ for _, each in said):
-        died = " and the agent said nothing more" if played["died_of"] == name else ""
+        died = " and the agent said nothing more" if run["died_of"] == name else ""
         raise Violation(f"it was not answered{died}", line, *[entry for entry, _ in said[:1]])
 
 
@@ -259,8 +259,8 @@ def white_space_around_a_message_means_nothing(evidence: Evidence) -> None:
 
 def line_reaction(evidence: Evidence, name: str) -> str:
     """What came of a line about which nothing is written, in words."""
-    played, _, said = said_after(evidence, name)
-    if played["died_of"] == name:
+    run, _, said = messages_after(evidence, name)
+    if run["died_of"] == name:
         return "the agent said nothing more after it"
     if not said:
         return "nothing was said to it"
@@ -285,12 +285,12 @@ def a_large_request_is_answered(evidence: Evidence) -> None:
 
 @judge("ACCORD-SIZE-002", steps=("large_prompt",))
 def a_large_prompt_is_a_prompt(evidence: Evidence) -> None:
-    played = completed(evidence, "large_prompt", "ACCORD-SIZE-002")
-    if "error" in played.answer(played["prompt"]):
+    run = completed(evidence, "large_prompt", "ACCORD-SIZE-002")
+    if "error" in run.answer(run["prompt"]):
         small = [turn for turn in turns_in(evidence) if len(turn.asked.raw) < LARGE_BYTES and _is_usual(turn)]
         if any("error" in turn.answer for turn in small):
-            raise Unseen("small prompts like it are refused as well")
-        raise Violation("it was answered with an error", played.answer_entry(played["prompt"]))
+            raise Skipped("small prompts like it are refused as well")
+        raise Violation("it was answered with an error", run.answer_entry(run["prompt"]))
 
 
 def _is_usual(turn: RecordedTurn) -> bool:
@@ -302,27 +302,27 @@ def _is_usual(turn: RecordedTurn) -> bool:
     return is_text and turn.session in given
 
 
-def answers_without_id(played: StepResult, part: tuple[int, int]) -> list[tuple[Entry, dict[str, Any]]]:
+def answers_without_id(run: StepResult, part: tuple[int, int]) -> list[tuple[Entry, dict[str, Any]]]:
     """The answers with the id null in a part of a record."""
-    found = messages_in(played.entries[part[0] : part[1]])
+    found = messages_in(run.entries[part[0] : part[1]])
     return [(entry, each) for entry, each in found if "method" not in each and each.get("id") is None]
 
 
-def each_line_gets(played: StepResult, code: int) -> None:
+def each_line_gets(run: StepResult, code: int) -> None:
     """Every strange line gets one error with the id null."""
-    for name, part in played["parts"].items():
-        answers = answers_without_id(played, part)
-        line = played.entries[part[0]]
+    for name, part in run["parts"].items():
+        answers = answers_without_id(run, part)
+        line = run.entries[part[0]]
         if not answers:
-            raise Violation(f"{name}: there was no error with the id null", line, *_answer_in(played, part))
+            raise Violation(f"{name}: there was no error with the id null", line, *_answer_in(run, part))
         if len(answers) > 1:
             raise Violation(f"{name}: there were {len(answers)} errors with the id null", line, answers[1][0])
         if code_of(answers[0][1]) != code:
             raise Violation(f"{name}: the error is {code_of(answers[0][1])!r}, not {code}", line, answers[0][0])
 
 
-def _answer_in(played: StepResult, part: tuple[int, int]) -> list[Entry]:
-    return [entry for entry in played.entries[part[0] + 1 : part[1]] if not entry.sent][:1]
+def _answer_in(run: StepResult, part: tuple[int, int]) -> list[Entry]:
+    return [entry for entry in run.entries[part[0] + 1 : part[1]] if not entry.sent][:1]
 
 
 @judge("ACCORD-WIRE-207", steps=("v2_no_json",))
@@ -337,19 +337,19 @@ def what_is_no_object_is_an_invalid_request(evidence: Evidence) -> None:
 
 @judge("ACCORD-WIRE-209", steps=("v2_blank_lines",))
 def blank_lines_do_no_harm(evidence: Evidence) -> None:
-    played = evidence.step("v2_blank_lines")
-    for name, part in played["parts"].items():
-        for entry, _ in answers_without_id(played, part):
-            raise Violation(f"{name}: there was an error", played.entries[part[0]], entry)
-    if not played.answers("crlf"):
-        raise Violation("a request that ended with CR LF was not answered", played.entries[part[0]])
+    run = evidence.step("v2_blank_lines")
+    for name, part in run["parts"].items():
+        for entry, _ in answers_without_id(run, part):
+            raise Violation(f"{name}: there was an error", run.entries[part[0]], entry)
+    if not run.answers("crlf"):
+        raise Violation("a request that ended with CR LF was not answered", run.entries[part[0]])
 
 
 @judge("ACCORD-WIRE-211", steps=("v2_large_message",))
 def a_large_message_is_answered(evidence: Evidence) -> None:
-    played = evidence.step("v2_large_message")
+    run = evidence.step("v2_large_message")
     # The request itself is no evidence that anybody wants to read.
-    if not played.answers(played["large"]):
+    if not run.answers(run["large"]):
         raise Violation("a request of one mebibyte was not answered")
 
 

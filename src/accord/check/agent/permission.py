@@ -20,8 +20,8 @@ from accord.check.agent.queries import (
     needed,
     questions,
 )
-from accord.check.agent.turns import heeds_cancel, idle_behind, played_or_broken, prompts_of
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.agent.turns import completed_or_broken, heeds_cancel, idle_behind, prompts_of
+from accord.check.engine.evidence import Evidence, Skipped, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, is_answer, is_request, is_state, is_update, messages_in
 from accord.check.engine.wire import Reply, Silence
@@ -61,14 +61,12 @@ RULES = agent_rules(
 # fmt: on
 
 
-ASK = "session/request_permission"
-
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 
 
-def tool_prompt(talk: AgentConversation) -> str:
+def tool_prompt(agent: AgentConversation) -> str:
     """A prompt that makes the agent use a tool."""
-    return talk.options.tool_prompt or talk.options.prompt
+    return agent.options.tool_prompt or agent.options.prompt
 
 
 def choosing(*kinds: str) -> Reply:
@@ -85,142 +83,146 @@ def choosing(*kinds: str) -> Reply:
 
 
 @step("able", editions=V1_JUNE, order=30)
-async def allowed_work(talk: AgentConversation) -> Notes:
+async def allowed_work(agent: AgentConversation) -> Notes:
     """A turn of a client that says yes to everything; then the session is closed, if it can be."""
-    session = await talk.new()
-    since = talk.now
+    session = await agent.new()
+    since = agent.now
     yes = choosing("allow_once", "allow_always")
-    with talk.replying(session__request_permission=yes, **ClientTerminals(exitCode=0).replies()):
-        prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-PERM-003")
-        await talk.is_alive()
-        end = talk.now
-        await _close(talk, session)
+    with agent.replying(session__request_permission=yes, **ClientTerminals(exitCode=0).replies()):
+        prompt = await answered_turn(agent, session, tool_prompt(agent), "ACCORD-PERM-003")
+        await agent.is_alive()
+        end = agent.now
+        await _close(agent, session)
     return {"session": session, "prompt": prompt, "since": since, "end": end}
 
 
-async def _close(talk: AgentConversation, session: str) -> None:
-    for entry in talk.wire.entries:
+async def _close(agent: AgentConversation, session: str) -> None:
+    for entry in agent.wire.entries:
         result = entry.message.get("result") if isinstance(entry.message, dict) and not entry.sent else None
         if isinstance(result, dict) and "protocolVersion" in result:
             said = result.get("agentCapabilities", result.get("capabilities"))
-            path = "sessionCapabilities" if talk.edition == "v1" else "session"
+            path = "sessionCapabilities" if agent.edition == "v1" else "session"
             markers = said.get(path) if isinstance(said, dict) else None
             if isinstance(markers, dict) and isinstance(markers.get("close"), dict):
-                await talk.request("session/close", {"sessionId": session}, "ACP-CLOSE-001")
+                await agent.request("session/close", {"sessionId": session}, "ACP-CLOSE-001")
             return
 
 
 @step("able", editions=V1_JUNE, order=32)
-async def rejected_work(talk: AgentConversation) -> Notes:
+async def rejected_work(agent: AgentConversation) -> Notes:
     """A turn of a client that rejects whatever it is asked to permit."""
-    session = await talk.new()
-    since = talk.now
+    session = await agent.new()
+    since = agent.now
     no = choosing("reject_once", "reject_always")
-    with talk.replying(session__request_permission=no, **ClientTerminals(exitCode=0).replies()):
-        prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-PERM-004")
-        await talk.is_alive()
+    with agent.replying(session__request_permission=no, **ClientTerminals(exitCode=0).replies()):
+        prompt = await answered_turn(agent, session, tool_prompt(agent), "ACCORD-PERM-004")
+        await agent.is_alive()
     return {"session": session, "prompt": prompt, "since": since}
 
 
-async def cancelled_when(talk: AgentConversation, holds: Callable[[Entry], bool], rule: str) -> Notes:
+async def cancelled_when(agent: AgentConversation, holds: Callable[[Entry], bool], rule: str) -> Notes:
     """A turn that is cancelled when the agent waits for us; it may also end without ever doing so."""
-    session = await talk.new()
-    since = talk.now
-    prompt = talk.prompt(session, tool_prompt(talk))
-    bound = talk.options.turn_seconds
-    entry = await talk.until(
+    session = await agent.new()
+    since = agent.now
+    prompt = agent.prompt(session, tool_prompt(agent))
+    bound = agent.options.turn_seconds
+    entry = await agent.until(
         lambda entry: holds(entry) or is_answer(entry.message, prompt),
         since,
         "it neither asked nor ended its turn",
-        talk.turn_rule(""),
+        agent.turn_rule(""),
         bound,
     )
     notes: Notes = {"session": session, "prompt": prompt, "since": since, "asked": None}
     if not holds(entry):
         return notes
-    place = talk.notify("session/cancel", {"sessionId": session})
+    place = agent.notify("session/cancel", {"sessionId": session})
     if is_request(entry.message, "session/request_permission"):
         answer = {"outcome": {"outcome": "cancelled"}}
-        talk.wire.say({"jsonrpc": "2.0", "id": entry.message["id"], "result": answer})
-    await talk.answer(prompt, rule, talk.options.turn_seconds)
-    await talk.is_alive()
+        agent.wire.send_json({"jsonrpc": "2.0", "id": entry.message["id"], "result": answer})
+    await agent.answer(prompt, rule, agent.options.turn_seconds)
+    await agent.is_alive()
     return {**notes, "asked": entry.place, "cancel": place}
 
 
 @step("able", editions=V1_JUNE, order=36)
-async def cancel_in_permission(talk: AgentConversation) -> Notes:
+async def cancel_in_permission(agent: AgentConversation) -> Notes:
     """A turn that is cancelled while a permission is open, which is then answered as it has to be."""
-    with talk.replying(session__request_permission=lambda _: None, **ClientTerminals(exitCode=0).replies()):
+    with agent.replying(session__request_permission=lambda _: None, **ClientTerminals(exitCode=0).replies()):
         return await cancelled_when(
-            talk, lambda entry: is_request(entry.message, "session/request_permission"), "ACCORD-PERM-005"
+            agent, lambda entry: is_request(entry.message, "session/request_permission"), "ACCORD-PERM-005"
         )
 
 
 @step(gate=SESSIONS, order=60)
-async def unanswered_permission(talk: AgentConversation) -> Notes:
+async def unanswered_permission(agent: AgentConversation) -> Notes:
     """A turn is cancelled while the agent waits for a permission, if it asks for one; then idle is cancelled.
 
     The question is answered `cancelled`, as clients must, when the agent had the time to take it back: a sign of life
     after the cancellation. `asked` are the places of the questions, `cancel` that of the cancellation, `idle_cancel`
     that of the one behind the end.
     """
-    session = await talk.new()
-    since = talk.now
-    with talk.replying(session__request_permission=lambda _: None):
-        prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.cancel_prompt)
-        await _question_or_work(talk, session, prompt, since)
-        await talk.is_alive()
-        cancel = talk.notify("session/cancel", {"sessionId": session})
-        await talk.is_alive()
-    questions = [entry for entry in talk.wire.entries[since:] if not entry.sent and is_request(entry.message, ASK)]
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(session__request_permission=lambda _: None):
+        prompt = agent.prompt(session, agent.options.tool_prompt or agent.options.cancel_prompt)
+        await _question_or_work(agent, session, prompt, since)
+        await agent.is_alive()
+        cancel = agent.notify("session/cancel", {"sessionId": session})
+        await agent.is_alive()
+    questions = [
+        entry for entry in agent.wire.entries[since:] if not entry.sent and is_request(entry.message, PERMISSION)
+    ]
     for entry in questions:
-        talk.wire.say({"jsonrpc": "2.0", "id": entry.message["id"], "result": CANCELLED})
-    await end_of_cancelled(talk, session, prompt, since)
-    idle = talk.notify("session/cancel", {"sessionId": session})
+        agent.wire.send_json({"jsonrpc": "2.0", "id": entry.message["id"], "result": CANCELLED})
+    await end_of_cancelled(agent, session, prompt, since)
+    idle = agent.notify("session/cancel", {"sessionId": session})
     return {
         "session": session,
         "prompt": prompt,
         "asked": [entry.place for entry in questions],
         "cancel": cancel,
         "idle_cancel": idle,
-        "alive": await talk.is_alive(),
+        "alive": await agent.is_alive(),
     }
 
 
-async def _question_or_work(talk: AgentConversation, session: str, prompt: object, since: int) -> None:
+async def _question_or_work(agent: AgentConversation, session: str, prompt: object, since: int) -> None:
     """Wait for the question; where nobody said how to provoke one, until the agent speaks."""
-    speech = () if talk.options.tool_prompt else ("agent_message", "agent_message_chunk")
+    speech = () if agent.options.tool_prompt else ("agent_message", "agent_message_chunk")
 
     def is_sign(entry: Entry) -> bool:
-        ended = talk.edition != "v2" and is_answer(entry.message, prompt)
+        ended = agent.edition != "v2" and is_answer(entry.message, prompt)
         spoke = bool(speech) and is_update(entry.message, session, *speech)
-        return ended or spoke or is_request(entry.message, ASK) or is_state(entry.message, session, "idle")
+        return ended or spoke or is_request(entry.message, PERMISSION) or is_state(entry.message, session, "idle")
 
-    seconds = talk.options.turn_seconds if talk.options.tool_prompt else min(talk.options.turn_seconds, 3.0)
+    seconds = agent.options.turn_seconds if agent.options.tool_prompt else min(agent.options.turn_seconds, 3.0)
     # Without a sign there is work to be cancelled, and no question.
     with suppress(Silence):
-        await talk.wire.until(is_sign, since, seconds)
+        await agent.wire.until(is_sign, since, seconds)
 
 
 @step(gate=SESSIONS, order=61)
-async def strange_outcome(talk: AgentConversation) -> Notes:
+async def strange_outcome(agent: AgentConversation) -> Notes:
     """A client answers a question for permission with a word of its own; `asked` are the places of the questions."""
-    session = await talk.new()
-    since = talk.now
-    with talk.replying(session__request_permission=lambda _: {"outcome": {"outcome": "_later", "when": "tomorrow"}}):
-        prompt = await talk.turn(session, talk.options.tool_prompt or talk.options.prompt)
-    asked = [entry.place for entry in talk.wire.entries[since:] if not entry.sent and is_request(entry.message, ASK)]
-    return {"session": session, "prompt": prompt, "asked": asked, "alive": await talk.is_alive()}
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(session__request_permission=lambda _: {"outcome": {"outcome": "_later", "when": "tomorrow"}}):
+        prompt = await agent.turn(session, agent.options.tool_prompt or agent.options.prompt)
+    asked = [
+        entry.place for entry in agent.wire.entries[since:] if not entry.sent and is_request(entry.message, PERMISSION)
+    ]
+    return {"session": session, "prompt": prompt, "asked": asked, "alive": await agent.is_alive()}
 
 
 @step("bare", editions=V2, gate=SESSIONS)
-async def v2_strange_choice(talk: AgentConversation) -> Notes:
+async def v2_strange_choice(agent: AgentConversation) -> Notes:
     """The answer to a permission chooses an option that was never offered."""
-    session = await talk.new()
-    since = talk.now
+    session = await agent.new()
+    since = agent.now
     outcome = {"outcome": {"outcome": "selected", "optionId": "accord-check-never-offered"}}
-    with talk.replying(session__request_permission=lambda _: outcome):
-        await talk.turn(session, talk.options.tool_prompt or talk.options.prompt)
+    with agent.replying(session__request_permission=lambda _: outcome):
+        await agent.turn(session, agent.options.tool_prompt or agent.options.prompt)
     return {"session": session, "since": since}
 
 
@@ -242,56 +244,56 @@ def a_question_has_options(evidence: Evidence) -> None:
 def _permissions(evidence: Evidence) -> list[Any]:
     found = list(questions(evidence, "session/request_permission"))
     if not found:
-        raise Unseen("it never asked for permission: give --tool-prompt")
+        raise Skipped("it never asked for permission: give --tool-prompt")
     return found
 
 
 def _asked_in(evidence: Evidence, step: str, rule: str) -> tuple[Any, Entry]:
     """A step in whose turn a permission was asked for, and the first question."""
-    played = completed(evidence, step, rule)
-    for entry, message in messages_in(played.entries[played["since"] : played.end]):
+    run = completed(evidence, step, rule)
+    for entry, message in messages_in(run.entries[run["since"] : run.end]):
         if message.get("method") == "session/request_permission":
-            return played, entry
-    raise Unseen("it did not ask for permission: give --tool-prompt")
+            return run, entry
+    raise Skipped("it did not ask for permission: give --tool-prompt")
 
 
 @judge("ACCORD-PERM-003", steps=("allowed_work",))
 def a_turn_goes_on_after_a_yes(evidence: Evidence) -> None:
-    played, question = _asked_in(evidence, "allowed_work", "ACCORD-PERM-003")
-    if "error" in played.answer(played["prompt"]):
-        raise Violation("the prompt failed", question, played.answer_entry(played["prompt"]))
+    run, question = _asked_in(evidence, "allowed_work", "ACCORD-PERM-003")
+    if "error" in run.answer(run["prompt"]):
+        raise Violation("the prompt failed", question, run.answer_entry(run["prompt"]))
 
 
 @judge("ACCORD-PERM-004", steps=("rejected_work",))
 def a_no_does_not_fail_the_prompt(evidence: Evidence) -> None:
-    played, question = _asked_in(evidence, "rejected_work", "ACCORD-PERM-004")
-    if "error" in played.answer(played["prompt"]):
-        raise Violation("the prompt failed", question, played.answer_entry(played["prompt"]))
+    run, question = _asked_in(evidence, "rejected_work", "ACCORD-PERM-004")
+    if "error" in run.answer(run["prompt"]):
+        raise Violation("the prompt failed", question, run.answer_entry(run["prompt"]))
 
 
 @judge("ACCORD-PERM-006", steps=("rejected_work",))
 def what_was_rejected_is_not_done(evidence: Evidence) -> None:
-    played, question = _asked_in(evidence, "rejected_work", "ACCORD-PERM-006")
+    run, question = _asked_in(evidence, "rejected_work", "ACCORD-PERM-006")
     message = as_dict(question.message)
     tool = as_dict(as_dict(message.get("params")).get("toolCall")).get("toolCallId")
-    for entry, update in played.updates(played["session"], "tool_call", "tool_call_update", since=question.place):
+    for entry, update in run.updates(run["session"], "tool_call", "tool_call_update", since=question.place):
         if update.get("toolCallId") == tool and update.get("status") == "completed":
             raise Violation("a tool call that was rejected was completed", question, entry)
 
 
 @judge("ACCORD-PERM-005", steps=("cancel_in_permission",))
 def a_turn_that_waits_for_permission_can_be_cancelled(evidence: Evidence) -> None:
-    played = completed(evidence, "cancel_in_permission", "ACCORD-PERM-005")
-    if played["asked"] is None:
-        raise Unseen("it did not ask for permission: give --tool-prompt")
-    if not heeds_cancel(evidence, played["session"]):
-        raise Unseen("no cancellation is heeded")
-    answer = played.answer(played["prompt"])
+    run = completed(evidence, "cancel_in_permission", "ACCORD-PERM-005")
+    if run["asked"] is None:
+        raise Skipped("it did not ask for permission: give --tool-prompt")
+    if not heeds_cancel(evidence, run["session"]):
+        raise Skipped("no cancellation is heeded")
+    answer = run.answer(run["prompt"])
     if as_dict(answer.get("result")).get("stopReason") != "cancelled":
         raise Violation(
             "the prompt was not answered with `cancelled`",
-            played.entries[played["asked"]],
-            played.answer_entry(played["prompt"]),
+            run.entries[run["asked"]],
+            run.answer_entry(run["prompt"]),
         )
 
 
@@ -305,7 +307,7 @@ def questions_are_about_tool_calls(evidence: Evidence) -> None:
         for option in params["options"]:
             check_texts(as_dict(option), ("optionId", "name", "kind"), "an option", entry)
     if not found:
-        raise Unseen("it never asked for permission: give --tool-prompt")
+        raise Skipped("it never asked for permission: give --tool-prompt")
 
 
 def _questions(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
@@ -313,7 +315,7 @@ def _questions(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]
         (record, entry, message) for record, entry, message in evidence.messages() if is_request(message, PERMISSION)
     ]
     if not found:
-        raise Unseen("the agent asked for no permission: give --tool-prompt")
+        raise Skipped("the agent asked for no permission: give --tool-prompt")
     return found
 
 
@@ -335,7 +337,7 @@ def a_permission_question_is_whole(evidence: Evidence) -> str:
         if wrong:
             raise Violation(f"a question for permission has {wrong}", entry)
     for name in ("turns", "meet_able"):
-        played_or_broken(evidence, name, "the turn did not go on when a permission was given")
+        completed_or_broken(evidence, name, "the turn did not go on when a permission was given")
     return f"{len(questions)} questions"
 
 
@@ -376,31 +378,31 @@ def a_session_requires_action_while_a_permission_is_awaited(evidence: Evidence) 
         if not runs or runs[-1].place < needs[-1].place:
             raise Violation("behind the permission the session did not run again", needs[-1], idle)
     if not judged:
-        raise Unseen("the agent asked for no permission: give --tool-prompt")
+        raise Skipped("the agent asked for no permission: give --tool-prompt")
 
 
 @judge("ACP-ENUM-203", steps=("turns", "strange_outcome"))
 def an_outcome_in_a_word_of_the_client_does_no_harm(evidence: Evidence) -> None:
     prompts_of(evidence, "strange_outcome")
-    played = evidence.begun("strange_outcome")
-    part = played.entries[played.start : played.end]
+    run = evidence.begun("strange_outcome")
+    part = run.entries[run.start : run.end]
     if not any(is_request(message, PERMISSION) for _, message in messages_in(part)):
-        raise Unseen("the agent asked for no permission: give --tool-prompt")
-    played_or_broken(evidence, "strange_outcome", "a permission outcome with a word of the client's own did harm")
+        raise Skipped("the agent asked for no permission: give --tool-prompt")
+    completed_or_broken(evidence, "strange_outcome", "a permission outcome with a word of the client's own did harm")
 
 
 @judge("ACCORD-PERM-201", steps=("v2_strange_choice",))
 def what_was_not_offered_is_no_approval(evidence: Evidence) -> None:
-    played = evidence.step("v2_strange_choice")
+    run = evidence.step("v2_strange_choice")
     asked = [
         (entry, call["params"])
-        for entry, call in played.calls(PERMISSION)
-        if entry.place >= played["since"] and call["params"].get("sessionId") == played["session"]
+        for entry, call in run.calls(PERMISSION)
+        if entry.place >= run["since"] and call["params"].get("sessionId") == run["session"]
     ]
     needed(asked, "no permission was asked for")
     for question, params in asked:
         tool = _tool(params.get("subject"))
-        for entry, update in played.updates(played["session"], "tool_call_update", since=question.place):
+        for entry, update in run.updates(run["session"], "tool_call_update", since=question.place):
             if tool is not None and update.get("toolCallId") == tool and update.get("status") == "completed":
                 raise Violation("the tool call was completed", question, entry)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.queries import completed
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Skipped, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Record, is_update
 from accord.check.rule import V1_JUNE, RuleRow, agent_rules
@@ -28,13 +28,13 @@ RULES = agent_rules(
 
 
 @step("own", editions=V1_JUNE)
-async def exit_while_busy(talk: AgentConversation) -> Notes:
+async def exit_while_busy(agent: AgentConversation) -> Notes:
     """A turn that runs when its client goes away: the end of the process is the end of stdin."""
-    await talk.shake_hands()
-    session = await talk.new()
-    since = talk.now
-    prompt = await talk.begin(session)
-    said = [entry for entry in talk.wire.entries[since:] if is_update(entry.message, session)]
+    await agent.handshake()
+    session = await agent.new()
+    since = agent.now
+    prompt = await agent.begin(session)
+    said = [entry for entry in agent.wire.entries[since:] if is_update(entry.message, session)]
     return {"session": session, "prompt": prompt, "said": len(said)}
 
 
@@ -42,7 +42,7 @@ async def exit_while_busy(talk: AgentConversation) -> Notes:
 def the_process_ends_when_its_stdin_is_closed(evidence: Evidence) -> str | None:
     record = next((record for record in evidence.records if record.name.endswith("meet")), None)
     if record is None or record.ended_by == "itself":
-        raise Unseen("the process had ended before")
+        raise Skipped("the process had ended before")
     if record.ended_by != "closed stdin":
         seconds = evidence.options.grace_seconds
         raise Violation(
@@ -61,21 +61,21 @@ def what_is_said_on_stderr(evidence: Evidence) -> str:
 
 @judge("ACCORD-EXIT-001", steps=("exit_while_busy",))
 def it_ends_with_stdin_also_while_it_works(evidence: Evidence) -> None:
-    played = completed(evidence, "exit_while_busy")
-    if played.answers(played["prompt"]):
-        raise Unseen("the turn ended before stdin was closed: give --cancel-prompt")
+    run = completed(evidence, "exit_while_busy")
+    if run.answers(run["prompt"]):
+        raise Skipped("the turn ended before stdin was closed: give --cancel-prompt")
     for record in evidence.records:
-        if record.entries is not played.entries and record.ended_by.startswith("SIG"):
-            raise Unseen("it does not end either when it has nothing to do")
-    record = next(record for record in evidence.records if record.entries is played.entries)
+        if record.entries is not run.entries and record.ended_by.startswith("SIG"):
+            raise Skipped("it does not end either when it has nothing to do")
+    record = next(record for record in evidence.records if record.entries is run.entries)
     if record.ended_by.startswith("SIG"):
-        raise Violation(f"it took {record.ended_by} to end it", played.request_entry(played["prompt"]))
+        raise Violation(f"it took {record.ended_by} to end it", run.request_entry(run["prompt"]))
 
 
 @judge("ACCORD-EXIT-002", steps=("exit_while_busy",))
 def with_what_status_it_ends(evidence: Evidence) -> str:
-    played = completed(evidence, "exit_while_busy")
-    record = next(record for record in evidence.records if record.entries is played.entries)
+    run = completed(evidence, "exit_while_busy")
+    record = next(record for record in evidence.records if record.entries is run.entries)
     return f"status {record.status} after {record.ended_by}"
 
 

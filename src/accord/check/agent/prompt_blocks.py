@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, can, step, text
-from accord.check.agent.exchange import advertises, answers_heard, settle
+from accord.check.agent.exchange import advertises, answers_received, settle
 from accord.check.agent.prompts import ECHOES, accepted_message_id
-from accord.check.agent.queries import Asked, must_be_refused, needed, our_requests_in
+from accord.check.agent.queries import RecordedRequest, must_be_refused, needed, our_requests_in
 from accord.check.agent.turns import idle_behind, prompts_of
-from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import JUNE_V2, SESSIONS, V1, V2, RuleRow, agent_rules
@@ -70,10 +70,10 @@ _BLOCKS: dict[str, dict[str, Any]] = {
 
 def _runs(note: str) -> Callable[[Evidence], None]:
     def runs(evidence: Evidence) -> None:
-        played = evidence.step("prompt_blocks")
-        if note not in played.notes:
-            raise Unseen("not advertised")
-        played.result(played[note])
+        run = evidence.step("prompt_blocks")
+        if note not in run.notes:
+            raise Skipped("not advertised")
+        run.result(run[note])
 
     runs.__name__ = f"a_prompt_with_{note}_ends"
     return runs
@@ -84,60 +84,60 @@ for _id, _note in (("001", "image"), ("002", "audio"), ("003", "resource")):
 
 
 @step(gate=SESSIONS)
-async def prompt_blocks(talk: AgentConversation) -> Notes:
+async def prompt_blocks(agent: AgentConversation) -> Notes:
     """A turn for each kind of block that the agent says it accepts; the others have no note."""
-    session = await talk.new()
+    session = await agent.new()
     notes: Notes = {"session": session}
     for note, (capability, block) in BLOCKS.items():
-        if can(talk, capability):
-            notes[note] = await talk.turn(session, talk.options.prompt, block)
+        if can(agent, capability):
+            notes[note] = await agent.turn(session, agent.options.prompt, block)
     return notes
 
 
 @step("bare", editions=V2, gate=SESSIONS)
-async def v2_refused_prompts(talk: AgentConversation) -> Notes:
+async def v2_refused_prompts(agent: AgentConversation) -> Notes:
     """Prompts that no agent can read; an empty one comes last."""
-    session = await talk.new()
-    since = talk.now
-    words = text(talk.options.prompt)
-    prompts: dict[str, list[Any]] = {"pigeons": [words, {"type": "_accord.check/pigeons"}], "bad": [{"type": "text"}]}
+    session = await agent.new()
+    since = agent.now
+    block = text(agent.options.prompt)
+    prompts: dict[str, list[Any]] = {"pigeons": [block, {"type": "_accord.check/pigeons"}], "bad": [{"type": "text"}]}
     for name, block in _BLOCKS.items():
-        if not advertises(talk, f"prompt.{name}"):
-            prompts[name] = [words, block]
+        if not advertises(agent, f"prompt.{name}"):
+            prompts[name] = [block, block]
     ids = {}
     for name, blocks in {**prompts, "empty": []}.items():
-        place = talk.now
-        ids[name] = talk.ask("session/prompt", {"sessionId": session, "prompt": blocks})
-        answers = [each for each in await answers_heard(talk, ids[name]) if "result" in each]
+        place = agent.now
+        ids[name] = agent.ask("session/prompt", {"sessionId": session, "prompt": blocks})
+        answers = [each for each in await answers_received(agent, ids[name]) if "result" in each]
         if answers:
-            await settle(talk, session, place)
+            await settle(agent, session, place)
     return {"session": session, "since": since, "ids": ids}
 
 
 @step("bare", editions=V2, gate=SESSIONS)
-async def v2_lenient_prompt(talk: AgentConversation) -> Notes:
+async def v2_lenient_prompt(agent: AgentConversation) -> Notes:
     """A block whose annotations are not what they should be."""
-    session = await talk.new()
-    since = talk.now
-    block = {**text(talk.options.prompt), "annotations": {"priority": "high", "audience": 7}}
-    prompt = talk.prompt(session, block)
-    if any("result" in answer for answer in await answers_heard(talk, prompt)):
-        await settle(talk, session, since)
+    session = await agent.new()
+    since = agent.now
+    block = {**text(agent.options.prompt), "annotations": {"priority": "high", "audience": 7}}
+    prompt = agent.prompt(session, block)
+    if any("result" in answer for answer in await answers_received(agent, prompt)):
+        await settle(agent, session, since)
     return {"prompt": prompt}
 
 
 @judge("ACP-PROMPT-003", steps=("turns",), editions=V1)
 def a_prompt_may_hold_a_link(evidence: Evidence) -> None:
-    played = evidence.step("turns")
-    played.result(played["link"])
+    run = evidence.step("turns")
+    run.result(run["link"])
 
 
 def _refused_prompts(evidence: Evidence, *names: str) -> None:
-    played = evidence.step("v2_refused_prompts")
-    asked = [played["ids"][name] for name in names if name in played["ids"]]
+    run = evidence.step("v2_refused_prompts")
+    asked = [run["ids"][name] for name in names if name in run["ids"]]
     needed(asked, "every kind of block is advertised")
     for id_ in asked:
-        must_be_refused(played, id_, INVALID_PARAMS)
+        must_be_refused(run, id_, INVALID_PARAMS)
 
 
 @judge("ACCORD-PROMPT-201", steps=("v2_refused_prompts",))
@@ -157,30 +157,30 @@ def a_bad_block_is_refused(evidence: Evidence) -> None:
 
 @judge("ACCORD-PROMPT-204", steps=("v2_refused_prompts",))
 def a_refused_prompt_has_no_message(evidence: Evidence) -> None:
-    played = evidence.step("v2_refused_prompts")
+    run = evidence.step("v2_refused_prompts")
     # What was not answered at all was not refused either; whose rule that is says so.
-    answers = [answer for id_ in played["ids"].values() for _, answer in played.answers(id_)]
+    answers = [answer for id_ in run["ids"].values() for _, answer in run.answers(id_)]
     needed([answer for answer in answers if "error" in answer], "no prompt was refused")
     inserted = [accepted_message_id(answer) for answer in answers]
-    for entry, update in played.updates(played["session"], *ECHOES, since=played["since"]):
+    for entry, update in run.updates(run["session"], *ECHOES, since=run["since"]):
         if update.get("messageId") not in inserted:
             raise Violation("a message of the user was told, and every prompt was refused", entry)
 
 
 @judge("ACCORD-PROMPT-208", steps=("v2_refused_prompts",))
 def an_empty_prompt(evidence: Evidence) -> str:
-    played = evidence.step("v2_refused_prompts")
-    error = played.answer(played["ids"]["empty"]).get("error")
+    run = evidence.step("v2_refused_prompts")
+    error = run.answer(run["ids"]["empty"]).get("error")
     return f"error {error.get('code')}" if isinstance(error, dict) else "it was inserted"
 
 
 @judge("ACCORD-PROMPT-209", steps=("v2_lenient_prompt",))
 def bad_annotations_count_as_absent(evidence: Evidence) -> None:
-    played = evidence.step("v2_lenient_prompt")
-    played.result(played["prompt"])
+    run = evidence.step("v2_lenient_prompt")
+    run.result(run["prompt"])
 
 
-def _ended(evidence: Evidence, prompt: Asked) -> None:
+def _ended(evidence: Evidence, prompt: RecordedRequest) -> None:
     """A prompt was accepted, and its turn came to an end."""
     if prompt.result is None:
         raise Violation("the prompt was not accepted", prompt.entry, prompt.answer_entry)
@@ -188,12 +188,12 @@ def _ended(evidence: Evidence, prompt: Asked) -> None:
         raise StepFailed("its turn did not become idle", "ACP-STATE-202", prompt.entry)
 
 
-def _third(evidence: Evidence, place: int) -> Asked:
+def _third(evidence: Evidence, place: int) -> RecordedRequest:
     """A prompt of the step with plain turns, by its number."""
     prompts = prompts_of(evidence, "turns")
     if len(prompts) <= place:
         evidence.step("turns")
-        raise Unseen("it was not prompted")
+        raise Skipped("it was not prompted")
     return prompts[place]
 
 
@@ -203,13 +203,13 @@ def a_prompt_may_hold_a_link_in_v2(evidence: Evidence) -> None:
 
 
 def _block(evidence: Evidence, type_: str) -> None:
-    played = evidence.begun("prompt_blocks")
-    for prompt in our_requests_in(played, "session/prompt"):
+    run = evidence.begun("prompt_blocks")
+    for prompt in our_requests_in(run, "session/prompt"):
         blocks = prompt.params.get("prompt", [])
         if any(block.get("type") == type_ for block in blocks):
             return _ended(evidence, prompt)
     evidence.step("prompt_blocks")
-    raise Unseen("there was no such prompt")
+    raise Skipped("there was no such prompt")
 
 
 @judge("ACP-PROMPTCAP-001", steps=("prompt_blocks",), editions=JUNE_V2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
 from accord.check.engine.record import Entry, Record, is_answer, is_update, messages_in
 
 __all__ = [
@@ -17,8 +17,8 @@ __all__ = [
     "PERMISSION",
     "TOOLS",
     "VERSION",
-    "Asked",
-    "Told",
+    "RecordedRequest",
+    "RecordedUpdate",
     "answers_to",
     "as_dict",
     "check_texts",
@@ -26,6 +26,7 @@ __all__ = [
     "code_of",
     "code_of_answer",
     "completed",
+    "describe_reaction",
     "dicts",
     "entities",
     "handshake",
@@ -37,22 +38,21 @@ __all__ = [
     "is_whole",
     "key_of",
     "listed",
-    "lists_told",
     "meeting",
     "must_be_refused",
     "needed",
     "offered",
+    "offers_path",
     "only_if_offered",
+    "option_lists",
     "our_requests",
     "our_requests_in",
     "questions",
-    "reached_by",
-    "reaction_in_words",
     "refusal",
     "succeeds",
-    "told",
-    "told_by_session",
-    "tools_told",
+    "tool_updates",
+    "updates_by_session",
+    "updates_of",
 ]
 
 FINAL = {"completed", "failed", "cancelled"}
@@ -61,7 +61,7 @@ FINAL = {"completed", "failed", "cancelled"}
 _DRIVE_LENGTH = 3
 
 
-class Told(NamedTuple):
+class RecordedUpdate(NamedTuple):
     """One update, where it stands, and whose it is."""
 
     record: Record
@@ -82,7 +82,7 @@ HISTORY = (*MESSAGES, *CHUNKS, *TOOLS, "plan_update", "compaction_update", "comp
 """What happened, in contrast to how things stand: a session that is resumed tells the latter only."""
 
 
-class Asked(NamedTuple):
+class RecordedRequest(NamedTuple):
     """A request of ours, and its first answer where there is one."""
 
     record: Record | StepResult
@@ -101,30 +101,30 @@ class Asked(NamedTuple):
 PERMISSION, ELICITATION = "session/request_permission", "elicitation/create"
 
 
-def must_be_refused(played: StepResult, id_: Any, code: int) -> None:
+def must_be_refused(run: StepResult, id_: Any, code: int) -> None:
     """A request has to fail with a code."""
-    found = played.error(id_).get("code")
+    found = run.error(id_).get("code")
     if found != code:
-        raise Violation(f"the error is {found!r}, not {code}", played.request_entry(id_), played.answer_entry(id_))
+        raise Violation(f"the error is {found!r}, not {code}", run.request_entry(id_), run.answer_entry(id_))
 
 
 def needed(found: Any, why_not: str) -> None:
     """Nothing can be judged where nothing was found."""
     if not found:
-        raise Unseen(why_not)
+        raise Skipped(why_not)
 
 
-def told(evidence: Evidence, *kinds: str) -> Iterator[Told]:
+def updates_of(evidence: Evidence, *kinds: str) -> Iterator[RecordedUpdate]:
     """Every update, of some kinds or all, in the order of each process."""
     for record, entry, message in evidence.messages():
         if is_update(message, None, *kinds):
-            yield Told(record, entry, message["params"].get("sessionId"), message["params"]["update"])
+            yield RecordedUpdate(record, entry, message["params"].get("sessionId"), message["params"]["update"])
 
 
-def told_by_session(evidence: Evidence, *kinds: str) -> list[list[Told]]:
+def updates_by_session(evidence: Evidence, *kinds: str) -> list[list[RecordedUpdate]]:
     """The same, in a list for each session of each process."""
-    found: dict[tuple[str, str], list[Told]] = {}
-    for each in told(evidence, *kinds):
+    found: dict[tuple[str, str], list[RecordedUpdate]] = {}
+    for each in updates_of(evidence, *kinds):
         found.setdefault((each.record.name, key_of(each.session)), []).append(each)
     return list(found.values())
 
@@ -143,7 +143,9 @@ def answers_to(evidence: Evidence, *methods: str) -> Iterator[tuple[Entry, Entry
 
 
 def entities(
-    updates: list[Told], id_name: str, at: Callable[[Told, dict[Any, dict[str, Any]]], None] | None = None
+    updates: list[RecordedUpdate],
+    id_name: str,
+    at: Callable[[RecordedUpdate, dict[Any, dict[str, Any]]], None] | None = None,
 ) -> dict[Any, dict[str, Any]]:
     """Things as they stand after some updates: what is absent stays, what is there replaces.
 
@@ -177,7 +179,7 @@ def completed(evidence: Evidence, name: str, *ids: str) -> StepResult:
         if failure.blame in ids:
             raise
         message = f"{name} did not come so far: {failure.reason}"
-        raise Unseen(message) from None
+        raise Skipped(message) from None
 
 
 def as_dict(value: Any) -> dict[str, Any]:
@@ -200,9 +202,9 @@ def is_relative(path: Any) -> bool:
     return isinstance(path, str) and not is_absolute(path)
 
 
-def tools_told(evidence: Evidence) -> Iterator[tuple[Record, Entry, Any, dict[str, Any]]]:
+def tool_updates(evidence: Evidence) -> Iterator[tuple[Record, Entry, Any, dict[str, Any]]]:
     """Whatever was told of tool calls, also in questions for permission."""
-    yield from told(evidence, "tool_call", "tool_call_update")
+    yield from updates_of(evidence, "tool_call", "tool_call_update")
     for record, entry, params in questions(evidence, "session/request_permission"):
         yield record, entry, params.get("sessionId"), as_dict(params.get("toolCall"))
 
@@ -231,7 +233,7 @@ def offered(record: Record) -> dict[str, Any]:
     return said
 
 
-def reached_by(offer: dict[str, Any], *path: str) -> bool:
+def offers_path(offer: dict[str, Any], *path: str) -> bool:
     """Whether something is offered; an empty object is a yes."""
     value: Any = offer
     for key in path:
@@ -239,14 +241,14 @@ def reached_by(offer: dict[str, Any], *path: str) -> bool:
     return value is not None and value is not False
 
 
-def refusal(played: StepResult, id_: Any, *codes: int) -> int:
+def refusal(run: StepResult, id_: Any, *codes: int) -> int:
     """The code of the error with which a request was answered, which has to be one of `codes` if there are any."""
-    error = played.error(id_)
+    error = run.error(id_)
     code = error.get("code")
     if codes and code not in codes:
         wanted = " or ".join(str(each) for each in codes)
         raise Violation(
-            f"the error has the code {code!r} instead of {wanted}", played.request_entry(id_), played.answer_entry(id_)
+            f"the error has the code {code!r} instead of {wanted}", run.request_entry(id_), run.answer_entry(id_)
         )
     return code if isinstance(code, int) else 0
 
@@ -256,35 +258,35 @@ def _ours(entry: Entry, method: str) -> bool:
     return entry.sent and isinstance(message, dict) and message.get("method") == method and "id" in message
 
 
-def _answered(record: Record | StepResult, entry: Entry) -> Asked:
+def _answered(record: Record | StepResult, entry: Entry) -> RecordedRequest:
     params = entry.message.get("params")
     params = params if isinstance(params, dict) else {}
     for line, message in messages_in(record.entries[entry.place :]):
         if is_answer(message, entry.message["id"]):
-            return Asked(record, entry, params, line, message)
-    return Asked(record, entry, params, None, {})
+            return RecordedRequest(record, entry, params, line, message)
+    return RecordedRequest(record, entry, params, None, {})
 
 
-def our_requests(evidence: Evidence, method: str) -> list[Asked]:
+def our_requests(evidence: Evidence, method: str) -> list[RecordedRequest]:
     """Every request of ours by a method, in all processes."""
     return [_answered(record, entry) for record in evidence.records for entry in record.entries if _ours(entry, method)]
 
 
-def our_requests_in(played: StepResult, method: str) -> list[Asked]:
+def our_requests_in(run: StepResult, method: str) -> list[RecordedRequest]:
     """Every request of ours by a method in one step, also in one that was not played to its end."""
-    return [_answered(played, entry) for entry in played.entries[played.start : played.end] if _ours(entry, method)]
+    return [_answered(run, entry) for entry in run.entries[run.start : run.end] if _ours(entry, method)]
 
 
-def handshakes(evidence: Evidence) -> list[Asked]:
+def handshakes(evidence: Evidence) -> list[RecordedRequest]:
     """Every handshake, in all processes, that asked for the version of the edition and got it."""
     _, result = handshake(evidence)
     if result.get("protocolVersion") != VERSION:
-        raise Unseen("the agent speaks another version")
+        raise Skipped("the agent speaks another version")
     found = [each for each in our_requests(evidence, "initialize") if each.params.get("protocolVersion") == VERSION]
     return [each for each in found if (each.result or {}).get("protocolVersion") == VERSION]
 
 
-def handshake(evidence: Evidence) -> tuple[Asked, dict[str, Any]]:
+def handshake(evidence: Evidence) -> tuple[RecordedRequest, dict[str, Any]]:
     """The first handshake, of a client that offers nothing, and its result."""
     (first, *_) = our_requests_in(evidence.begun("meet"), "initialize")
     if first.result is None:
@@ -303,7 +305,7 @@ def is_extension(word: Any) -> bool:
     return isinstance(word, str) and word.startswith("_")
 
 
-def reaction_in_words(message: Any) -> str:
+def describe_reaction(message: Any) -> str:
     """An answer in a few words."""
     if not isinstance(message, dict):
         return "a line that is no message"
@@ -321,7 +323,7 @@ def meeting(evidence: Evidence) -> tuple[StepResult, dict[str, Any]]:
             return meet, answer["result"]
     if meet.failure is not None:
         raise meet.failure
-    raise Unseen("there was no handshake")
+    raise Skipped("there was no handshake")
 
 
 def only_if_offered(evidence: Evidence, method: str, *path: str, holds: Callable[[dict[str, Any]], bool]) -> None:
@@ -329,9 +331,9 @@ def only_if_offered(evidence: Evidence, method: str, *path: str, holds: Callable
     for name in ("text_file_reads_only", "text_file_writes_only"):
         completed(evidence, name)
     found = [(record, entry) for record, entry, params in questions(evidence, method) if holds(params)]
-    unoffered = [(record, entry) for record, entry in found if not reached_by(offered(record), *path)]
+    unoffered = [(record, entry) for record, entry in found if not offers_path(offered(record), *path)]
     if any(not offered(record) for record, _ in unoffered):
-        raise Unseen("it is asked of clients that offer nothing as well")
+        raise Skipped("it is asked of clients that offer nothing as well")
     for record, entry in unoffered:
         raise Violation(f"the client does not offer {'.'.join(path)}", handshake_line(record), entry)
 
@@ -351,11 +353,11 @@ def check_unique(ids: list[Any], what: str, entry: Entry) -> None:
         raise Violation(f"two of the {what} have the same id: {named}", entry)
 
 
-def succeeds(played: StepResult, id_: Any) -> Any:
+def succeeds(run: StepResult, id_: Any) -> Any:
     """The result of a request; an empty answer may be null, as the text shows it in places."""
-    result = played.result(id_)
+    result = run.result(id_)
     if result is not None and not isinstance(result, dict):
-        raise Violation("the result is no object", played.request_entry(id_), played.answer_entry(id_))
+        raise Violation("the result is no object", run.request_entry(id_), run.answer_entry(id_))
     return result
 
 
@@ -372,9 +374,9 @@ def check_texts(value: dict[str, Any], keys: tuple[str, ...], what: str, entry: 
             raise Violation(f"{what} has no `{key}`", entry)
 
 
-def code_of_answer(played: StepResult, id_: Any) -> Any:
+def code_of_answer(run: StepResult, id_: Any) -> Any:
     """The code of the error that answered a request."""
-    return code_of(played.answer(id_))
+    return code_of(run.answer(id_))
 
 
 def dicts(owner: Any, name: str) -> list[dict[str, Any]]:
@@ -383,9 +385,9 @@ def dicts(owner: Any, name: str) -> list[dict[str, Any]]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def lists_told(evidence: Evidence, name: str) -> Iterator[tuple[Entry, list[dict[str, Any]]]]:
+def option_lists(evidence: Evidence, name: str) -> Iterator[tuple[Entry, list[dict[str, Any]]]]:
     """Every list of options or of commands that the agent told."""
     for _, entry, result in answers_to(evidence, "session/new", "session/resume", "session/set_config_option"):
         yield entry, dicts(result, name)
-    for each in told(evidence, "config_option_update", "available_commands_update"):
+    for each in updates_of(evidence, "config_option_update", "available_commands_update"):
         yield each.entry, dicts(each.update, name)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import LATE, NO_SESSION, hear_all, hold_on, say_each, settle, wait_for_question
+from accord.check.agent.exchange import (
+    LATE,
+    NO_SESSION,
+    send_each,
+    settle,
+    wait_for_answers,
+    wait_for_question,
+    wait_or_none,
+)
 from accord.check.agent.lines import BIG_ID, each_line_gets, line_is_answered, line_reaction
 from accord.check.agent.queries import code_of, key_of
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Skipped, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
 from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
@@ -35,41 +43,41 @@ BAD_IDS = {"null": b"null", "a fraction": b"1.5", "a list": b"[1]", "a boolean":
 
 
 @step("bare", editions=V2, gate=SESSIONS)
-async def v2_same_ids(talk: AgentConversation) -> Notes:
+async def v2_same_ids(agent: AgentConversation) -> Notes:
     """While the agent waits for a permission, a request has the id of its question."""
-    session = await talk.new()
-    since = talk.now
-    with talk.replying(session__request_permission=lambda _: None):
-        prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
-        asked = await wait_for_question(talk, "session/request_permission", session, since, prompt)
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(session__request_permission=lambda _: None):
+        prompt = agent.prompt(session, agent.options.tool_prompt or agent.options.prompt)
+        asked = await wait_for_question(agent, "session/request_permission", session, since, prompt)
         if asked is None:
-            await hear_all(talk, prompt)
+            await wait_for_answers(agent, prompt)
             return {"session": session}
         id_ = asked.message["id"]
-        place = talk.wire.say(
+        place = agent.wire.send_json(
             {"jsonrpc": "2.0", "id": id_, "method": "session/close", "params": {"sessionId": NO_SESSION}}
         )
-        await hear_all(talk, id_)
-        talk.notify("session/cancel", {"sessionId": session})
-        idle = await settle(talk, session, place)
+        await wait_for_answers(agent, id_)
+        agent.notify("session/cancel", {"sessionId": session})
+        idle = await settle(agent, session, place)
     return {"session": session, "id": id_, "place": place, "asked": asked, "idle": idle}
 
 
 @step("bare", editions=V2, order=LATE)
-async def v2_bad_ids(talk: AgentConversation) -> Notes:
+async def v2_bad_ids(agent: AgentConversation) -> Notes:
     """Requests with ids that no request may have."""
     line = b'{"jsonrpc":"2.0","id":%b,"method":"session/close","params":{"sessionId":"accord-check-no-such-session"}}'
-    return await say_each(talk, "ACCORD-WIRE-206", {name: line % id_ for name, id_ in BAD_IDS.items()})
+    return await send_each(agent, "ACCORD-WIRE-206", {name: line % id_ for name, id_ in BAD_IDS.items()})
 
 
 @step("bare", editions=V2, order=LATE)
-async def v2_ids_again(talk: AgentConversation) -> Notes:
+async def v2_ids_again(agent: AgentConversation) -> Notes:
     """One id for two requests, one after the other."""
-    id_ = talk.ask("session/close", {"sessionId": NO_SESSION}, "accord-check-again")
-    await talk.answer(id_)
-    since = talk.now
-    talk.ask("session/close", {"sessionId": NO_SESSION}, id_)
-    await hold_on(talk, lambda entry: is_answer(entry.message, id_), since, talk.options.timeout_seconds)
+    id_ = agent.ask("session/close", {"sessionId": NO_SESSION}, "accord-check-again")
+    await agent.answer(id_)
+    since = agent.now
+    agent.ask("session/close", {"sessionId": NO_SESSION}, id_)
+    await wait_or_none(agent, lambda entry: is_answer(entry.message, id_), since, agent.options.timeout_seconds)
     return {"id": id_, "since": since}
 
 
@@ -110,7 +118,7 @@ def _asks(message: dict[str, Any]) -> bool:
 def own_ids_are_good(evidence: Evidence) -> None:
     own = [_own_ids(record) for record in evidence.records]
     if not any(own):
-        raise Unseen("the agent asked for nothing")
+        raise Skipped("the agent asked for nothing")
 
 
 def _own_ids(record: Record) -> int:
@@ -141,21 +149,21 @@ def _look_at_id(id_: Any, waiting: set[str], entry: Entry) -> None:
 
 @judge("ACCORD-WIRE-216", steps=("v2_same_ids",))
 def ids_have_a_direction(evidence: Evidence) -> None:
-    played = evidence.step("v2_same_ids")
-    if played.get("asked") is None:
-        raise Unseen("no permission was asked for")
-    if not _is_id(played["id"]):
-        raise Unseen("the id of the agent is one that no client may use")
-    if not played.answers(played["id"]):
-        raise Violation("the request was not answered", played["asked"], played.entries[played["place"]])
+    run = evidence.step("v2_same_ids")
+    if run.get("asked") is None:
+        raise Skipped("no permission was asked for")
+    if not _is_id(run["id"]):
+        raise Skipped("the id of the agent is one that no client may use")
+    if not run.answers(run["id"]):
+        raise Violation("the request was not answered", run["asked"], run.entries[run["place"]])
 
 
 @judge("ACCORD-WIRE-217", steps=("v2_ids_again",))
 def ids_can_be_used_again(evidence: Evidence) -> None:
-    played = evidence.step("v2_ids_again")
-    answers = played.answers(played["id"])
-    second = [(entry, each) for entry, each in answers if entry.place > played["since"]]
+    run = evidence.step("v2_ids_again")
+    answers = run.answers(run["id"])
+    second = [(entry, each) for entry, each in answers if entry.place > run["since"]]
     if not second:
-        raise Violation("the second request was not answered", answers[0][0], played.entries[played["since"]])
+        raise Violation("the second request was not answered", answers[0][0], run.entries[run["since"]])
     if code_of(second[0][1]) == INVALID_REQUEST:
-        raise Violation("the second request was refused", played.entries[played["since"]], second[0][0])
+        raise Violation("the second request was refused", run.entries[run["since"]], second[0][0])

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from accord.check.agent.conversation import BARE, PROMPT_RULE, REPLIES, AgentConversation, Patience, ProcessGroup
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, reached
+from accord.check.agent.conversation import BARE, PROMPT_RULE, REPLIES, AgentConversation, ProcessGroup, WaitLimits
+from accord.check.engine.evidence import Evidence, StepFailed, StepResult, has_path
 from accord.check.engine.journal import Change, Journal, JournalError, SettingsLedger, Untouched
 from accord.check.engine.judging import PROBLEMS, CheckStep, Progress, unexpected
 from accord.check.engine.process import Program
@@ -59,22 +59,22 @@ class Restored:
 # --- in the process that changed it
 
 
-async def restore_in(talk: AgentConversation, ledger: SettingsLedger) -> None:
+async def restore_in(agent: AgentConversation, ledger: SettingsLedger) -> None:
     """Set back what a process changed, in the sessions that it was changed in; what fails is left to `restore_last`."""
-    for session, keys in ledger.changed_in(talk.wire).items():
+    for session, keys in ledger.changed_in(agent.wire).items():
         for _ in range(_ROUNDS):
             for key in reversed(keys):
-                if talk.wire.ended or not await _set(talk, session, key, ledger.changes[key].old):
+                if agent.wire.ended or not await _set(agent, session, key, ledger.changes[key].old):
                     break
-            keys = ledger.changed_in(talk.wire).get(session, [])  # noqa: PLW2901 - others may have come with them
-            if ledger.is_back(talk.wire, session):
+            keys = ledger.changed_in(agent.wire).get(session, [])  # noqa: PLW2901 - others may have come with them
+            if ledger.is_back(agent.wire, session):
                 break
 
 
-async def _set(talk: AgentConversation, session: str, key: Key, value: Value) -> bool:
-    seconds = min(talk.options.timeout_seconds, ANSWER_SECONDS)
+async def _set(agent: AgentConversation, session: str, key: Key, value: Value) -> bool:
+    seconds = min(agent.options.timeout_seconds, ANSWER_SECONDS)
     with suppress(Silence, Untouched):
-        await talk.wire.request(*request_for(talk.edition, session, key, value), seconds=seconds)
+        await agent.wire.request(*request_for(agent.edition, session, key, value), seconds=seconds)
         return True
     return False
 
@@ -99,9 +99,9 @@ async def restore_last(
             wire = await RecordedWire.open(
                 "restore", program, options.env, options.timeout_seconds, REPLIES, None, ledger
             )
-            talk = AgentConversation(wire, options, folder, {})
-            await talk.shake_hands(able=True)
-            await _restore_all(talk, ledger, changes, found)
+            agent = AgentConversation(wire, options, folder, {})
+            await agent.handshake(able=True)
+            await _restore_all(agent, ledger, changes, found)
     except (TimeoutError, Silence, StepFailed, Untouched, ConnectFailed):
         pass  # What was not seen to be back is named.
     finally:
@@ -115,22 +115,22 @@ async def restore_last(
 
 
 async def _restore_all(
-    talk: AgentConversation, ledger: SettingsLedger, changes: Mapping[Key, Change], found: dict[Key, Restored]
+    agent: AgentConversation, ledger: SettingsLedger, changes: Mapping[Key, Change], found: dict[Key, Restored]
 ) -> None:
-    seen_first: dict[Key, Setting] = {}
+    first: dict[Key, Setting] = {}
     for _ in range(_ROUNDS):
-        session = await talk.new()
-        settings = ledger.settings(talk.wire, session)
-        seen_first = seen_first or settings
+        session = await agent.new()
+        settings = ledger.settings(agent.wire, session)
+        first = first or settings
         wrong = []
         for key, change in changes.items():
-            found[key] = _restored(change, settings.get(key), seen_first.get(key))
+            found[key] = _restored(change, settings.get(key), first.get(key))
             if found[key].state == "left changed":
                 wrong.append(key)
         if not wrong:
             return
         for key in wrong:
-            await _set(talk, session, key, changes[key].old)
+            await _set(agent, session, key, changes[key].old)
 
 
 def _restored(change: Change, setting: Setting | None, first: Setting | None) -> Restored:
@@ -188,7 +188,7 @@ class AgentRunner:
         self._notes: dict[str, dict[str, Any]] = {}
         self._initialized: dict[str, dict[str, Any]] = {}
         """The result of the handshake of each process that steps share."""
-        self._patience = Patience()
+        self._limits = WaitLimits()
         self._budget = RecordBudget()
         self.ledger = ledger or SettingsLedger(options, None)
         self._flood = ""
@@ -200,7 +200,7 @@ class AgentRunner:
         self._total = 0
         self.evidence = Evidence(options)
 
-    async def play(self, steps: list[CheckStep]) -> Evidence:
+    async def run(self, steps: list[CheckStep]) -> Evidence:
         """Meet the agent, then play what makes sense with it.
 
         Raises:
@@ -218,14 +218,14 @@ class AgentRunner:
                 self.evidence.steps[step.name] = replace(met, name=step.name)
             wanted = []
         groups = self._groups(wanted)
-        first = [self._play_group(group, members) for group, members in groups if group != "again"]
+        first = [self._run_group(group, members) for group, members in groups if group != "again"]
         # With exceptions as results it also waits for all of them when it is cancelled: none is left to run.
         for failure in await asyncio.gather(*first, return_exceptions=True):
             if isinstance(failure, BaseException):
                 raise failure
         for group, members in groups:
             if group == "again":
-                await self._play_group(group, members)
+                await self._run_group(group, members)
         self.evidence.records.sort(key=lambda record: record.name)
         self.evidence.blame_turns(PROMPT_RULE[self._options.edition])
         return self.evidence
@@ -239,7 +239,7 @@ class AgentRunner:
 
     def _makes_sense(self, step: CheckStep) -> bool:
         gate = step.gate.get(self._options.edition, "")
-        if gate and not reached(self.evidence.advertised, gate):
+        if gate and not has_path(self.evidence.advertised, gate):
             self.evidence.skipped[step.name] = f"not advertised: {gate}"
             return False
         if self.evidence.blocked_by_auth and step.group != "own":
@@ -254,16 +254,16 @@ class AgentRunner:
         self._progress("meet", 0, self._total)
         wire = await self._open("meet")
         try:
-            talk = self._talk(wire)
-            played = StepResult("meet", wire.entries, 0, 0)
-            self.evidence.steps["meet"] = played
+            agent = self._conversation(wire)
+            run = StepResult("meet", wire.entries, 0, 0)
+            self.evidence.steps["meet"] = run
             try:
-                await self._met(talk, played.notes)
+                await self._met(agent, run.notes)
             except StepFailed as failure:
-                played.failure = failure
-            played.end = talk.now
-            self.evidence.advertised["initialize"] = talk.initialized
-            self.evidence.agent_info = talk.initialized.get("agentInfo") or talk.initialized.get("info")
+                run.failure = failure
+            run.end = agent.now
+            self.evidence.advertised["initialize"] = agent.initialized
+            self.evidence.agent_info = agent.initialized.get("agentInfo") or agent.initialized.get("info")
         except asyncio.CancelledError:
             self._is_leaving = True
             raise
@@ -271,34 +271,34 @@ class AgentRunner:
             await self._shut(wire)
         self._done += 1
 
-    async def _met(self, talk: AgentConversation, notes: dict[str, Any]) -> None:
+    async def _met(self, agent: AgentConversation, notes: dict[str, Any]) -> None:
         edition = self._options.edition
-        initialize = talk.ask("initialize", BARE[edition])
+        initialize = agent.ask("initialize", BARE[edition])
         notes |= {"initialize": initialize, "new": []}
-        answer = await talk.answer(initialize, "ACP-INIT-001", self._options.start_seconds)
+        answer = await agent.answer(initialize, "ACP-INIT-001", self._options.start_seconds)
         if not isinstance(answer.get("result"), dict):
             raise StepFailed("the handshake did not succeed", "ACP-INIT-001")
-        talk.initialized = answer["result"]
-        self.evidence.blocked_by_version = talk.initialized.get("protocolVersion") != VERSIONS[edition]
+        agent.initialized = answer["result"]
+        self.evidence.blocked_by_version = agent.initialized.get("protocolVersion") != VERSIONS[edition]
         if self.evidence.blocked_by_version:
             return
         if self._options.auth_method:
-            await talk.log_in()
+            await agent.log_in()
         without: dict[str, Any] = {} if edition == "v2" else {"mcpServers": []}
         servers: dict[str, Any] = {"mcpServers": []}
         for given in (servers, without):
-            new = talk.ask("session/new", {"cwd": talk.cwd, **given})
+            new = agent.ask("session/new", {"cwd": agent.cwd, **given})
             notes["new"].append(new)
-            answered = await talk.answer(new, "ACP-SESSION-001")
+            answered = await agent.answer(new, "ACP-SESSION-001")
             if "result" in answered:
                 self.evidence.advertised.setdefault("new", answered["result"])
-            elif _code(answered) == AUTH_REQUIRED and talk.initialized.get("authMethods"):
+            elif _code(answered) == AUTH_REQUIRED and agent.initialized.get("authMethods"):
                 self.evidence.blocked_by_auth = not self._options.auth_method
-        await talk.is_alive()
+        await agent.is_alive()
 
     # --- processes
 
-    async def _play_group(self, group: ProcessGroup, steps: list[CheckStep]) -> None:
+    async def _run_group(self, group: ProcessGroup, steps: list[CheckStep]) -> None:
         async with self._slots:
             wire: RecordedWire | None = None
             try:
@@ -309,7 +309,7 @@ class AgentRunner:
                         continue
                     if wire is None:
                         wire = await self._open(step.name if group == "own" else group)
-                    is_sound = await self._play_step(step, wire, is_new=not wire.entries)
+                    is_sound = await self._run_step(step, wire, is_new=not wire.entries)
                     self._done += 1
                     if not is_sound or wire.ended:
                         closing, wire = wire, None
@@ -329,34 +329,34 @@ class AgentRunner:
         self.evidence.steps[step.name] = StepResult(step.name, [], 0, 0, failure=failure)
         self._done += 1
 
-    async def _play_step(self, step: CheckStep, wire: RecordedWire, *, is_new: bool) -> bool:
+    async def _run_step(self, step: CheckStep, wire: RecordedWire, *, is_new: bool) -> bool:
         """Whether the process is good for another step."""
-        talk = self._talk(wire)
-        played = StepResult(step.name, wire.entries, talk.now, talk.now)
-        self.evidence.steps[step.name] = played
+        agent = self._conversation(wire)
+        run = StepResult(step.name, wire.entries, agent.now, agent.now)
+        self.evidence.steps[step.name] = run
         try:
             if is_new and step.group != "own":
-                self._initialized[wire.name] = await talk.shake_hands(able=step.group == "able")
-            played.notes = self._notes[step.name] = await step.play(talk)
+                self._initialized[wire.name] = await agent.handshake(able=step.group == "able")
+            run.notes = self._notes[step.name] = await step.run(agent)
         except StepFailed as failure:
-            played.failure = failure
+            run.failure = failure
         except Silence as silence:
-            played.failure = StepFailed(str(silence))
+            run.failure = StepFailed(str(silence))
         except Untouched as untouched:
             self.evidence.skipped[step.name] = str(untouched)
             self.evidence.untouched.append(str(untouched))
         except PROBLEMS as error:
-            played.failure = StepFailed(unexpected("agent", error))
-        if wire.overflowed and played.failure is not None:
+            run.failure = StepFailed(unexpected("agent", error))
+        if wire.overflowed and run.failure is not None:
             # All that an endless stream spoils has one cause.
-            self._flood = self._flood or played.failure.blame or PROMPT_RULE[self._options.edition]
-            played.failure = StepFailed(played.failure.reason, self._flood, *played.failure.evidence)
-            played.failure.is_silence = True
-        reasons = played.get("untouched") or []
+            self._flood = self._flood or run.failure.blame or PROMPT_RULE[self._options.edition]
+            run.failure = StepFailed(run.failure.reason, self._flood, *run.failure.evidence)
+            run.failure.is_silence = True
+        reasons = run.get("untouched") or []
         self.evidence.untouched += [reasons] if isinstance(reasons, str) else reasons
-        played.end = talk.now
-        await restore_in(talk, self.ledger)
-        return played.failure is None
+        run.end = agent.now
+        await restore_in(agent, self.ledger)
+        return run.failure is None
 
     async def restore(self) -> list[Restored]:
         """Show in a process of its own that everything is set back, and set back what is not."""
@@ -364,10 +364,10 @@ class AgentRunner:
             return []
         return await restore_last(self._program, self._options, self._folder, self.ledger, dict(self.ledger.changes))
 
-    def _talk(self, wire: RecordedWire) -> AgentConversation:
-        talk = AgentConversation(wire, self._options, self._folder, self._notes, self._patience, self.ledger)
-        talk.initialized = self._initialized.get(wire.name, {})
-        return talk
+    def _conversation(self, wire: RecordedWire) -> AgentConversation:
+        agent = AgentConversation(wire, self._options, self._folder, self._notes, self._limits, self.ledger)
+        agent.initialized = self._initialized.get(wire.name, {})
+        return agent
 
     async def _open(self, name: str) -> RecordedWire:
         self._processes += 1

@@ -10,7 +10,7 @@ from accord.check.agent.queries import (
     CHUNKS,
     MESSAGES,
     TOOLS,
-    Told,
+    RecordedUpdate,
     answers_to,
     dicts,
     handshake,
@@ -18,14 +18,14 @@ from accord.check.agent.queries import (
     is_extension,
     needed,
     questions,
-    told,
+    updates_of,
 )
 from accord.check.agent.tools import tool_call_facts
-from accord.check.agent.turns import told_in_turns
-from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
+from accord.check.agent.turns import updates_in_turns
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation
 from accord.check.engine.judging import judge
 from accord.check.engine.record import Entry, Record, is_request, messages_in
-from accord.check.engine.shape import Piece, pieces, shape_of
+from accord.check.engine.shape import Payload, payloads, shape_of
 from accord.check.rule import JUNE_V2, V1, VERSIONS, RuleRow, agent_rules
 from accord.protocol.codec import Codec, Misfit
 from accord.protocol.edition import V2, V2_JUNE, Edition
@@ -81,7 +81,7 @@ UNSTABLE = {
 }
 """What the unstable texts add to it: no vendor's."""
 
-_WORDS: dict[str, set[str]] = {
+_VALUES: dict[str, set[str]] = {
     "kind of an option": {"allow_once", "allow_always", "reject_once", "reject_always"},
     "subject of a permission": {"tool_call", "command"},
     "severity": {"info", "warning", "error"},
@@ -151,12 +151,12 @@ FREE = {"rawInput", "rawOutput", "_meta"}
 def nothing_has_keys_that_the_schema_does_not_name(evidence: Evidence) -> None:
     found: dict[str, Entry] = {}
     for record in evidence.records:
-        for piece in pieces(record):
-            if piece.method == "initialize" and not _is_about(record, piece.value, VERSIONS[evidence.edition]):
+        for payload in payloads(record):
+            if payload.method == "initialize" and not _is_about(record, payload.value, VERSIONS[evidence.edition]):
                 continue  # Another version has another shape.
-            for key in shape_of(evidence.edition, piece).further:
-                what = "result" if piece.is_result else "params"
-                found.setdefault(f"{key!r} in the {what} of {piece.method}", piece.entry)
+            for key in shape_of(evidence.edition, payload).further:
+                what = "result" if payload.is_result else "params"
+                found.setdefault(f"{key!r} in the {what} of {payload.method}", payload.entry)
     if found:
         raise Violation(f"the schema does not name {', '.join(found)}", *list(found.values())[:2])
 
@@ -172,14 +172,14 @@ def _is_about(record: Record, result: Any, version: int) -> bool:
 
 @judge("ACP-EXT-001", steps=("strange_requests",))
 def an_unknown_extension_request_is_answered(evidence: Evidence) -> None:
-    played = evidence.step("strange_requests")
-    played.answer(played["extension"])
+    run = evidence.step("strange_requests")
+    run.answer(run["extension"])
 
 
 @judge("ACP-META-001", steps=("turns",))
 def a_prompt_may_carry_metadata(evidence: Evidence) -> None:
-    played = evidence.step("turns")
-    played.result(played["meta"])
+    run = evidence.step("turns")
+    run.result(run["meta"])
 
 
 def _requests(evidence: Evidence) -> list[Any]:
@@ -212,23 +212,23 @@ def _metas(value: Any) -> list[Any]:
 @judge("ACP-SCHEMA-001", steps=("meet", "turns", "cancel", "meet_able"), editions=V1)
 def what_is_said_fits_the_schema(evidence: Evidence) -> None:
     for record in evidence.records:
-        for piece in pieces(record):
-            if not is_judged_by_schema(piece):
+        for payload in payloads(record):
+            if not is_judged_by_schema(payload):
                 continue
-            shape = shape_of("v1", piece)
-            if shape.problem and (piece.method, shape.field) not in _OWN_RULES:
-                what = "the result" if piece.is_result else "the params"
+            shape = shape_of("v1", payload)
+            if shape.problem and (payload.method, shape.field) not in _OWN_RULES:
+                what = "the result" if payload.is_result else "the params"
                 where = f"{shape.field} in {what}" if shape.field else what
-                raise Violation(f"{where} of {piece.method} does not fit: expected {shape.problem}", piece.entry)
+                raise Violation(f"{where} of {payload.method} does not fit: expected {shape.problem}", payload.entry)
 
 
-def is_judged_by_schema(piece: Piece) -> bool:
+def is_judged_by_schema(payload: Payload) -> bool:
     """The basic exchange, without what has a rule of its own: the handshake, a turn's updates, empty results."""
-    if piece.is_result:
-        return piece.method in {"session/new", "session/prompt"} and isinstance(piece.value, dict)
-    if piece.method != "session/update":
+    if payload.is_result:
+        return payload.method in {"session/new", "session/prompt"} and isinstance(payload.value, dict)
+    if payload.method != "session/update":
         return True
-    update = piece.value.get("update") if isinstance(piece.value, dict) else None
+    update = payload.value.get("update") if isinstance(payload.value, dict) else None
     return isinstance(update, dict) and update.get("sessionUpdate") in OTHER_KINDS
 
 
@@ -288,15 +288,15 @@ def capabilities_beside_the_protocol_are_metadata(evidence: Evidence) -> None:
 
 @judge("ACCORD-ENUM-201", steps=("v2_finished_things", "v2_strange_answer"))
 def words_are_known(evidence: Evidence) -> None:
-    found = [*_words_of_questions(evidence), *_words_of_updates(evidence), *_words_of_options(evidence)]
-    words = [(entry, what, word) for entry, what, word in found if isinstance(word, str)]
-    needed(words, "none of these words was used")
-    for entry, what, word in words:
-        if word not in _WORDS[what] and not word.startswith("_"):
-            raise Violation(f"{word!r} is no {what}", entry)
+    found = [*_values_of_questions(evidence), *_values_of_updates(evidence), *_values_of_options(evidence)]
+    values = [(entry, what, value) for entry, what, value in found if isinstance(value, str)]
+    needed(values, "none of these words was used")
+    for entry, what, value in values:
+        if value not in _VALUES[what] and not value.startswith("_"):
+            raise Violation(f"{value!r} is no {what}", entry)
 
 
-def _words_of_questions(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
+def _values_of_questions(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
     for _, entry, params in questions(evidence, "session/request_permission"):
         for option in dicts(params, "options"):
             yield entry, "kind of an option", option.get("kind")
@@ -306,8 +306,8 @@ def _words_of_questions(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
         yield entry, "mode of a question", params.get("mode")
 
 
-def _words_of_updates(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
-    for each in told(evidence):
+def _values_of_updates(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
+    for each in updates_of(evidence):
         match each.update.get("sessionUpdate"):
             case "notice":
                 yield each.entry, "severity", each.update.get("severity")
@@ -317,12 +317,12 @@ def _words_of_updates(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
                 for item in dicts(each.update, "background"):
                     yield each.entry, "background work", item.get("type")
             case "tool_call_update" | "tool_call_content_chunk":
-                yield from _words_of_diffs(each)
+                yield from _values_of_diffs(each)
             case _:
                 pass
 
 
-def _words_of_diffs(each: Told) -> Iterator[tuple[Entry, str, Any]]:
+def _values_of_diffs(each: RecordedUpdate) -> Iterator[tuple[Entry, str, Any]]:
     for content in [each.update.get("content"), *dicts(each.update, "content")]:
         if isinstance(content, dict) and content.get("type") == "diff":
             for change in dicts(content, "changes"):
@@ -332,15 +332,15 @@ def _words_of_diffs(each: Told) -> Iterator[tuple[Entry, str, Any]]:
             yield each.entry, "format of a patch", patch.get("format") if isinstance(patch, dict) else None
 
 
-def _words_of_options(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
+def _values_of_options(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
     for _, entry, result in answers_to(evidence, "session/new", "session/resume", "session/set_config_option"):
         for option in dicts(result, "configOptions"):
             yield entry, "category of an option", option.get("category")
 
 
-def _is_strange(word: Any, known: set[str]) -> bool:
+def _is_strange(value: Any, known: set[str]) -> bool:
     """Whether a word is neither known nor private; what is no word at all is not this rule's matter."""
-    return isinstance(word, str) and word not in known and not is_extension(word)
+    return isinstance(value, str) and value not in known and not is_extension(value)
 
 
 @judge("ACP-ENUM-201", steps=("turns", "meet_able"))
@@ -350,7 +350,7 @@ def words_of_tool_calls_and_plans_are_known(evidence: Evidence) -> None:
         for key, known in (("kind", KINDS), ("status", STATUSES[edition])):
             if _is_strange(said.get(key), known):
                 raise Violation(f"the {key} of a tool call is {said[key]!r}", entry)
-    for each in told(evidence, "plan_update"):
+    for each in updates_of(evidence, "plan_update"):
         for planned in _entries(each.update.get("plan")):
             for key, known in (("priority", PRIORITIES), ("status", PLAN_STATUSES[edition])):
                 if _is_strange(planned.get(key), known):
@@ -364,7 +364,7 @@ def _entries(plan: Any) -> list[dict[str, Any]]:
 
 @judge("ACP-ENUM-202", steps=("turns", "meet_able"))
 def words_of_updates_states_and_content_are_known(evidence: Evidence) -> None:
-    for each in told_in_turns(evidence):
+    for each in updates_in_turns(evidence):
         update, kind = each.update, each.update.get("sessionUpdate")
         if _is_strange(kind, UPDATES[evidence.edition]):
             raise Violation(f"there is no update {kind!r}", each.entry)
@@ -382,45 +382,45 @@ def _contents(content: Any) -> list[dict[str, Any]]:
     return [each for each in contents if isinstance(each, dict)]
 
 
-def _behind(played: StepResult, method: str) -> tuple[Entry | None, list[Entry]]:
+def _behind(run: StepResult, method: str) -> tuple[Entry | None, list[Entry]]:
     """A notification of ours, and the errors without an id behind it, up to the next sign of life."""
-    for entry in played.entries[played.start : played.end]:
+    for entry in run.entries[run.start : run.end]:
         message = entry.message if entry.sent and isinstance(entry.message, dict) else {}
         if message.get("method") == method and "id" not in message:
-            ours = [each.place for each in played.entries[entry.place + 1 : played.end] if each.sent]
-            part = played.entries[entry.place : ours[1] if len(ours) > 1 else played.end]
+            ours = [each.place for each in run.entries[entry.place + 1 : run.end] if each.sent]
+            part = run.entries[entry.place : ours[1] if len(ours) > 1 else run.end]
             return entry, [line for line, each in messages_in(part) if each.get("id", 0) is None]
     return None, []
 
 
 @judge("ACP-EXT-201", steps=("strange_requests",))
 def an_extension_notification_is_ignored(evidence: Evidence) -> None:
-    played = evidence.begun("strange_requests")
-    notification, errors = _behind(played, "_example.com/unknown")
+    run = evidence.begun("strange_requests")
+    notification, errors = _behind(run, "_example.com/unknown")
     if notification is None:
-        raise played.failure or Unseen("there was no such notification")
-    if played.failure is not None and not messages_behind(played, notification):
+        raise run.failure or Skipped("there was no such notification")
+    if run.failure is not None and not messages_behind(run, notification):
         raise Violation("behind an extension notification the agent did not answer any more", notification)
     if errors:
         raise Violation("an extension notification was answered", notification, errors[0])
 
 
-def messages_behind(played: StepResult, entry: Entry) -> bool:
+def messages_behind(run: StepResult, entry: Entry) -> bool:
     """Whether the agent said anything behind a line of ours in a step."""
-    return any(True for _ in messages_in(played.entries[entry.place : played.end]))
+    return any(True for _ in messages_in(run.entries[entry.place : run.end]))
 
 
 @judge("ACP-EXT-203", steps=("strange_requests",))
 def what_a_notification_with_a_dollar_does(evidence: Evidence) -> str:
-    played = evidence.begun("strange_requests")
-    notification, errors = _behind(played, "$/nonsense")
+    run = evidence.begun("strange_requests")
+    notification, errors = _behind(run, "$/nonsense")
     if notification is None:
-        raise played.failure or Unseen("there was no such notification")
-    if not messages_behind(played, notification):
+        raise run.failure or Skipped("there was no such notification")
+    if not messages_behind(run, notification):
         return "the agent ended"
     if errors:
         return "answered with an error"
-    part = played.entries[notification.place : played.end]
+    part = run.entries[notification.place : run.end]
     said = ", ".join(str(each["method"]) for _, each in messages_in(part) if "method" in each)
     return f"answered with {said}" if said else "ignored"
 

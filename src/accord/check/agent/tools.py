@@ -12,7 +12,7 @@ from accord.check.agent.permission import choosing, tool_prompt
 from accord.check.agent.queries import (
     FINAL,
     TOOLS,
-    Told,
+    RecordedUpdate,
     as_dict,
     completed,
     dicts,
@@ -24,18 +24,18 @@ from accord.check.agent.queries import (
     listed,
     needed,
     questions,
-    told,
-    told_by_session,
-    tools_told,
+    tool_updates,
+    updates_by_session,
+    updates_of,
 )
-from accord.check.agent.turns import prompts_of, told_in_turns, turns_in
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.agent.turns import prompts_of, turns_in, updates_in_turns
+from accord.check.engine.evidence import Evidence, Skipped, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_request, is_update, messages_in
 from accord.check.engine.wire import Refusal
 from accord.check.rule import V1, RuleRow, agent_rules
 
-__all__ = ["RULES", "check_cancellation_offers", "contents_told", "tool_call_facts", "updates_of_three_turns"]
+__all__ = ["RULES", "check_cancellation_offers", "tool_call_facts", "tool_contents", "updates_of_three_turns"]
 
 # fmt: off
 RULES = agent_rules(
@@ -84,20 +84,20 @@ _HEADS = ("--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "
 
 
 @step("able", editions=V1, order=34)
-async def failing_client(talk: AgentConversation) -> Notes:
+async def failing_client(agent: AgentConversation) -> Notes:
     """A turn of a client that permits everything and then has no file and no terminal, and declines to say more."""
-    session = await talk.new()
-    since = talk.now
+    session = await agent.new()
+    since = agent.now
     missing = Refusal(-32002, "Resource not found")
-    with talk.replying(
+    with agent.replying(
         session__request_permission=choosing("allow_once", "allow_always"),
         fs__read_text_file=lambda _: missing,
         fs__write_text_file=lambda _: Refusal(-32603, "Internal error"),
         terminal__create=lambda _: Refusal(-32603, "Internal error"),
         elicitation__create=lambda _: {"action": "cancel"},
     ):
-        prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-TOOL-003")
-        await talk.is_alive()
+        prompt = await answered_turn(agent, session, tool_prompt(agent), "ACCORD-TOOL-003")
+        await agent.is_alive()
     return {"session": session, "prompt": prompt, "since": since}
 
 
@@ -106,7 +106,7 @@ def a_tool_call_is_announced_first(evidence: Evidence) -> None:
     first = ("tool_call",) if evidence.edition == "v1" else ("tool_call_update",)
     then = "tool_call_update" if evidence.edition == "v1" else "tool_call_content_chunk"
     known: set[Any] = set()
-    updates = list(told(evidence, *first, then))
+    updates = list(updates_of(evidence, *first, then))
     for record, entry, session, update in updates:
         key = key_of(record.name, session, update.get("toolCallId"))
         if update["sessionUpdate"] != then:
@@ -114,7 +114,7 @@ def a_tool_call_is_announced_first(evidence: Evidence) -> None:
         elif key not in known:
             raise Violation(f"{then} is about a tool call that was not told before", entry)
     if not updates:
-        raise Unseen("no tool was used")
+        raise Skipped("no tool was used")
 
 
 @judge("ACCORD-ORDER-003", steps=("two_turns", "allowed_work"))
@@ -133,13 +133,13 @@ def a_tool_call_is_announced_once(evidence: Evidence) -> None:
                 known[key] = entry
                 found = True
     if not found:
-        raise Unseen("no tool was used")
+        raise Skipped("no tool was used")
 
 
 @judge("ACCORD-TOOL-001", steps=("two_turns", "allowed_work"))
 def the_status_of_a_tool_call_only_goes_forward(evidence: Evidence) -> None:
     last: dict[Any, tuple[str, Entry]] = {}
-    for record, entry, session, update in told(evidence, "tool_call", "tool_call_update"):
+    for record, entry, session, update in updates_of(evidence, "tool_call", "tool_call_update"):
         status = update.get("status")
         key = key_of(record.name, session, update.get("toolCallId"))
         if key in last and update["sessionUpdate"] == "tool_call":
@@ -150,7 +150,7 @@ def the_status_of_a_tool_call_only_goes_forward(evidence: Evidence) -> None:
             raise Violation(f"a tool call went from {last[key][0]} to {status}", last[key][1], entry)
         last[key] = (status, entry)
     if not last:
-        raise Unseen("no tool was used")
+        raise Skipped("no tool was used")
 
 
 def _is_backward(before: str, status: str) -> bool:
@@ -182,21 +182,21 @@ def no_tool_call_is_left_open_at_the_end(evidence: Evidence) -> None:
             if status in ("pending", "in_progress"):
                 raise Violation(f"the turn ended while a tool call was {status}", entry, turn.answered)
     if not found:
-        raise Unseen("no tool was used in a turn that came to its end")
+        raise Skipped("no tool was used in a turn that came to its end")
 
 
 @judge("ACCORD-TOOL-003", steps=("failing_client",))
 def a_client_that_fails_does_not_fail_the_turn(evidence: Evidence) -> str:
-    played = completed(evidence, "failing_client", "ACCORD-TOOL-003")
-    answered = played.answer_entry(played["prompt"])
+    run = completed(evidence, "failing_client", "ACCORD-TOOL-003")
+    answered = run.answer_entry(run["prompt"])
     refused = [
         entry
-        for entry, message in messages_in(played.entries[played["since"] : answered.place], sent=True)
+        for entry, message in messages_in(run.entries[run["since"] : answered.place], sent=True)
         if "error" in message or as_dict(message.get("result")).get("action") == "cancel"
     ]
     if not refused:
-        raise Unseen("it asked the client for nothing that could fail")
-    if "error" in played.answer(played["prompt"]):
+        raise Skipped("it asked the client for nothing that could fail")
+    if "error" in run.answer(run["prompt"]):
         raise Violation("the prompt failed with it", refused[-1], answered)
     return f"{len(refused)} requests of the agent failed"
 
@@ -204,19 +204,19 @@ def a_client_that_fails_does_not_fail_the_turn(evidence: Evidence) -> str:
 @judge("ACCORD-PATH-001", steps=("two_turns", "allowed_work"))
 def locations_are_absolute(evidence: Evidence) -> None:
     found = False
-    for _, entry, _, tool in tools_told(evidence):
+    for _, entry, _, tool in tool_updates(evidence):
         for location in listed(tool.get("locations")):
             found = True
             if is_relative(as_dict(location).get("path")):
                 raise Violation(f"the location {location['path']!r} is relative", entry)
     if not found:
-        raise Unseen("no tool call had locations")
+        raise Skipped("no tool call had locations")
 
 
 @judge("ACCORD-PATH-002", steps=("two_turns", "allowed_work"))
 def lines_are_counted_from_one(evidence: Evidence) -> None:
     found = False
-    for _, entry, _, tool in tools_told(evidence):
+    for _, entry, _, tool in tool_updates(evidence):
         for location in listed(tool.get("locations")):
             line = as_dict(location).get("line")
             found = found or line is not None
@@ -228,43 +228,43 @@ def lines_are_counted_from_one(evidence: Evidence) -> None:
         if isinstance(line, int) and line < 1:
             raise Violation(f"it reads from the line {line}", entry)
     if not found:
-        raise Unseen("no line was named")
+        raise Skipped("no line was named")
 
 
 @judge("ACCORD-DIFF-001", steps=("two_turns", "allowed_work"))
 def diffs_name_absolute_paths(evidence: Evidence) -> None:
     found = False
-    for _, entry, _, tool in [*tools_told(evidence), *_chunks(evidence)]:
+    for _, entry, _, tool in [*tool_updates(evidence), *_chunks(evidence)]:
         for content in listed(tool.get("content")):
             if as_dict(content).get("type") == "diff":
                 found = True
                 if is_relative(content.get("path")):
                     raise Violation(f"the diff is of the relative path {content['path']!r}", entry)
     if not found:
-        raise Unseen("no diff was shown")
+        raise Skipped("no diff was shown")
 
 
 def _chunks(evidence: Evidence) -> list[Any]:
     """June's pieces of content, as lists of one."""
-    found = told(evidence, "tool_call_content_chunk")
+    found = updates_of(evidence, "tool_call_content_chunk")
     return [(record, entry, session, {"content": [chunk.get("content")]}) for record, entry, session, chunk in found]
 
 
 @judge("ACCORD-JUNE-TOOL-001", steps=("two_turns", "allowed_work"))
 def a_tool_call_has_its_title_from_the_start(evidence: Evidence) -> None:
     known: set[Any] = set()
-    for record, entry, session, update in told(evidence, "tool_call_update"):
+    for record, entry, session, update in updates_of(evidence, "tool_call_update"):
         key = key_of(record.name, session, update.get("toolCallId"))
         if key not in known and not update.get("title"):
             raise Violation("the first that is told of a tool call has no title", entry)
         known.add(key)
     if not known:
-        raise Unseen("no tool was used")
+        raise Skipped("no tool was used")
 
 
-def tool_calls_told(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
+def tool_call_updates(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
     """All that was told of tool calls, by updates and by permissions."""
-    for each in told(evidence, *_CHANGED):
+    for each in updates_of(evidence, *_CHANGED):
         yield each.entry, each.update
     for _, entry, params in questions(evidence, "session/request_permission"):
         subject = params.get("subject")
@@ -272,24 +272,24 @@ def tool_calls_told(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]
             yield entry, subject["toolCall"]
 
 
-def contents_told(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
+def tool_contents(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
     """Every piece of content of a tool call."""
-    for entry, call in tool_calls_told(evidence):
+    for entry, call in tool_call_updates(evidence):
         single = [call["content"]] if isinstance(call.get("content"), dict) else []
         for content in [*single, *dicts(call, "content")]:
             yield entry, content
 
 
 def _diffs(evidence: Evidence) -> list[tuple[Entry, dict[str, Any]]]:
-    found = [(entry, content) for entry, content in contents_told(evidence) if content.get("type") == "diff"]
+    found = [(entry, content) for entry, content in tool_contents(evidence) if content.get("type") == "diff"]
     needed(found, "there was no diff")
     return found
 
 
 @judge("ACCORD-TOOL-201", steps=("v2_finished_things",))
 def paths_are_absolute(evidence: Evidence) -> None:
-    owners = [(entry, each) for entry, call in tool_calls_told(evidence) for each in dicts(call, "locations")]
-    owners += [(entry, each) for entry, content in contents_told(evidence) for each in dicts(content, "changes")]
+    owners = [(entry, each) for entry, call in tool_call_updates(evidence) for each in dicts(call, "locations")]
+    owners += [(entry, each) for entry, content in tool_contents(evidence) for each in dicts(content, "changes")]
     paths = [(entry, owner[name]) for entry, owner in owners for name in ("path", "oldPath") if name in owner]
     needed(paths, "no path was told")
     for entry, path in paths:
@@ -366,7 +366,7 @@ def can_be_cancelled(thing: dict[str, Any]) -> bool:
 def check_cancellation_offers(evidence: Evidence, kind: str, id_name: str, why_not: str) -> None:
     """What has ended does not offer to be cancelled."""
     offered = 0
-    for updates in told_by_session(evidence, kind):
+    for updates in updates_by_session(evidence, kind):
         offered += sum(can_be_cancelled(each.update) for each in updates)
         for id_, thing in entities(updates, id_name).items():
             has_ended = thing.get("status") in FINAL or thing.get("exitStatus") is not None
@@ -384,7 +384,7 @@ def ended_tool_calls_offer_nothing(evidence: Evidence) -> None:
 def tool_calls_end_before_the_session_is_idle(evidence: Evidence) -> None:
     seen = 0
 
-    def look(each: Told, calls: dict[Any, dict[str, Any]]) -> None:
+    def look(each: RecordedUpdate, calls: dict[Any, dict[str, Any]]) -> None:
         if each.update.get("sessionUpdate") != "state_update" or each.update.get("state") != "idle":
             return
         background = dicts(each.update, "background")
@@ -395,7 +395,7 @@ def tool_calls_end_before_the_session_is_idle(evidence: Evidence) -> None:
             if call.get("status") not in FINAL and id_ not in listed:
                 raise Violation(f"tool call {id_!r} has not ended", call["entry"], each.entry)
 
-    for updates in told_by_session(evidence, "tool_call_update", "state_update"):
+    for updates in updates_by_session(evidence, "tool_call_update", "state_update"):
         seen += len(entities(updates, "toolCallId", look))
     needed(seen, "there was no tool call")
 
@@ -414,13 +414,13 @@ def ended_tool_calls_do_not_begin_again(evidence: Evidence) -> None:
 
 def updates_of_three_turns(evidence: Evidence, kind: str) -> list[tuple[Entry, dict[str, Any]]]:
     """What was told in the one session that has several turns and is never resumed."""
-    played = evidence.step("v2_prompts_in_order")
-    return played.updates(played["session"], kind, since=played["since"])
+    run = evidence.step("v2_prompts_in_order")
+    return run.updates(run["session"], kind, since=run["since"])
 
 
 @judge("ACP-PATCH-204", steps=("turns", "meet_able"))
 def everything_about_a_tool_call_names_it(evidence: Evidence) -> None:
-    for each in told_in_turns(evidence, *TOOLS):
+    for each in updates_in_turns(evidence, *TOOLS):
         kind = each.update["sessionUpdate"]
         if not is_whole(each.update.get("toolCallId")):
             raise Violation(f"a {kind} has the toolCallId {each.update.get('toolCallId')!r}", each.entry)
@@ -460,4 +460,4 @@ def a_tool_call_begins_with_a_title_and_keeps_its_name(evidence: Evidence) -> No
         if name != before:
             raise Violation(f"the name of a tool call changed from {before!r} to {name!r}", first, entry)
     if not seen:
-        raise Unseen("the agent used no tool: give --tool-prompt")
+        raise Skipped("the agent used no tool: give --tool-prompt")

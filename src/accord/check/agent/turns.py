@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from accord.check.agent.queries import Asked, Told, as_dict, our_requests_in, told
-from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
+from accord.check.agent.queries import RecordedRequest, RecordedUpdate, as_dict, our_requests_in, updates_of
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation
 from accord.check.engine.record import Entry, Record, is_answer, is_state, messages_in
 
 __all__ = [
     "STOP_REASONS",
     "TURN_KINDS",
     "RecordedTurn",
+    "completed_or_broken",
     "heeds_cancel",
     "idle_behind",
     "next_about",
-    "played_or_broken",
     "prompts_of",
     "recorded",
-    "told_in_turns",
     "turns_in",
     "unending",
     "until_asked",
+    "updates_in_turns",
 ]
 
 
@@ -111,16 +111,16 @@ def _is_cancelled_while_it_works(part: list[Entry], session: Any) -> bool:
     return False
 
 
-def prompts_of(evidence: Evidence, name: str) -> list[Asked]:
+def prompts_of(evidence: Evidence, name: str) -> list[RecordedRequest]:
     """The prompts of a step; a session that could not be opened is what is wrong then."""
-    played = evidence.begun(name)
-    prompts = our_requests_in(played, "session/prompt")
+    run = evidence.begun(name)
+    prompts = our_requests_in(run, "session/prompt")
     if not prompts:
-        raise played.failure or Unseen(f"{name} has no prompt")
+        raise run.failure or Skipped(f"{name} has no prompt")
     return prompts
 
 
-def idle_behind(asked: Asked) -> Entry | None:
+def idle_behind(asked: RecordedRequest) -> Entry | None:
     """Where the session of a prompt became idle behind it (v2)."""
     for entry, message in messages_in(asked.record.entries[asked.entry.place :]):
         if is_state(message, asked.params.get("sessionId"), "idle"):
@@ -143,12 +143,12 @@ def next_about(record: Record | StepResult, session: Any, since: int) -> int:
     return len(record.entries)
 
 
-def played_or_broken(evidence: Evidence, name: str, message: str) -> StepResult:
+def completed_or_broken(evidence: Evidence, name: str, message: str) -> StepResult:
     """A step that was played to its end; where it failed though plain turns do not, that is a violation."""
-    played, turns = evidence.begun(name), evidence.begun("turns")
-    failure = played.failure
+    run, turns = evidence.begun(name), evidence.begun("turns")
+    failure = run.failure
     if failure is None:
-        return played
+        return run
     if turns.failure is not None or failure.blame in {"ACP-INIT-001", "ACP-SESSION-001"}:
         raise failure
     raise Violation(f"{message}: {failure.reason}", *failure.evidence)
@@ -158,7 +158,7 @@ def recorded(evidence: Evidence, name: str) -> StepResult:
     """A step for what is only recorded: where it failed there is nothing to record, and that is no failure again."""
     failure = evidence.begun(name).failure
     if failure is not None and failure.blame != "ACP-INIT-001":
-        raise Unseen(failure.reason)
+        raise Skipped(failure.reason)
     return evidence.step(name)
 
 
@@ -169,23 +169,23 @@ def unending(evidence: Evidence, rule: str) -> str:
     return blame if blame in {"ACP-STATE-202", "ACP-PROMPT-001", "ACP-PROMPT-201"} else rule
 
 
-def until_asked(played: StepResult, place: int) -> int | None:
+def until_asked(run: StepResult, place: int) -> int | None:
     """The place behind another at which we next asked something of the step's session, or began any turn; or None.
 
     What an agent tells of the session in a turn of another one belongs to that turn: that has a rule of its own.
     """
-    for entry, message in messages_in(played.entries[place + 1 :], sent=True):
+    for entry, message in messages_in(run.entries[place + 1 :], sent=True):
         params = message.get("params")
-        is_about_it = "id" in message and isinstance(params, dict) and params.get("sessionId") == played["session"]
+        is_about_it = "id" in message and isinstance(params, dict) and params.get("sessionId") == run["session"]
         if is_about_it or message.get("method") == "session/prompt":
             return entry.place
     return None
 
 
-def told_in_turns(evidence: Evidence, *kinds: str) -> list[Told]:
+def updates_in_turns(evidence: Evidence, *kinds: str) -> list[RecordedUpdate]:
     """The updates of some kinds."""
     prompts_of(evidence, "turns")
-    found = list(told(evidence, *kinds))
+    found = list(updates_of(evidence, *kinds))
     if not found:
-        raise Unseen("the agent told nothing of that kind")
+        raise Skipped("the agent told nothing of that kind")
     return found

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from accord.check.client.messages import Update
-from accord.check.engine.evidence import StepFailed, Unseen
+from accord.check.engine.evidence import Skipped, StepFailed
 from accord.check.engine.judging import Notes, StepRegistry
 from accord.check.engine.record import Entry, Record, RecordBudget, cost_of, read_json
-from accord.check.engine.wire import Gone, RecordedWire, Silence
+from accord.check.engine.wire import ProgramEnded, RecordedWire, Silence
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName
 
-__all__ = ["KNOWS", "STEPS", "ClientConversation", "ClientGone", "ClientWire", "Pipe", "When", "step"]
+__all__ = ["KNOWS", "STEPS", "ClientConversation", "ClientLeft", "ClientWire", "Pipe", "When", "step"]
 
 When: TypeAlias = Literal["turn", "after", "hold"]
 """Inside a turn; when it has been answered; or in a turn of its own that the client should cancel."""
@@ -37,7 +37,7 @@ def step(
 ) -> Callable[[P], P]:
     """Make a function a step, named like it; `offer` is the capability that a client needs for it, as a path.
 
-    It gives its notes; a `StepFailed` says why it could not, and an `Unseen` why it makes no sense with this client.
+    It gives its notes; a `StepFailed` says why it could not, and an `Skipped` why it makes no sense with this client.
     """
     gate = dict.fromkeys(EDITIONS, ".".join(offer)) if offer else None
     return STEPS.step(when, editions=editions, gate=gate, order=order)
@@ -97,7 +97,7 @@ class ClientWire(RecordedWire):
 
     def respond(self, answer: dict[str, Any]) -> None:
         """Send an answer; counted, since a client may ask without end."""
-        place = self.say(answer)
+        place = self.send_json(answer)
         self._allowance.spend(cost_of(self.entries[place].raw))
 
     def leave(self) -> None:
@@ -142,11 +142,11 @@ class ClientConversation:
         """
         if self._folder is None:
             if not os.path.isabs(self.cwd):  # noqa: PTH117 - it is a text of somebody else
-                raise Unseen("it is not known where the session works")
+                raise Skipped("it is not known where the session works")
             try:
                 self._folder = Path(tempfile.mkdtemp(prefix=".accord-check-", dir=self.cwd))
             except OSError as error:
-                raise Unseen(f"the session works where no file can be made: {error.strerror}") from None
+                raise Skipped(f"the session works where no file can be made: {error.strerror}") from None
         return self._folder
 
     def sweep(self) -> Path | None:
@@ -186,8 +186,8 @@ class ClientConversation:
         except Silence as silence:
             self._blamed.add(rule)
             asked = [entry for entry in self.wire.entries if entry.sent and _id_of(entry) == id_]
-            if isinstance(silence, Gone):
-                raise ClientGone("the client left instead of answering", rule, *asked) from None
+            if isinstance(silence, ProgramEnded):
+                raise ClientLeft("the client left instead of answering", rule, *asked) from None
             raise StepFailed(f"it was not answered: {silence}", rule, *asked) from None
 
     async def request(self, method: str, rule: str, /, **params: Any) -> dict[str, Any]:
@@ -204,9 +204,12 @@ class ClientConversation:
         answer = await self.answer(id_, rule)
         result = answer.get("result")
         if "result" not in answer or not isinstance(result, dict | None):
-            told = [entry for entry in self.wire.entries if _id_of(entry) == id_]
-            raise StepFailed(f"{method} did not succeed", rule, *told)
+            raise StepFailed(f"{method} did not succeed", rule, *self.exchange(id_))
         return result or {}
+
+    def exchange(self, id_: Any) -> list[Entry]:
+        """The lines with an id: a request and its answer."""
+        return [entry for entry in self.wire.entries if _id_of(entry) == id_]
 
     async def is_alive(self, rule: str, *because: Entry) -> None:
         """Whether the client still answers.
@@ -227,7 +230,7 @@ class ClientConversation:
             raise type(failure)(f"after this {failure.reason}", rule, *(because or failure.evidence)) from None
 
 
-class ClientGone(StepFailed):
+class ClientLeft(StepFailed):
     """The client left in the middle of a part."""
 
 

@@ -162,11 +162,11 @@ async def write_outside(turn: ClientConversation) -> Notes:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _content_told(played: StepResult, id_: Any) -> str:
-    result = played.result(id_)
+def _content_of(run: StepResult, id_: Any) -> str:
+    result = run.result(id_)
     content = result.get("content") if isinstance(result, dict) else None
     if not isinstance(content, str):
-        raise Violation("the answer has no text", played.request_entry(id_), played.answer_entry(id_))
+        raise Violation("the answer has no text", run.request_entry(id_), run.answer_entry(id_))
     return content
 
 
@@ -175,21 +175,21 @@ def _expected(line: int | None, limit: int | None) -> str:
     return "\n".join(LINES[start:] if limit is None else LINES[start : start + limit])
 
 
-def _check_ranges(played: StepResult, note: str) -> None:
-    for params, id_ in played[note]:
-        content = _content_told(played, id_)
+def _check_ranges(run: StepResult, note: str) -> None:
+    for params, id_ in run[note]:
+        content = _content_of(run, id_)
         # Whether the last line of a part has its end is nobody's rule.
         if content.removesuffix("\n") != _expected(params.get("line"), params.get("limit")):
-            told = ", ".join(f"{key} {value}" for key, value in params.items())
-            raise Violation(f"other lines than those of {told}", played.request_entry(id_), played.answer_entry(id_))
+            wanted = ", ".join(f"{key} {value}" for key, value in params.items())
+            raise Violation(f"other lines than those of {wanted}", run.request_entry(id_), run.answer_entry(id_))
 
 
 @judge("ACCORD-CLIENT-FS-001", steps=("read_whole",))
 def a_file_is_read_whole(evidence: Evidence) -> None:
-    played = evidence.step("read_whole")
-    if _content_told(played, played["id"]) != TEXT:
-        asked = played.request_entry(played["id"])
-        raise Violation("the text is another than the file's", asked, played.answer_entry(played["id"]))
+    run = evidence.step("read_whole")
+    if _content_of(run, run["id"]) != TEXT:
+        asked = run.request_entry(run["id"])
+        raise Violation("the text is another than the file's", asked, run.answer_entry(run["id"]))
 
 
 @judge("ACCORD-CLIENT-FS-002", steps=("read_ranges",))
@@ -209,68 +209,68 @@ def line_zero_is_the_start(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-FS-009", steps=("read_ranges",))
 def odd_ranges_are_recorded(evidence: Evidence) -> str:
-    played = evidence.step("read_ranges")
+    run = evidence.step("read_ranges")
     names = ("limit 0", "beyond the end")
-    return "; ".join(f"{name}: {_what(played, id_)}" for name, (_, id_) in zip(names, played["odd"], strict=True))
+    return "; ".join(f"{name}: {_what(run, id_)}" for name, (_, id_) in zip(names, run["odd"], strict=True))
 
 
 @judge("ACCORD-CLIENT-FS-005", steps=("read_missing",))
 def a_missing_file_is_recorded(evidence: Evidence) -> str:
-    played = evidence.step("read_missing")
-    return _what(played, played["id"])
+    run = evidence.step("read_missing")
+    return _what(run, run["id"])
 
 
-def _what(played: StepResult, id_: Any) -> str:
-    answer = played.answer(id_)
+def _what(run: StepResult, id_: Any) -> str:
+    answer = run.answer(id_)
     if "error" in answer:
-        return f"error {played.error(id_).get('code')}"
-    content = _content_told(played, id_)
+        return f"error {run.error(id_).get('code')}"
+    content = _content_of(run, id_)
     return "the whole text" if content == TEXT else "an empty text" if not content else "some text"
 
 
 @judge("ACCORD-CLIENT-FS-006", steps=("write",))
 def writing_makes_a_file(evidence: Evidence) -> None:
-    played = evidence.step("write")
-    _succeeded(played, "first")
-    if played["made"] != TEXT:
-        raise Violation("the file was not made, or with another text", played.request_entry(played["first"]))
+    run = evidence.step("write")
+    _succeeded(run, "first")
+    if run["made"] != TEXT:
+        raise Violation("the file was not made, or with another text", run.request_entry(run["first"]))
 
 
 @judge("ACCORD-CLIENT-FS-012", steps=("write",))
 def writing_replaces_the_text(evidence: Evidence) -> None:
-    played = evidence.step("write")
-    _succeeded(played, "second")
-    if played["replaced"] != "short":
-        raise Violation("the file has another text than the one written last", played.request_entry(played["second"]))
+    run = evidence.step("write")
+    _succeeded(run, "second")
+    if run["replaced"] != "short":
+        raise Violation("the file has another text than the one written last", run.request_entry(run["second"]))
 
 
-def _succeeded(played: StepResult, note: str) -> None:
-    if not isinstance(played.result(played[note]), dict | None):
-        asked = played.request_entry(played[note])
-        raise Violation("the result is no object", asked, played.answer_entry(played[note]))
+def _succeeded(run: StepResult, note: str) -> None:
+    if not isinstance(run.result(run[note]), dict | None):
+        asked = run.request_entry(run[note])
+        raise Violation("the result is no object", asked, run.answer_entry(run[note]))
 
 
 @judge("ACCORD-CLIENT-FS-007", steps=("read_outside",))
 def nothing_outside_is_read(evidence: Evidence) -> None:
-    played = evidence.step("read_outside")
-    played.error(played["id"])
+    run = evidence.step("read_outside")
+    run.error(run["id"])
 
 
 @judge("ACCORD-CLIENT-FS-008", steps=("write_outside",))
 def nothing_outside_is_written(evidence: Evidence) -> None:
-    played = evidence.step("write_outside")
-    played.error(played["id"])
-    if played["done"]:
-        raise Violation("it was refused, and done", played.request_entry(played["id"]))
+    run = evidence.step("write_outside")
+    run.error(run["id"])
+    if run["done"]:
+        raise Violation("it was refused, and done", run.request_entry(run["id"]))
 
 
 @judge("ACCORD-CLIENT-FS-011", steps=("read_relative",))
 def a_relative_path_is_refused(evidence: Evidence) -> None:
-    played = evidence.step("read_relative")
-    played.error(played["id"])
+    run = evidence.step("read_relative")
+    run.error(run["id"])
 
 
 @judge("ACCORD-CLIENT-FS-010", steps=("read_for_nobody",))
 def nothing_is_read_for_a_session_of_nobody(evidence: Evidence) -> None:
-    played = evidence.step("read_for_nobody")
-    played.error(played["id"])
+    run = evidence.step("read_for_nobody")
+    run.error(run["id"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Skipped, Violation
 from accord.check.engine.judging import judge
 from accord.check.engine.record import Entry, Record
 from accord.check.rule import EditionName, RuleRow, client_rules
@@ -98,7 +98,7 @@ SHAPES: dict[EditionName, dict[str, type]] = {
 }
 
 
-def _said(evidence: Evidence, method: str) -> list[tuple[Entry, dict[str, Any]]]:
+def _calls(evidence: Evidence, method: str) -> list[tuple[Entry, dict[str, Any]]]:
     """What the client asked or told by a method, to an agent that speaks its version."""
     found = [
         (entry, message)
@@ -106,7 +106,7 @@ def _said(evidence: Evidence, method: str) -> list[tuple[Entry, dict[str, Any]]]
         if message.get("method") == method and not record.name.endswith("strange")
     ]
     if not found:
-        raise Unseen(f"there was no {method}")
+        raise Skipped(f"there was no {method}")
     return found
 
 
@@ -125,18 +125,18 @@ def the_handshake_comes_first(evidence: Evidence) -> None:
             raise Violation("the first message was no `initialize`", said)
     if not any(message.get("method") == "initialize" for _, _, message in evidence.messages()):
         raise Violation(
-            f"the client never shook hands: does it start the agent that it was given?{_last_words(evidence)}"
+            f"the client never shook hands: does it start the agent that it was given?{_last_stderr_line(evidence)}"
         )
 
 
-def _last_words(evidence: Evidence) -> str:
+def _last_stderr_line(evidence: Evidence) -> str:
     said = [line for record in evidence.records for line in record.stderr.decode(errors="replace").splitlines() if line]
     return f" It said: {said[-1]}" if said else ""
 
 
 @judge("ACCORD-CLIENT-INIT-002", steps=())
 def the_version_is_a_small_integer(evidence: Evidence) -> None:
-    for entry, message in _said(evidence, "initialize"):
+    for entry, message in _calls(evidence, "initialize"):
         version = _params(entry, message).get("protocolVersion")
         if type(version) is not int or not 0 <= version <= MAX_VERSION:
             raise Violation(f"the version is {version!r}", entry)
@@ -145,7 +145,7 @@ def the_version_is_a_small_integer(evidence: Evidence) -> None:
 @judge("ACCORD-CLIENT-INIT-003", steps=())
 def the_client_says_who_it_is(evidence: Evidence) -> None:
     key = "info" if evidence.edition == "v2" else "clientInfo"
-    entry, message = _said(evidence, "initialize")[-1]
+    entry, message = _calls(evidence, "initialize")[-1]
     info = _params(entry, message).get(key)
     if not isinstance(info, dict) or not all(isinstance(info.get(word), str) for word in ("name", "version")):
         raise Violation(f"`{key}` has no name and version", entry)
@@ -153,7 +153,7 @@ def the_client_says_who_it_is(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-INIT-004", steps=())
 def what_is_offered_has_its_shape(evidence: Evidence) -> None:
-    entry, message = _said(evidence, "initialize")[-1]
+    entry, message = _calls(evidence, "initialize")[-1]
     key = "clientCapabilities" if evidence.edition == "v1" else "capabilities"
     offered = _params(entry, message).get(key)
     if not isinstance(offered, dict | None):
@@ -178,12 +178,12 @@ def a_strange_version_is_the_end(evidence: Evidence) -> None:
                 answer = next(each for each in record.entries if each.sent)
                 raise Violation("it went on in a version that it cannot know", answer, entry)
     if not met:
-        raise Unseen("the client did not shake hands again")
+        raise Skipped("the client did not shake hands again")
 
 
 @judge("ACCORD-CLIENT-INIT-006", steps=())
 def what_it_offers_is_recorded(evidence: Evidence) -> str:
-    entry, message = _said(evidence, "initialize")[-1]
+    entry, message = _calls(evidence, "initialize")[-1]
     offered = _params(entry, message).get("clientCapabilities" if evidence.edition == "v1" else "capabilities")
     names = sorted(_leaves(offered))
     return f"offers {', '.join(names)}" if names else "offers nothing"
@@ -199,7 +199,7 @@ def the_handshake_is_not_repeated_later(evidence: Evidence) -> None:
                 raise Violation("`initialize` came again after another request", other, entry)
             if "id" in message and isinstance(message.get("method"), str) and message["method"] != "initialize":
                 other = other or entry
-    _said(evidence, "initialize")
+    _calls(evidence, "initialize")
 
 
 def _leaves(offered: Any, path: str = "") -> list[str]:
@@ -211,7 +211,7 @@ def _leaves(offered: Any, path: str = "") -> list[str]:
 
 @judge("ACCORD-CLIENT-SESSION-001", steps=())
 def sessions_work_at_an_absolute_path(evidence: Evidence) -> None:
-    for entry, message in _said(evidence, "session/new"):
+    for entry, message in _calls(evidence, "session/new"):
         cwd = _params(entry, message).get("cwd")
         if not isinstance(cwd, str) or not ABSOLUTE.match(cwd):
             raise Violation(f"`cwd` is {cwd!r}", entry)
@@ -219,7 +219,7 @@ def sessions_work_at_an_absolute_path(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-SESSION-002", steps=())
 def tool_servers_are_a_list(evidence: Evidence) -> None:
-    for entry, message in _said(evidence, "session/new"):
+    for entry, message in _calls(evidence, "session/new"):
         servers = _params(entry, message).get("mcpServers", [] if evidence.edition == "v2" else None)
         if not isinstance(servers, list):
             raise Violation("`mcpServers` is no list", entry)
@@ -238,7 +238,7 @@ def _check_server(evidence: Evidence, entry: Entry, server: Any) -> None:
 
 @judge("ACCORD-CLIENT-SESSION-003", steps=())
 def further_roots_are_named_only_to_who_takes_them(evidence: Evidence) -> None:
-    for entry, message in _said(evidence, "session/new"):
+    for entry, message in _calls(evidence, "session/new"):
         if _params(entry, message).get("additionalDirectories"):
             raise Violation("the agent takes no additional directories", entry)
 
@@ -255,7 +255,7 @@ def sessions_are_called_as_the_agent_called_them(evidence: Evidence) -> None:
                 session = _params(entry, message).get("sessionId")
                 if session not in given:
                     raise Violation(f"the agent has no session {session!r}", entry)
-    _said(evidence, "session/prompt")
+    _calls(evidence, "session/prompt")
 
 
 @judge("ACCORD-CLIENT-GATE-001", steps=())
@@ -263,7 +263,7 @@ def nothing_is_called_that_the_agent_does_not_tell_of(evidence: Evidence) -> Non
     for _, entry, message in evidence.messages():
         if message.get("method") in GATED[evidence.edition]:
             raise Violation(f"the agent does not say that it has {message['method']}", entry)
-    _said(evidence, "initialize")
+    _calls(evidence, "initialize")
 
 
 @judge("ACCORD-CLIENT-GATE-002", steps=())
@@ -273,7 +273,7 @@ def nothing_is_called_that_does_not_exist(evidence: Evidence) -> None:
         method = message.get("method")
         if isinstance(method, str) and method not in known and not method.startswith(("_", "$/")):
             raise Violation(f"there is no method {method}", entry)
-    _said(evidence, "initialize")
+    _calls(evidence, "initialize")
 
 
 NEEDED = {"text": "text", "resource_link": "uri", "image": "data", "audio": "data", "resource": "resource"}
@@ -292,10 +292,10 @@ SETS: dict[EditionName, dict[str, set[str | None]]] = {
 """Which type goes with which kind of value; None for no type at all."""
 
 
-def _told(evidence: Evidence, *methods: str) -> list[tuple[Record, Entry, dict[str, Any]]]:
+def _calls_in_all(evidence: Evidence, *methods: str) -> list[tuple[Record, Entry, dict[str, Any]]]:
     found = [each for each in evidence.messages() if each[2].get("method") in methods]
     if not found:
-        raise Unseen(f"there was no {methods[0]}")
+        raise Skipped(f"there was no {methods[0]}")
     return found
 
 
@@ -313,7 +313,7 @@ def a_client_stays_until_its_turn_has_ended(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-PROMPT-001", steps=())
 def a_prompt_is_a_list_of_blocks(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, "session/prompt"):
+    for _, entry, message in _calls_in_all(evidence, "session/prompt"):
         prompt = _params_or_none(message).get("prompt")
         if not isinstance(prompt, list):
             raise Violation("a prompt is no list", entry)
@@ -326,7 +326,7 @@ def a_prompt_is_a_list_of_blocks(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-PROMPT-002", steps=())
 def a_prompt_has_only_what_the_agent_takes(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, "session/prompt"):
+    for _, entry, message in _calls_in_all(evidence, "session/prompt"):
         prompt = _params_or_none(message).get("prompt")
         for block in prompt if isinstance(prompt, list) else []:
             kind = block.get("type") if isinstance(block, dict) else None
@@ -336,14 +336,14 @@ def a_prompt_has_only_what_the_agent_takes(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-PROMPT-003", steps=())
 def a_prompt_is_not_empty(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, "session/prompt"):
+    for _, entry, message in _calls_in_all(evidence, "session/prompt"):
         if _params_or_none(message).get("prompt") == []:
             raise Violation("a prompt is empty", entry)
 
 
 @judge("ACCORD-CLIENT-META-001", steps=())
 def nothing_is_added_to_the_types_of_the_protocol(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, *ROOTS):
+    for _, entry, message in _calls_in_all(evidence, *ROOTS):
         strange = _params_or_none(message).keys() - ROOTS[message["method"]] - {"_meta"}
         if strange:
             raise Violation(f"{message['method']} has the field {min(strange)}", entry)
@@ -351,7 +351,7 @@ def nothing_is_added_to_the_types_of_the_protocol(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-CANCEL-003", steps=())
 def only_own_requests_are_taken_back(evidence: Evidence) -> None:
-    for record, entry, message in _told(evidence, "$/cancel_request"):
+    for record, entry, message in _calls_in_all(evidence, "$/cancel_request"):
         id_ = _params_or_none(message).get("requestId")
         asked = [
             each.message["id"]
@@ -364,7 +364,7 @@ def only_own_requests_are_taken_back(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-CANCEL-004", steps=("hold",))
 def a_cancel_is_a_notification(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, "session/cancel"):
+    for _, entry, message in _calls_in_all(evidence, "session/cancel"):
         if "id" in message:
             raise Violation("session/cancel was sent as a request", entry)
 
@@ -376,7 +376,7 @@ def a_client_listens_after_it_has_cancelled(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-CONFIG-002", steps=())
 def options_are_set_as_the_edition_says(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, "session/set_config_option"):
+    for _, entry, message in _calls_in_all(evidence, "session/set_config_option"):
         params = _params_or_none(message)
         kinds = SETS[evidence.edition].get(type(params.get("value")).__name__, set())
         if not isinstance(params.get("configId"), str) or params.get("type") not in kinds:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Skipped, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
@@ -39,9 +39,11 @@ RULES = client_rules(
 
 def _array(turn: ClientConversation) -> tuple[Any, int]:
     id_ = f"array-{turn.now}"
-    told = {"sessionUpdate": "session_info_update", "title": "In an array"}
-    update = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": turn.session, "update": told}}
-    place = turn.wire.say([update, {"jsonrpc": "2.0", "id": id_, "method": "_accord.check/in_an_array", "params": {}}])
+    info = {"sessionUpdate": "session_info_update", "title": "In an array"}
+    update = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": turn.session, "update": info}}
+    place = turn.wire.send_json(
+        [update, {"jsonrpc": "2.0", "id": id_, "method": "_accord.check/in_an_array", "params": {}}]
+    )
     return id_, place
 
 
@@ -61,38 +63,38 @@ async def batch(turn: ClientConversation) -> Notes:
         await turn.wire.answer(id_)
     except Silence:
         await turn.is_alive("ACCORD-CLIENT-BATCH-001", turn.wire.entries[place])
-    heard = list(messages_in(turn.wire.entries[place:]))
-    return {"place": place, "answers": [entry.place for entry, each in heard if is_answer(each, id_)]}
+    received = list(messages_in(turn.wire.entries[place:]))
+    return {"place": place, "answers": [entry.place for entry, each in received if is_answer(each, id_)]}
 
 
 @judge("ACCORD-CLIENT-RUDE-003", steps=("array",))
 def an_array_is_refused_whole(evidence: Evidence) -> None:
-    played = evidence.step("array")
-    sent = played.entries[played["place"]]
-    if played.answers(played["id"]):
-        raise Violation("what stood in an array was served", sent, played.answer_entry(played["id"]))
-    told = [
+    run = evidence.step("array")
+    sent = run.entries[run["place"]]
+    if run.answers(run["id"]):
+        raise Violation("what stood in an array was served", sent, run.answer_entry(run["id"]))
+    errors = [
         entry
-        for entry, each in messages_in(played.entries[played["place"] : played["end"]])
+        for entry, each in messages_in(run.entries[run["place"] : run["end"]])
         if "method" not in each and each.get("id") is None and "error" in each
     ]
-    if evidence.edition == "v2" and len(told) != 1:
-        raise Violation("an array was not answered with exactly one error without an id", sent, *told[1:])
-    for entry in told:
+    if evidence.edition == "v2" and len(errors) != 1:
+        raise Violation("an array was not answered with exactly one error without an id", sent, *errors[1:])
+    for entry in errors:
         if entry.message["error"].get("code") != INVALID_REQUEST:
             raise Violation("the error is not -32600", sent, entry)
 
 
 @judge("ACCORD-CLIENT-BATCH-001", steps=("batch",))
 def a_batch_is_served(evidence: Evidence) -> None:
-    played = evidence.step("batch")
-    if not played["answers"]:
-        raise Violation("a request in a batch was not answered", played.entries[played["place"]])
+    run = evidence.step("batch")
+    if not run["answers"]:
+        raise Violation("a request in a batch was not answered", run.entries[run["place"]])
 
 
 @judge("ACCORD-CLIENT-WIRE-001", steps=())
 def every_line_is_a_message(evidence: Evidence) -> None:
-    for _, entry in _heard(evidence):
+    for _, entry in _received(evidence):
         if entry.raw.strip() and not isinstance(entry.message, dict | list):
             raise Violation("a line is no JSON-RPC message", entry)
     for _, entry, message in evidence.messages():
@@ -112,7 +114,7 @@ def every_line_has_an_end(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-WIRE-003", steps=())
 def no_arrays_are_sent(evidence: Evidence) -> None:
-    for _, entry in _heard(evidence):
+    for _, entry in _received(evidence):
         if isinstance(entry.message, list):
             raise Violation("an array was sent", entry)
 
@@ -207,14 +209,14 @@ def the_end_is_recorded(evidence: Evidence) -> str:
     return "; ".join(f"{end} ({count}x)" for end, count in ends.items())
 
 
-def _heard(evidence: Evidence) -> Iterator[tuple[Record, Entry]]:
+def _received(evidence: Evidence) -> Iterator[tuple[Record, Entry]]:
     _need_lines(evidence)
-    return evidence.heard()
+    return evidence.received()
 
 
 def _need_lines(evidence: Evidence) -> None:
-    if not any(evidence.heard()):
-        raise Unseen("the client said nothing")
+    if not any(evidence.received()):
+        raise Skipped("the client said nothing")
 
 
 def _requests(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
@@ -225,7 +227,7 @@ def _requests(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
 def _answering(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
     found = [each for each in evidence.messages() if "method" not in each[2] and ({"result", "error"} & each[2].keys())]
     if not found:
-        raise Unseen("the client answered nothing")
+        raise Skipped("the client answered nothing")
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
 from accord.check.client.messages import CANCEL_ME, HOLD_ON, chunk, elicitation, permission, tool
-from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, NO_METHOD, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
@@ -61,8 +61,8 @@ CANCEL_SECONDS = 3.0
 """How long a client may take to cancel when it is asked to."""
 
 
-def _question(turn: ClientConversation, title: str, **more: Any) -> Any:
-    return turn.wire.ask("session/request_permission", {**permission(turn.edition, turn.session, title), **more})
+def _question(turn: ClientConversation, title: str, **fields: Any) -> Any:
+    return turn.wire.ask("session/request_permission", {**permission(turn.edition, turn.session, title), **fields})
 
 
 @step(order=30)
@@ -119,7 +119,7 @@ async def hold(turn: ClientConversation) -> Notes:
     try:
         await turn.wire.until(_is_cancel, since, min(CANCEL_SECONDS, turn.options.timeout_seconds))
     except Silence:
-        raise Unseen("the client did not cancel") from None
+        raise Skipped("the client did not cancel") from None
     if turn.edition == "v2":
         turn.wire.notify("$/cancel_request", {"requestId": id_})
     await turn.answer(id_, PENDING[turn.edition])
@@ -133,39 +133,39 @@ def _is_cancel(entry: Entry) -> bool:
     return any(message.get("method") == "session/cancel" for _, message in messages_in([entry]))
 
 
-def _outcome(played: StepResult, id_: Any) -> Any:
+def _outcome(run: StepResult, id_: Any) -> Any:
     """What was decided."""
-    entry = played.answer_entry(id_)
-    result = played.result(id_)
+    entry = run.answer_entry(id_)
+    result = run.result(id_)
     outcome = result.get("outcome") if isinstance(result, dict) else None
     if not isinstance(outcome, dict) or not isinstance(outcome.get("outcome"), str):
-        raise Violation("the answer has no outcome", played.request_entry(id_), entry)
+        raise Violation("the answer has no outcome", run.request_entry(id_), entry)
     if outcome["outcome"] == "selected" and not isinstance(outcome.get("optionId"), str):
-        raise Violation("the answer does not say which option was selected", played.request_entry(id_), entry)
+        raise Violation("the answer does not say which option was selected", run.request_entry(id_), entry)
     return outcome
 
 
 @judge("ACCORD-CLIENT-PERM-001", steps=("permissions",))
 def every_question_is_answered_with_an_outcome(evidence: Evidence) -> None:
-    played = evidence.step("permissions")
-    for id_ in played["ids"]:
-        outcome = _outcome(played, id_)
+    run = evidence.step("permissions")
+    for id_ in run["ids"]:
+        outcome = _outcome(run, id_)
         if outcome["outcome"] not in {"selected", "cancelled"} and evidence.edition != "v2":
-            raise Violation(f"there is no outcome {outcome['outcome']!r}", played.answer_entry(id_))
+            raise Violation(f"there is no outcome {outcome['outcome']!r}", run.answer_entry(id_))
 
 
 @judge("ACCORD-CLIENT-PERM-002", steps=("permissions",))
 def only_what_was_offered_is_selected(evidence: Evidence) -> str:
-    played = evidence.step("permissions")
+    run = evidence.step("permissions")
     chosen = []
-    for id_ in played["ids"]:
-        answer = played.answer(id_).get("result")
+    for id_ in run["ids"]:
+        answer = run.answer(id_).get("result")
         outcome = answer.get("outcome") if isinstance(answer, dict) else None
         if isinstance(outcome, dict) and outcome.get("outcome") == "selected":
-            asked = played.request_entry(id_)
+            asked = run.request_entry(id_)
             offered = [option["optionId"] for option in asked.message["params"]["options"]] if asked else []
             if outcome.get("optionId") not in offered:
-                raise Violation(f"{outcome.get('optionId')!r} was not offered", asked, played.answer_entry(id_))
+                raise Violation(f"{outcome.get('optionId')!r} was not offered", asked, run.answer_entry(id_))
             chosen.append(outcome["optionId"])
     return f"selected: {', '.join(chosen) or 'nothing'}"
 
@@ -174,7 +174,7 @@ def only_what_was_offered_is_selected(evidence: Evidence) -> str:
 def what_is_open_at_a_cancel_is_cancelled(evidence: Evidence) -> None:
     pending = [found for record in evidence.records for found in _pending_at_cancel(record)]
     if not pending:
-        raise Unseen("no question was open when the client cancelled")
+        raise Skipped("no question was open when the client cancelled")
     for record, cancel, asked in pending:
         id_ = asked.message["id"]
         answers = [(entry, each) for entry, each in messages_in(record.entries) if is_answer(each, id_)]
@@ -225,31 +225,31 @@ def nothing_is_approved_for_a_session_of_nobody(evidence: Evidence) -> None:
     _need_no_approval(evidence.step("strange_permission"), "id")
 
 
-def _need_no_approval(played: StepResult, note: str) -> None:
-    answer = played.answer(played[note])
+def _need_no_approval(run: StepResult, note: str) -> None:
+    answer = run.answer(run[note])
     result = answer.get("result")
     outcome = result.get("outcome") if isinstance(result, dict) else None
     if isinstance(outcome, dict) and outcome.get("optionId") in {"yes", "always"}:
-        raise Violation("it was approved", played.request_entry(played[note]), played.answer_entry(played[note]))
+        raise Violation("it was approved", run.request_entry(run[note]), run.answer_entry(run[note]))
 
 
 @judge("ACCORD-CLIENT-PERM-006", steps=("open_permissions",))
 def unknown_options_and_subjects_do_no_harm(evidence: Evidence) -> None:
-    played = evidence.step("open_permissions")
-    for id_ in played["ids"]:
-        _outcome(played, id_)
+    run = evidence.step("open_permissions")
+    for id_ in run["ids"]:
+        _outcome(run, id_)
 
 
 @judge("ACCORD-CLIENT-CANCEL-001", steps=("taken_back",))
 def a_request_that_is_taken_back_is_answered(evidence: Evidence) -> str:
-    played = evidence.step("taken_back")
-    answer = played.answer(played["id"])
+    run = evidence.step("taken_back")
+    answer = run.answer(run["id"])
     if "error" in answer:
-        if played.error(played["id"]).get("code") != CANCELLED:
-            entry = played.answer_entry(played["id"])
-            raise Violation("it was answered with another error than -32800", played.request_entry(played["id"]), entry)
+        if run.error(run["id"]).get("code") != CANCELLED:
+            entry = run.answer_entry(run["id"])
+            raise Violation("it was answered with another error than -32800", run.request_entry(run["id"]), entry)
         return "it was given up"
-    return f"it was answered: {_outcome(played, played['id'])['outcome']}"
+    return f"it was answered: {_outcome(run, run['id'])['outcome']}"
 
 
 MODES = ("form", "url")
@@ -300,7 +300,7 @@ async def address(turn: ClientConversation) -> Notes:
 def _need(turn: ClientConversation, *path: str) -> None:
     """No edition but v1 has files and terminals to offer."""
     if turn.edition == "v1" and turn.offers(*path):
-        raise Unseen(f"offered: {'.'.join(path)}")
+        raise Skipped(f"offered: {'.'.join(path)}")
 
 
 def _place(folder: Path, name: str, content: str | None = None) -> str:
@@ -348,7 +348,7 @@ async def unoffered_elicitation(turn: ClientConversation) -> Notes:
             ids.append(turn.wire.ask("elicitation/create", elicitation(turn.session, mode)))
             await turn.answer(ids[-1], ELICIT)
     if not ids:
-        raise Unseen("offered: elicitation.form and elicitation.url")
+        raise Skipped("offered: elicitation.form and elicitation.url")
     return {"ids": ids}
 
 
@@ -358,24 +358,24 @@ def _exists(path: str) -> bool:
 
 @judge("ACCORD-CLIENT-EXT-001", steps=("extensions",))
 def an_unknown_request_is_refused(evidence: Evidence) -> None:
-    played = evidence.step("extensions")
-    for id_ in played["ids"]:
-        if played.error(id_).get("code") != NO_METHOD:
-            raise Violation("the error is not -32601", played.request_entry(id_), played.answer_entry(id_))
+    run = evidence.step("extensions")
+    for id_ in run["ids"]:
+        if run.error(id_).get("code") != NO_METHOD:
+            raise Violation("the error is not -32601", run.request_entry(id_), run.answer_entry(id_))
 
 
 @judge("ACCORD-CLIENT-REQUEST-001", steps=("bad_request",))
 def a_bad_request_is_refused(evidence: Evidence) -> None:
-    played = evidence.step("bad_request")
-    if played.error(played["id"]).get("code") != INVALID_PARAMS:
-        asked = played.request_entry(played["id"])
-        raise Violation("the error is not -32602", asked, played.answer_entry(played["id"]))
+    run = evidence.step("bad_request")
+    if run.error(run["id"]).get("code") != INVALID_PARAMS:
+        asked = run.request_entry(run["id"])
+        raise Violation("the error is not -32602", asked, run.answer_entry(run["id"]))
 
 
 @judge("ACCORD-CLIENT-HONEST-001", steps=("unoffered_read",))
 def no_file_is_read_that_was_not_offered(evidence: Evidence) -> None:
-    played = evidence.step("unoffered_read")
-    played.error(played["id"])
+    run = evidence.step("unoffered_read")
+    run.error(run["id"])
 
 
 @judge("ACCORD-CLIENT-HONEST-002", steps=("unoffered_write",))
@@ -388,12 +388,10 @@ def no_command_is_run_that_was_not_offered(evidence: Evidence) -> None:
     _refused_and_not_done(evidence.step("unoffered_terminal"))
 
 
-def _refused_and_not_done(played: StepResult) -> None:
-    played.error(played["id"])
-    if played["done"]:
-        raise Violation(
-            "it was refused, and done", played.request_entry(played["id"]), played.answer_entry(played["id"])
-        )
+def _refused_and_not_done(run: StepResult) -> None:
+    run.error(run["id"])
+    if run["done"]:
+        raise Violation("it was refused, and done", run.request_entry(run["id"]), run.answer_entry(run["id"]))
 
 
 @judge("ACCORD-CLIENT-ELICIT-001", steps=("form",))
@@ -406,32 +404,32 @@ def an_address_is_answered(evidence: Evidence) -> str:
     return _action(evidence.step("address"))
 
 
-def _action(played: StepResult) -> str:
-    result = played.result(played["id"])
+def _action(run: StepResult) -> str:
+    result = run.result(run["id"])
     action = result.get("action") if isinstance(result, dict) else None
     if action not in {"accept", "decline", "cancel"}:
-        asked = played.request_entry(played["id"])
-        raise Violation(f"the action is {action!r}", asked, played.answer_entry(played["id"]))
+        asked = run.request_entry(run["id"])
+        raise Violation(f"the action is {action!r}", asked, run.answer_entry(run["id"]))
     return str(action)
 
 
 @judge("ACCORD-CLIENT-ELICIT-003", steps=("unoffered_elicitation",))
 def a_mode_that_was_not_offered_is_refused(evidence: Evidence) -> None:
-    played = evidence.step("unoffered_elicitation")
+    run = evidence.step("unoffered_elicitation")
     # Who offers no mode at all need not know the method.
-    codes = {INVALID_PARAMS, NO_METHOD} if len(played["ids"]) == len(MODES) else {INVALID_PARAMS}
-    for id_ in played["ids"]:
-        if played.error(id_).get("code") not in codes:
-            raise Violation("the error is not -32602", played.request_entry(id_), played.answer_entry(id_))
+    codes = {INVALID_PARAMS, NO_METHOD} if len(run["ids"]) == len(MODES) else {INVALID_PARAMS}
+    for id_ in run["ids"]:
+        if run.error(id_).get("code") not in codes:
+            raise Violation("the error is not -32602", run.request_entry(id_), run.answer_entry(id_))
 
 
 @judge("ACCORD-CLIENT-ELICIT-005", steps=("form",))
 def a_form_is_filled_in_as_it_asks(evidence: Evidence) -> None:
-    played = evidence.step("form")
-    result = played.answer(played["id"]).get("result")
+    run = evidence.step("form")
+    result = run.answer(run["id"]).get("result")
     if not isinstance(result, dict) or result.get("action") != "accept":
-        raise Unseen("the form was not filled in")
-    asked, entry = played.request_entry(played["id"]), played.answer_entry(played["id"])
+        raise Skipped("the form was not filled in")
+    asked, entry = run.request_entry(run["id"]), run.answer_entry(run["id"])
     content = result.get("content")
     if not isinstance(content, dict) or "name" not in content:
         raise Violation("what is required was not filled in", asked, entry)

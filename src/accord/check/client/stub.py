@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from accord.check.client.conversation import KNOWS, ClientConversation, ClientGone, ClientWire
+from accord.check.client.conversation import KNOWS, ClientConversation, ClientLeft, ClientWire
 from accord.check.client.messages import chunk, config_options, greeting, opened
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult
 from accord.check.engine.judging import CheckStep, Progress
 from accord.check.engine.record import INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, NO_VERSION, NOT_FOUND, RecordBudget
 from accord.check.engine.wire import Silence
@@ -32,7 +32,7 @@ class ClientRunner:
     def __init__(self, options: Options, steps: list[CheckStep], progress: Progress) -> None:
         self.evidence = Evidence(options)
         self.remaining = sorted(steps, key=lambda step: step.order)
-        self.played = 0
+        self.finished = 0
         """How often something was seen to its end."""
         self.blamed: set[str] = set()
         """The rules that were found broken while something was played."""
@@ -50,7 +50,7 @@ class ClientRunner:
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def tell_early(self, wire: ClientWire, session: str) -> bool:
+    def send_early(self, wire: ClientWire, session: str) -> bool:
         """Tell something of a session that the client does not know yet, once; whether it was now."""
         if "early" in self.evidence.steps:
             return False
@@ -60,19 +60,19 @@ class ClientRunner:
         self.evidence.steps["early"] = StepResult("early", wire.entries, since, since)
         return True
 
-    async def see_early(self, turn: ClientConversation) -> None:
+    async def check_early(self, turn: ClientConversation) -> None:
         """Whether the client lives on after it."""
-        played = self.evidence.steps["early"]
+        run = self.evidence.steps["early"]
         try:
-            await turn.is_alive(EARLY, turn.wire.entries[played.start])
-        except ClientGone as failure:
-            played.failure = failure
+            await turn.is_alive(EARLY, turn.wire.entries[run.start])
+        except ClientLeft as failure:
+            run.failure = failure
         except StepFailed:
             pass  # It is there, and does not answer what it does not know: that is judged elsewhere.
-        played.end = turn.now
-        self.played += 1
+        run.end = turn.now
+        self.finished += 1
 
-    async def play_turn(self, turn: ClientConversation, id_: Any, prompt: list[Any]) -> None:
+    async def run_turn(self, turn: ClientConversation, id_: Any, prompt: list[Any]) -> None:
         """Play what there is to play inside a turn, and what comes after it."""
         if self._edition == "v2":
             message = f"u-{id_}"
@@ -84,12 +84,12 @@ class ClientRunner:
                 # It left while another of its turns was played: that is judged there.
                 return
             if await self._calm(turn):
-                await self._play_steps(turn)
+                await self._run_steps(turn)
             if turn.wire.ended:
                 return
             self._end_turn(turn, id_)
             for step in [each for each in self.remaining if each.group == "after"]:
-                await self._play(step, turn)
+                await self._run_step(step, turn)
 
     def _end_turn(self, turn: ClientConversation, id_: Any) -> None:
         reason = "cancelled" if turn.cancelled.is_set() else "end_turn"
@@ -101,16 +101,16 @@ class ClientRunner:
     async def _calm(self, turn: ClientConversation) -> bool:
         """Whether a client stays while nothing happens: what it leaves for later is judged only then."""
         turn.update(chunk(self._edition, "Let me see. "))
-        played = StepResult("calm", turn.wire.entries, turn.now, turn.now)
+        run = StepResult("calm", turn.wire.entries, turn.now, turn.now)
         try:
             await self._stays(turn)
-        except ClientGone as failure:
-            played.failure = failure
-            self.evidence.steps["calm"] = played
+        except ClientLeft as failure:
+            run.failure = failure
+            self.evidence.steps["calm"] = run
             return False
         except StepFailed:
             self.blamed.add(KNOWS)
-        self.evidence.steps.setdefault("calm", played)
+        self.evidence.steps.setdefault("calm", run)
         return True
 
     async def _stays(self, turn: ClientConversation) -> None:
@@ -122,55 +122,55 @@ class ClientRunner:
                 await turn.wire.until(lambda _: False, turn.now, min(CALM_SECONDS, self._options.grace_seconds / 10))
             await turn.is_alive(STAYS)
 
-    async def _play_steps(self, turn: ClientConversation) -> None:
+    async def _run_steps(self, turn: ClientConversation) -> None:
         inside = [each for each in self.remaining if each.group == "turn"]
         for step in inside or [each for each in self.remaining if each.group == "hold"]:
             if turn.wire.ended or (turn.cancelled.is_set() and step.group != "hold"):
                 return
-            await self._play(step, turn)
+            await self._run_step(step, turn)
 
-    async def _play(self, step: CheckStep, turn: ClientConversation) -> None:
+    async def _run_step(self, step: CheckStep, turn: ClientConversation) -> None:
         self.remaining.remove(step)
         self._progress(step.name, self._total - len(self.remaining), self._total)
         offer = step.gate.get(self._edition, "")
         if offer and not turn.offers(*offer.split(".")):
             self.evidence.skipped[step.name] = f"not offered: {offer}"
             return
-        played = StepResult(step.name, turn.wire.entries, turn.now, turn.now)
+        run = StepResult(step.name, turn.wire.entries, turn.now, turn.now)
         try:
-            notes = await self._played(step, turn)
-        except Unseen as unseen:
-            self.evidence.skipped[step.name] = str(unseen)
+            notes = await self._notes_of(step, turn)
+        except Skipped as skipped:
+            self.evidence.skipped[step.name] = str(skipped)
             return
         except StepFailed as failure:
-            played.failure = failure
+            run.failure = failure
         else:
             if notes is None:
                 self.remaining.append(step)
                 return
-            played.notes = notes
+            run.notes = notes
         finally:
             folder = turn.sweep()
             if folder is not None:
                 self._folders.append(folder)
                 self.sweep()
-        played.end = turn.now
-        self.evidence.steps[step.name] = played
-        self.played += 1
+        run.end = turn.now
+        self.evidence.steps[step.name] = run
+        self.finished += 1
 
-    async def _played(self, step: CheckStep, turn: ClientConversation) -> dict[str, Any] | None:
+    async def _notes_of(self, step: CheckStep, turn: ClientConversation) -> dict[str, Any] | None:
         """What it noted; None if the client cancelled the turn meanwhile: then it is played another time."""
         if step.group != "turn":
-            return await step.play(turn)
-        playing = asyncio.ensure_future(step.play(turn))
+            return await step.run(turn)
+        running = asyncio.ensure_future(step.run(turn))
         cancelled = asyncio.ensure_future(turn.cancelled.wait())
         try:
-            await asyncio.wait([playing, cancelled], return_when=asyncio.FIRST_COMPLETED)
-            return await playing if playing.done() else None
+            await asyncio.wait([running, cancelled], return_when=asyncio.FIRST_COMPLETED)
+            return await running if running.done() else None
         finally:
-            playing.cancel()
+            running.cancel()
             cancelled.cancel()
-            await asyncio.gather(playing, cancelled, return_exceptions=True)
+            await asyncio.gather(running, cancelled, return_exceptions=True)
 
 
 STRANGE_VERSIONS: dict[EditionName, int] = {"v1": 9999, "v2_june": 9999, "v2": 0}
@@ -195,7 +195,7 @@ class StubAgent:
     """One agent over as many connections and starts of the client as it takes."""
 
     def __init__(self, options: Options, steps: list[CheckStep], progress: Progress) -> None:
-        self.runner = ClientRunner(options, steps, self._tell)
+        self.runner = ClientRunner(options, steps, self._report_progress)
         self.evidence = self.runner.evidence
         self.wires: list[ClientWire] = []
         self.budget = RecordBudget()
@@ -210,7 +210,7 @@ class StubAgent:
         self._errors: list[BaseException] = []
         self._starts = 0
 
-    def _tell(self, what: str, done: int, total: int) -> None:
+    def _report_progress(self, what: str, done: int, total: int) -> None:
         # Also when the client says nothing to it: what is played goes on.
         self.changed.set()
         self._progress(what, done, total)
@@ -222,7 +222,7 @@ class StubAgent:
         self._starts += 1
         self.wires = []
 
-    def welcome(self) -> ClientWire:
+    def accept(self) -> ClientWire:
         """A new connection."""
         kind = "strange" if self.is_strange else "client"
         name = f"{self._starts:02}.{len(self.wires) + 1} {kind}"
@@ -309,10 +309,10 @@ class StubAgent:
         client = self._clients[wire]
         session = f"session-{self._starts}-{len(client.sessions) + 1}"
         client.sessions[session] = str(params.get("cwd", ""))
-        early = not self.is_strange and self.runner.tell_early(wire, session)
+        early = not self.is_strange and self.runner.send_early(wire, session)
         self._answer(wire, id_, opened(self._edition, session))
         if early:
-            self._run(self.runner.see_early(self._turn(wire, session)))
+            self._run(self.runner.check_early(self._turn(wire, session)))
 
     def _prompt(self, wire: ClientWire, id_: Any, params: dict[str, Any]) -> None:
         session, prompt = params.get("sessionId"), params.get("prompt")
@@ -321,7 +321,7 @@ class StubAgent:
             return
         turn = self._turn(wire, session)
         self._clients[wire].turns[turn.session] = turn
-        self._run(self.runner.play_turn(turn, id_, prompt))
+        self._run(self.runner.run_turn(turn, id_, prompt))
 
     def _set_option(self, wire: ClientWire, id_: Any, params: dict[str, Any]) -> None:
         self._answer(wire, id_, {"configOptions": config_options(self._edition, params.get("value"))})

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from accord.check.client.conversation import STEPS, ClientConversation, ClientGone, When
+from accord.check.client.conversation import STEPS, ClientConversation, ClientLeft, When
 from accord.check.client.messages import chunk, config_options, every_update, text, tool
-from accord.check.engine.evidence import Evidence, StepResult, Unseen
+from accord.check.engine.evidence import Evidence, Skipped, StepResult
 from accord.check.engine.judging import CheckStep, Notes, judge
 from accord.check.rule import EDITIONS, V1_V2, EditionName, RuleRow, client_rules
 
@@ -46,7 +46,7 @@ RULES = client_rules(
 
 LARGE_BYTES = 1024 * 1024
 
-Sayings: TypeAlias = Callable[[ClientConversation], list[Any]]
+Messages: TypeAlias = Callable[[ClientConversation], list[Any]]
 """What is said: messages, or bytes where it is none."""
 
 
@@ -56,7 +56,7 @@ class Tolerance:
 
     name: str
     rule: str
-    say: Sayings
+    messages: Messages
     editions: tuple[EditionName, ...] = EDITIONS
     order: int = 20
     when: When = "turn"
@@ -194,13 +194,13 @@ TOLERANCES: tuple[Tolerance, ...] = (
 
 
 def _step(tolerance: Tolerance) -> CheckStep:
-    async def play(turn: ClientConversation) -> Notes:
-        for saying in tolerance.say(turn):
-            place = turn.wire.send(saying) if isinstance(saying, bytes) else turn.wire.say(saying)
+    async def run(turn: ClientConversation) -> Notes:
+        for message in tolerance.messages(turn):
+            place = turn.wire.send(message) if isinstance(message, bytes) else turn.wire.send_json(message)
             await turn.is_alive(tolerance.rule, turn.wire.entries[place])
         return {}
 
-    return CheckStep(tolerance.name, play, tolerance.when, tolerance.editions, {}, tolerance.order)
+    return CheckStep(tolerance.name, run, tolerance.when, tolerance.editions, {}, tolerance.order)
 
 
 for _each in TOLERANCES:
@@ -221,14 +221,14 @@ for _each in TOLERANCES:
     _add(_each)
 
 
-def _left_in_peace(evidence: Evidence, played: StepResult) -> None:
+def _left_in_peace(evidence: Evidence, run: StepResult) -> None:
     """Who ends when a turn has ended, as it does at other times, did not break at what came then."""
-    if isinstance(played.failure, ClientGone):
+    if isinstance(run.failure, ClientLeft):
         statuses = {
-            record.entries is played.entries: record.status for record in evidence.records if _is_plain(record.name)
+            record.entries is run.entries: record.status for record in evidence.records if _is_plain(record.name)
         }
         if statuses.get(True) in {0, statuses.get(False, 0)}:
-            raise Unseen("the client ended when its turn had ended")
+            raise Skipped("the client ended when its turn had ended")
 
 
 def _is_plain(name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from accord.check.engine.record import Entry, Record, is_update, messages_in
 from accord.check.options import Options
 
-__all__ = ["Evidence", "StepFailed", "StepResult", "Unseen", "Violation", "reached"]
+__all__ = ["Evidence", "Skipped", "StepFailed", "StepResult", "Violation", "has_path"]
 
 
 class StepFailed(Exception):
@@ -35,7 +35,7 @@ class Violation(Exception):
         self.evidence = tuple(entry for entry in evidence if entry is not None)
 
 
-class Unseen(Exception):
+class Skipped(Exception):
     """There was nothing to judge by, and that is the agent's right; says why."""
 
 
@@ -160,13 +160,13 @@ class Evidence:
             Unseen: It made no sense with this agent.
         """
         if name in self.skipped:
-            raise Unseen(self.skipped[name])
-        played = self.steps.get(name)
-        if played is None:
-            raise Unseen(f"{name} was not played")
-        if played.failure is not None:
-            raise played.failure
-        return played
+            raise Skipped(self.skipped[name])
+        run = self.steps.get(name)
+        if run is None:
+            raise Skipped(f"{name} was not played")
+        if run.failure is not None:
+            raise run.failure
+        return run
 
     def begun(self, name: str) -> StepResult:
         """A step, also one that was not played to its end.
@@ -176,17 +176,17 @@ class Evidence:
         """
         if name in self.steps:
             return self.steps[name]
-        raise Unseen(self.skipped.get(name, f"{name} was not played"))
+        raise Skipped(self.skipped.get(name, f"{name} was not played"))
 
     def blame_turns(self, rule: str) -> None:
         """Where a plain turn did not end, blame its rule for every other turn that did not, whichever came first."""
-        failures = [played.failure for played in self.steps.values() if played.failure is not None]
+        failures = [run.failure for run in self.steps.values() if run.failure is not None]
         if any(failure.is_silence and failure.blame == rule for failure in failures):
             self.stuck = rule
             for failure in failures:
                 failure.blame = rule if failure.is_turn else failure.blame
 
-    def heard(self) -> Iterator[tuple[Record, Entry]]:
+    def received(self) -> Iterator[tuple[Record, Entry]]:
         """Every line that the agent said, in all processes."""
         for record in self.records:
             for entry in record.heard():
@@ -207,7 +207,7 @@ class Evidence:
 
     def advertises(self, gate: str) -> bool:
         """Whether an agent says that it has something; an empty object is a yes, an empty list is none."""
-        return reached(self.advertised, gate)
+        return has_path(self.advertised, gate)
 
 
 def _key(id_: Any) -> str:
@@ -215,7 +215,7 @@ def _key(id_: Any) -> str:
     return f"{type(id_).__name__} {id_!r}"
 
 
-def reached(said: Any, gate: str) -> bool:
+def has_path(said: Any, gate: str) -> bool:
     """Whether a path leads to something that is there."""
     for key in gate.split("."):
         said = said.get(key) if isinstance(said, dict) else None

@@ -342,28 +342,28 @@ class SettingsLedger:
                     self._answered(wire, request, each["result"])
 
     def _answered(self, wire: RecordedWire, request: dict[str, Any], result: Any) -> None:
-        told = settings_in(result)
+        settings = settings_in(result)
         params = request.get("params")
         session = params.get("sessionId") if isinstance(params, dict) else None
         if request["method"] == "session/new":
             session = result.get("sessionId") if isinstance(result, dict) else None
-            for setting in told:
+            for setting in settings:
                 self._first.setdefault(setting.key, setting.value)
         for _, key, value in set_by(request):
             # The answers to `set_mode` and `set_model` tell nothing: that they succeeded has to do.
             before = self._views.get((wire.name, str(session)), {}).get(key)
-            if before is not None and all(setting.key != key for setting in told):
-                told.append(replace(before, value=value))
-        self._take(wire, session, told, whole=request["method"] in _OPENING)
+            if before is not None and all(setting.key != key for setting in settings):
+                settings.append(replace(before, value=value))
+        self._take(wire, session, settings, whole=request["method"] in _OPENING)
 
-    def _take(self, wire: RecordedWire, session: Any, told: list[Setting], *, whole: bool) -> None:
+    def _take(self, wire: RecordedWire, session: Any, settings: list[Setting], *, whole: bool) -> None:
         place = (wire.name, str(session))
         view = {} if whole else self._views.get(place, {})
         self._views[place] = view
-        for setting in told:
+        for setting in settings:
             before = view.get(setting.key)
             # An update of the mode names the mode alone.
-            is_bare = before is not None and not setting.words
+            is_bare = before is not None and not setting.text
             view[setting.key] = replace(before, value=setting.value) if before is not None and is_bare else setting
             first = self._first.get(setting.key)
             is_moved = before is not None and before.value != setting.value and first not in (None, setting.value)

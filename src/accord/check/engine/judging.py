@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation
 from accord.check.engine.outcome import Judgement, Outcome, Report, group
 from accord.check.engine.process import Program
 from accord.check.options import Options
@@ -21,8 +21,8 @@ __all__ = [
     "CheckStep",
     "Judge",
     "Notes",
-    "Play",
     "Progress",
+    "StepFunction",
     "StepRegistry",
     "judge",
     "judged",
@@ -37,10 +37,10 @@ __all__ = [
 
 Notes: TypeAlias = dict[str, Any]
 """What a step tells those who judge it: ids of sessions and requests, places in the record."""
-Play: TypeAlias = Callable[[Any], Awaitable[Notes]]
+StepFunction: TypeAlias = Callable[[Any], Awaitable[Notes]]
 """Plays a step in a conversation; raises `StepFailed` where it could not be played to its end."""
 Verdict: TypeAlias = Callable[[Evidence], str | None]
-"""Gives a note for the report, or None; raises `Violation`, `Unseen`, or lets the `StepFailed` of a step through."""
+"""Gives a note for the report, or None; raises `Violation`, `Skipped`, or lets the `StepFailed` of a step through."""
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 V = TypeVar("V", bound=Callable[..., str | None])
 
@@ -50,7 +50,7 @@ class CheckStep:
     """One thing that is done with a program."""
 
     name: str
-    play: Play
+    run: StepFunction
     group: str
     """Where it is played; the sides have different groups."""
     editions: tuple[EditionName, ...]
@@ -84,9 +84,9 @@ class StepRegistry(dict[str, CheckStep]):
     ) -> Callable[[P], P]:
         """Make a function a step, named like it."""
 
-        def add(play: P) -> P:
-            self.add(CheckStep(play.__name__, play, group, editions, gate or {}, order))
-            return play
+        def add(run: P) -> P:
+            self.add(CheckStep(run.__name__, run, group, editions, gate or {}, order))
+            return run
 
         return add
 
@@ -169,8 +169,8 @@ def _judgement(rule: Rule, judge: Judge, evidence: Evidence, side: str, excuse: 
     name, began = judge.name, time.monotonic()
     try:
         note = judge.verdict(evidence)
-    except Unseen as unseen:
-        return Judgement(name, "SKIPPED", str(unseen))
+    except Skipped as skipped:
+        return Judgement(name, "SKIPPED", str(skipped))
     except Violation as violation:
         record = evidence.record_with(violation.evidence)
         return Judgement(name, "FAIL", violation.message, "", violation.evidence, time.monotonic() - began, record)

@@ -136,9 +136,9 @@ def group(outcomes: Sequence[Outcome], causes: Sequence[Cause]) -> list[Finding]
 
 
 def _top(id_: str, root_of: dict[str, str]) -> str:
-    seen: set[str] = set()
-    while root_of[id_] != id_ and id_ not in seen:
-        seen.add(id_)
+    known: set[str] = set()
+    while root_of[id_] != id_ and id_ not in known:
+        known.add(id_)
         id_ = root_of[id_]
     # Two that blame each other: the one that is named first.
-    return min(seen) if id_ in seen else id_
+    return min(known) if id_ in known else id_

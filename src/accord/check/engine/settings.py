@@ -38,7 +38,7 @@ class Setting:
     choices: dict[Value, str] = field(default_factory=dict)
     """Every value that is offered, with all words that the agent says of it."""
     category: str = ""
-    words: str = ""
+    text: str = ""
     """All words that the agent says of the setting itself."""
 
     @property
@@ -68,7 +68,7 @@ def _objects(said: Any) -> list[dict[str, Any]]:
     return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
 
 
-def _words(*said: Any) -> str:
+def _joined(*said: Any) -> str:
     return " ".join(each for each in said if isinstance(each, str))
 
 
@@ -80,17 +80,17 @@ def _option(option: dict[str, Any]) -> Setting | None:
     for each in _objects(option.get("options")):
         for choice in _objects(each.get("options")) or [each]:
             if isinstance(choice.get("value"), str):
-                choices[choice["value"]] = _words(choice["value"], choice.get("name"), choice.get("description"))
+                choices[choice["value"]] = _joined(choice["value"], choice.get("name"), choice.get("description"))
     category = option.get("category")
-    words = _words(id_, option.get("name"), option.get("description"))
-    return Setting(Key("option", id_), value, choices, category if isinstance(category, str) else "", words)
+    text = _joined(id_, option.get("name"), option.get("description"))
+    return Setting(Key("option", id_), value, choices, category if isinstance(category, str) else "", text)
 
 
 def _listed(kind: Kind, said: Any, current: str, available: str, id_: str) -> Setting | None:
     if not isinstance(said, dict) or not isinstance(said.get(current), str):
         return None
     choices: dict[Value, str] = {
-        each[id_]: _words(each[id_], each.get("name"), each.get("description"))
+        each[id_]: _joined(each[id_], each.get("name"), each.get("description"))
         for each in _objects(said.get(available))
         if isinstance(each.get(id_), str)
     }
@@ -140,9 +140,9 @@ _LOOSE = re.compile(
 )
 
 
-def _plain(words: str) -> str:
+def _plain(text: str) -> str:
     """Words apart and small: `acceptEdits`, `accept_edits` and `Accept-Edits` are two words each."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", words)
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
     return re.sub(r"[^a-z0-9]+", " ", apart.lower())
 
 
@@ -155,10 +155,10 @@ def caution_of(setting: Setting, value: Any) -> Literal["", "model", "permission
     """
     if value == setting.value and type(value) is type(setting.value):
         return ""
-    own = _plain(setting.words)
+    own = _plain(setting.text)
     if setting.category in {"model", "model_config"} or _MODEL.search(own):
         return "model"
-    speaks = _PERMISSION.search(own) or any(_PERMISSION.search(_plain(words)) for words in setting.choices.values())
+    speaks = _PERMISSION.search(own) or any(_PERMISSION.search(_plain(text)) for text in setting.choices.values())
     if setting.category not in {"mode", "permission", "permissions"} and not speaks:
         return ""
     if isinstance(value, str) and value not in setting.choices:

@@ -16,12 +16,12 @@ from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.model import Mark, Unknown
 from accord.protocol.salvage import Salvage
 
-__all__ = ["Piece", "Shape", "pieces", "shape_of"]
+__all__ = ["Payload", "Shape", "payloads", "shape_of"]
 
 _EDITIONS: dict[str, Edition] = {edition.name: edition for edition in EDITIONS}
 
 
-class Piece(NamedTuple):
+class Payload(NamedTuple):
     """Params of a call by the agent, or the result of a call by us, with the method they belong to."""
 
     entry: Entry
@@ -40,7 +40,7 @@ class Shape(NamedTuple):
     """The keys at the root of the piece that the edition does not name."""
 
 
-def pieces(record: Record) -> Iterator[Piece]:
+def payloads(record: Record) -> Iterator[Payload]:
     """All that has a shape in what an agent said in one process; absent params count as empty."""
     # An id may be used again when its request was answered, so it means what it meant last.
     asked: dict[tuple[type, Any], str] = {}
@@ -50,9 +50,9 @@ def pieces(record: Record) -> Iterator[Piece]:
             if entry.sent and isinstance(method, str) and "id" in message:
                 asked[_key(message)] = method
             elif not entry.sent and isinstance(method, str):
-                yield Piece(entry, method, message.get("params", {}), is_result=False)
+                yield Payload(entry, method, message.get("params", {}), is_result=False)
             elif not entry.sent and "result" in message and "method" not in message and _key(message) in asked:
-                yield Piece(entry, asked[_key(message)], message["result"], is_result=True)
+                yield Payload(entry, asked[_key(message)], message["result"], is_result=True)
 
 
 def _key(message: dict[str, Any]) -> tuple[type, Any]:
@@ -60,15 +60,15 @@ def _key(message: dict[str, Any]) -> tuple[type, Any]:
     return (type(id_), id_) if isinstance(id_, int | float | str) else (type(id_), None)
 
 
-def shape_of(edition: EditionName, piece: Piece) -> Shape:
+def shape_of(edition: EditionName, payload: Payload) -> Shape:
     """How a piece fits; methods that start with an underscore have no shape, others have to be the edition's."""
-    if piece.method.startswith("_"):
+    if payload.method.startswith("_"):
         return Shape("", "", ())
-    kind = _type_of(_EDITIONS[edition], piece)
+    kind = _type_of(_EDITIONS[edition], payload)
     if kind is None:
         return Shape("a method of the protocol", "", ())
     reading = _Reading(is_closed=edition == "v1")
-    value, reading.further = _without_2025(edition, piece)
+    value, reading.further = _without_2025(edition, payload)
     try:
         reading.read(kind, value)
     except Misfit as misfit:
@@ -76,23 +76,23 @@ def shape_of(edition: EditionName, piece: Piece) -> Shape:
     return Shape("", "", tuple(reading.further))
 
 
-def _without_2025(edition: EditionName, piece: Piece) -> tuple[Any, list[str]]:
+def _without_2025(edition: EditionName, payload: Payload) -> tuple[Any, list[str]]:
     """The value without the one key that our types of v1 still read and its schema does not name any more; that key."""
-    if edition != "v1" or not isinstance(piece.value, dict) or piece.method not in {"session/new", "session/load"}:
-        return piece.value, []
-    kept = {key: each for key, each in piece.value.items() if key != "models"}
-    return kept, ["models"] if "models" in piece.value else []
+    if edition != "v1" or not isinstance(payload.value, dict) or payload.method not in {"session/new", "session/load"}:
+        return payload.value, []
+    kept = {key: each for key, each in payload.value.items() if key != "models"}
+    return kept, ["models"] if "models" in payload.value else []
 
 
-def _type_of(edition: Edition, piece: Piece) -> Any:
+def _type_of(edition: Edition, payload: Payload) -> Any:
     # What only the unstable text names is no method of somebody's own.
     for known in (edition, edition.draft):
-        if piece.is_result:
-            served = known.request("agent", piece.method)
+        if payload.is_result:
+            served = known.request("agent", payload.method)
             if served is not None:
                 return served.result
         else:
-            asked = known.request("client", piece.method) or known.notification("client", piece.method)
+            asked = known.request("client", payload.method) or known.notification("client", payload.method)
             if asked is not None:
                 return asked.params
     return None

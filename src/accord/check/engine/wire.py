@@ -16,7 +16,7 @@ from accord.check.engine.process import Program, RunningProgram, start_program
 from accord.check.engine.record import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
 from accord.time_scale import scaled
 
-__all__ = ["Deferred", "Gone", "Observer", "RecordedWire", "Refusal", "Reply", "Silence"]
+__all__ = ["Deferred", "Observer", "ProgramEnded", "RecordedWire", "Refusal", "Reply", "Silence"]
 
 TERMINATE_SECONDS = scaled(2.0)
 LEAVING_SECONDS = scaled(0.5)
@@ -69,7 +69,7 @@ class Silence(Exception):
     """What was waited for did not come in time."""
 
 
-class Gone(Silence):
+class ProgramEnded(Silence):
     """What was waited for cannot come any more: the program has ended."""
 
 
@@ -175,7 +175,7 @@ class RecordedWire:
             answer: dict[str, Any] = {"error": error if given.data is None else {**error, "data": given.data}}
         else:
             answer = {"result": given}
-        place = self.say({"jsonrpc": "2.0", "id": request["id"], **answer})
+        place = self.send_json({"jsonrpc": "2.0", "id": request["id"], **answer})
         # What the program asks without end must not fill the record with our answers either.
         self._allowance.spend(cost_of(self.entries[place].raw))
 
@@ -187,7 +187,7 @@ class RecordedWire:
         """Wait for a line of the program, from a place in the record on.
 
         Raises:
-            Silence: It did not come in time; `Gone` if it cannot come any more.
+            Silence: It did not come in time; `ProgramEnded` if it cannot come any more.
         """
         bound = self.timeout_seconds if seconds is None else seconds
         place = since
@@ -199,9 +199,11 @@ class RecordedWire:
                             return entry
                     place = max(since, len(self.entries))
                     if self.overflowed:
-                        raise Gone("the program writes without end: more than a check keeps, and the rest is not read")
+                        raise ProgramEnded(
+                            "the program writes without end: more than a check keeps, and the rest is not read"
+                        )
                     if self.ended:
-                        raise Gone("the program ended")
+                        raise ProgramEnded("the program ended")
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
@@ -220,19 +222,19 @@ class RecordedWire:
             self._running.write(line + b"\n")
         return place
 
-    def say(self, message: Any) -> int:
+    def send_json(self, message: Any) -> int:
         """Send JSON; gives its place in the record."""
         return self.send(json.dumps(message, ensure_ascii=False).encode())
 
     def notify(self, method: str, params: Any) -> int:
         """Send a notification; gives its place in the record."""
-        return self.say({"jsonrpc": "2.0", "method": method, "params": params})
+        return self.send_json({"jsonrpc": "2.0", "method": method, "params": params})
 
     def ask(self, method: str, params: Any, id_: Any = None) -> Any:
         """Send a request without waiting; gives its id."""
         if id_ is None:
             id_, self._next_id = self._next_id, self._next_id + 1
-        self._asked[repr(id_)] = self.say({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+        self._asked[repr(id_)] = self.send_json({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
         return id_
 
     async def answer(self, id_: Any, seconds: float | None = None) -> dict[str, Any]:
