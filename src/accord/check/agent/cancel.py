@@ -8,7 +8,7 @@ from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import TRACE, answer_or_none, answered_turn, end_of_cancelled, lives
 from accord.check.agent.queries import RecordedRequest, as_dict, completed, is_extension, key_of, our_requests_in
 from accord.check.agent.turns import STOP_REASONS, TURN_KINDS, prompts_of, recorded, unending, until_asked
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_answer, is_state, messages_in
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules
@@ -140,8 +140,7 @@ def _reason(run: StepResult, id_: Any) -> Any:
 def a_cancellation_of_nothing_does_not_wait_for_the_next_turn(evidence: Evidence) -> None:
     run = completed(evidence, "idle_cancels", "ACCORD-CANCEL-001")
     if _reason(run, run["after_idle"]) == "cancelled":
-        entry = run.answer_entry(run["after_idle"])
-        raise Violation("the next turn was cancelled", run.request_entry(run["after_idle"]), entry)
+        raise run.violation("the next turn was cancelled", run["after_idle"])
 
 
 @judge("ACCORD-CANCEL-002", steps=("idle_cancels",))
@@ -152,8 +151,7 @@ def a_cancellation_of_nothing_is_survived(evidence: Evidence) -> None:
 @judge("ACCORD-CANCEL-003", steps=("idle_cancels",))
 def a_session_goes_on_after_a_cancelled_turn(evidence: Evidence) -> None:
     run = completed(evidence, "idle_cancels", "ACCORD-CANCEL-003")
-    if _reason(run, run["after_idle"]) in (None, "cancelled"):
-        raise Skipped("a turn before that did not end by itself either")
+    skip_if(_reason(run, run["after_idle"]) in (None, "cancelled"), "a turn before that did not end by itself either")
     if _reason(run, run["after_cancel"]) in (None, "cancelled"):
         entry = run.answer_entry(run["after_cancel"])
         raise Violation("the next turn did not end by itself", run.answer_entry(run["cancelled"]), entry)
@@ -168,8 +166,7 @@ def ended_before(run: StepResult, prompt: Any, place: int) -> bool:
 def a_cancelled_prompt_succeeds_with_cancelled(evidence: Evidence) -> None:
     run = evidence.step("cancel")
     prompt = run["prompt"]
-    if ended_before(run, prompt, run["cancel"]):
-        raise Skipped(TOO_SHORT)
+    skip_if(ended_before(run, prompt, run["cancel"]), TOO_SHORT)
     cancel, entry = run.entries[run["cancel"]], run.answer_entry(prompt)
     answer = run.answer(prompt)
     if "result" not in answer:
@@ -183,8 +180,7 @@ def a_cancelled_prompt_succeeds_with_cancelled(evidence: Evidence) -> None:
 @judge("ACP-CANCEL-002", steps=("cancel",), editions=V1)
 def nothing_is_told_behind_the_answer_to_a_cancelled_prompt(evidence: Evidence) -> None:
     run = evidence.step("cancel")
-    if ended_before(run, run["prompt"], run["cancel"]):
-        raise Skipped(TOO_SHORT)
+    skip_if(ended_before(run, run["prompt"], run["cancel"]), TOO_SHORT)
     answer = run.answer_entry(run["prompt"])
     late = run.updates(run["session"], *TURN_KINDS, since=answer.place + 1, before=until_asked(run, answer.place))
     if late:
@@ -396,8 +392,7 @@ def what_a_cancellation_of_nothing_does(evidence: Evidence) -> str:
 @judge("ACP-INFO-CANCEL-202", steps=("unanswered_permission",))
 def whether_the_agent_takes_its_questions_back(evidence: Evidence) -> str:
     run = recorded(evidence, "unanswered_permission")
-    if not run["asked"]:
-        raise Skipped("the agent asked for no permission")
+    skip_unless(run["asked"], "the agent asked for no permission")
     back = [entry for entry, _ in run.calls("$/cancel_request") if entry.place > run["cancel"]]
     return "taken back" if back else "left open"
 

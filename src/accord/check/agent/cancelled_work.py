@@ -18,8 +18,8 @@ from accord.check.agent.exchange import (
     wait_for_question,
     wait_or_none,
 )
-from accord.check.agent.queries import FINAL, must_be_refused, needed
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, has_path
+from accord.check.agent.queries import FINAL, must_be_refused
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, has_path, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, Entry, is_state, is_update
 from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
@@ -213,7 +213,7 @@ def a_later_prompt_is_not_touched(evidence: Evidence) -> None:
         raise Skipped("the prompt was not told as a message")
     states = run.updates(run["session"], "state_update", since=place)
     idles = [(entry, update) for entry, update in states if update.get("state") == "idle"]
-    needed(idles, "the session never was idle again")
+    skip_unless(idles, "the session never was idle again")
     if all(update.get("stopReason") == "cancelled" for _, update in idles):
         raise Violation("its work was cancelled", run.entries[run["cancelled"]], idles[-1][0])
 
@@ -228,7 +228,7 @@ def _asked(evidence: Evidence) -> StepResult:
 @judge("ACCORD-CANCEL-203", steps=("v2_cancelled_question", "v2_prompt_taken_back"))
 def a_cancellation_does_not_wait(evidence: Evidence) -> None:
     run = _asked(evidence)
-    needed(evidence.step("v2_prompt_taken_back").get("idle"), "cancelling has no effect at all")
+    skip_unless(evidence.step("v2_prompt_taken_back").get("idle"), "cancelling has no effect at all")
     if run["idle"] is None:
         raise Violation(
             "the session was not idle before the permission was answered",
@@ -240,14 +240,14 @@ def a_cancellation_does_not_wait(evidence: Evidence) -> None:
 @judge("ACCORD-CANCEL-204", steps=("v2_cancelled_question",))
 def an_open_question_is_taken_back(evidence: Evidence) -> None:
     run = _asked(evidence)
-    needed(run["idle"], "the work was not cancelled")
+    skip_unless(run["idle"], "the work was not cancelled")
     must_be_taken_back(run, run["late"])
 
 
 @judge("ACCORD-CANCEL-205", steps=("v2_cancelled_question",))
 def a_late_answer_revives_nothing(evidence: Evidence) -> None:
     run = _asked(evidence)
-    needed(run["idle"], "the work was not cancelled")
+    skip_unless(run["idle"], "the work was not cancelled")
 
     def is_working(message: Any) -> bool:
         return is_state(message, run["session"], "running", "requires_action")
@@ -260,9 +260,9 @@ def a_late_answer_revives_nothing(evidence: Evidence) -> None:
 @judge("ACCORD-CANCEL-206", steps=("v2_cancelled_question",))
 def what_was_not_permitted_is_not_done(evidence: Evidence) -> None:
     run = _asked(evidence)
-    needed(run["idle"], "the work was not cancelled")
+    skip_unless(run["idle"], "the work was not cancelled")
     tool = _tool_of(run["asked"])
-    needed(tool, "the permission was not for a tool call")
+    skip_unless(tool, "the permission was not for a tool call")
     for entry, update in run.updates(run["session"], "tool_call_update", since=run["cancelled"]):
         if update.get("toolCallId") == tool and update.get("status") == "completed":
             raise Violation("the tool call was completed", run["asked"], entry)
@@ -287,7 +287,7 @@ def nothing_comes_after_the_end(evidence: Evidence) -> None:
             if update.get("stopReason") == "cancelled" and not update.get("background"):
                 ends += 1
                 _look_behind(run, entry)
-    needed(ends, "no work was cancelled")
+    skip_unless(ends, "no work was cancelled")
 
 
 def _look_behind(run: StepResult, idle: Entry) -> None:
@@ -304,7 +304,7 @@ def _look_behind(run: StepResult, idle: Entry) -> None:
 
 def _refused_cancel(evidence: Evidence, name: str, why_not: str = "") -> None:
     run = evidence.step("v2_finished_things")
-    needed(run.get(name), why_not)
+    skip_unless(run.get(name), why_not)
     must_be_refused(run, run[name], INVALID_PARAMS)
 
 
@@ -340,7 +340,7 @@ def a_terminal_can_be_cancelled_alone(evidence: Evidence) -> None:
 
 def _stopped_work(evidence: Evidence, field: str, kind: str, why_not: str) -> None:
     run = evidence.step("v2_stopped_alone")
-    needed(run.get(field), why_not)
+    skip_unless(run.get(field), why_not)
     asked = run.request_entry(run[field])
     run.result(run[field])
     for _, update in run.updates(run["session"], kind, since=asked.place if asked else 0):

@@ -16,13 +16,12 @@ from accord.check.agent.queries import (
     completed,
     is_relative,
     key_of,
-    needed,
     offered,
     only_if_offered,
     questions,
 )
 from accord.check.agent.turns import prompts_of
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, is_answer, is_request, messages_in
 from accord.check.engine.wire import Silence
@@ -195,8 +194,7 @@ def files_are_named_by_absolute_paths(evidence: Evidence) -> None:
     for _, entry, params in found:
         if is_relative(params.get("path")):
             raise Violation(f"the path {params['path']!r} is relative", entry)
-    if not found:
-        raise Skipped("it used no files of the client")
+    skip_unless(found, "it used no files of the client")
 
 
 @judge("ACCORD-ELICIT-003", steps=("allowed_work",))
@@ -211,8 +209,7 @@ def an_elicitation_has_one_scope(evidence: Evidence) -> None:
 
 def _elicitations(evidence: Evidence) -> list[Any]:
     found = list(questions(evidence, "elicitation/create"))
-    if not found:
-        raise Skipped("it elicited nothing")
+    skip_unless(found, "it elicited nothing")
     return found
 
 
@@ -295,14 +292,14 @@ def the_client_is_asked_nothing_that_is_not_named(evidence: Evidence) -> None:
 @judge("ACCORD-ELICIT-205", steps=("v2_cancelled_form",))
 def an_open_form_is_taken_back(evidence: Evidence) -> None:
     run = evidence.step("v2_cancelled_form")
-    needed(run.get("asked"), "the agent asked no question")
-    needed(run["idle"], "the work was not cancelled")
+    skip_unless(run.get("asked"), "the agent asked no question")
+    skip_unless(run["idle"], "the work was not cancelled")
     must_be_taken_back(run, run.end)
 
 
 def _elicited(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
     found = questions(evidence, ELICITATION)
-    needed(found, "the agent asked no question")
+    skip_unless(found, "the agent asked no question")
     return found
 
 
@@ -350,9 +347,8 @@ def forms_ask_for_no_secrets(evidence: Evidence) -> None:
 def an_unknown_action_is_survived(evidence: Evidence) -> None:
     run = evidence.step("v2_strange_answer")
     asked = [entry for entry, _ in run.calls(ELICITATION) if entry.place >= run["since"]]
-    needed(asked, "the agent asked no question")
-    if "error" in run.answer(run["prompt"]):
-        raise Skipped("the prompt was refused")
+    skip_unless(asked, "the agent asked no question")
+    skip_if("error" in run.answer(run["prompt"]), "the prompt was refused")
     if run["idle"] is None:
         evidence.step("v2_finished_things")
         raise Violation("the turn did not come to its end", asked[0])

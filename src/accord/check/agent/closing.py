@@ -8,7 +8,7 @@ from accord.check.agent.exchange import answer_or_none, ask_all, ask_and_wait, s
 from accord.check.agent.listing import listed_in_v2, page_of, pages
 from accord.check.agent.queries import completed, must_be_refused, our_requests_in, succeeds
 from accord.check.agent.turns import prompts_of, unending
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, NOT_FOUND
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
@@ -116,11 +116,9 @@ async def v2_deletes(agent: AgentConversation) -> Notes:
 @judge("ACCORD-DELETE-001", steps=("delete_listed",))
 def a_deleted_session_is_not_listed(evidence: Evidence) -> None:
     run = completed(evidence, "delete_listed")
-    if "error" in run.answer(run["delete"]):
-        raise Skipped("it could not be deleted")
+    skip_if("error" in run.answer(run["delete"]), "it could not be deleted")
     ids = [session.get("sessionId") for id_ in run["before"] for session in page_of(run, id_)]
-    if run["session"] not in ids:
-        raise Skipped("it was not listed before either")
+    skip_if(run["session"] not in ids, "it was not listed before either")
     for id_ in run["after"]:
         if any(session.get("sessionId") == run["session"] for session in page_of(run, id_)):
             entry = run.answer_entry(id_)
@@ -178,7 +176,7 @@ def closing_cancels_the_prompt_in_june(evidence: Evidence) -> None:
         reason = "closing a session left its prompt without an answer"
         raise StepFailed(reason, unending(evidence, "ACP-CLOSE-002"), busy.entry)
     if busy.result is None:
-        raise Violation("a session that works could not be closed", busy.entry, busy.answer_entry)
+        raise busy.violation("a session that works could not be closed")
     if (prompt.result or {}).get("stopReason") != "cancelled":
         raise Violation("closing a session did not end its prompt as cancelled", busy.entry, prompt.answer_entry)
 
@@ -187,7 +185,7 @@ def closing_cancels_the_prompt_in_june(evidence: Evidence) -> None:
 def closing_ends_the_work(evidence: Evidence) -> None:
     closed, busy = closed_turn(evidence)
     if busy.result is None:
-        raise Violation("a session that works could not be closed", busy.entry, busy.answer_entry)
+        raise busy.violation("a session that works could not be closed")
     if closed.idle is None:
         raise StepFailed("closing a session did not end its work", unending(evidence, "ACP-CLOSE-202"), busy.entry)
 
@@ -204,16 +202,14 @@ def nothing_is_told_of_a_closed_session(evidence: Evidence) -> None:
 @judge("ACCORD-CLOSE-202", steps=("v2_closes",))
 def a_held_prompt_is_cancelled_by_closing(evidence: Evidence) -> None:
     run = evidence.step("v2_closes")
-    if "result" in run.answer(run["behind"]):
-        raise Skipped("no prompt was held: it was inserted at once")
+    skip_if("result" in run.answer(run["behind"]), "no prompt was held: it was inserted at once")
     must_be_refused(run, run["behind"], CANCELLED)
 
 
 @judge("ACCORD-CLOSE-203", steps=("v2_closes",))
 def a_closed_session_cannot_be_prompted(evidence: Evidence) -> None:
     run = evidence.step("v2_closes")
-    if "result" not in run.answer(run["close"]):
-        raise Skipped("session/close did not succeed")
+    skip_if("result" not in run.answer(run["close"]), "session/close did not succeed")
     must_be_refused(run, run["prompt"], NOT_FOUND)
 
 
@@ -229,8 +225,7 @@ def closing_what_is_not_open_succeeds(evidence: Evidence) -> None:
 @judge("ACCORD-DELETE-201", steps=("v2_deletes",))
 def a_deleted_session_is_gone(evidence: Evidence) -> None:
     run = evidence.step("v2_deletes")
-    if "result" not in run.answer(run["delete"]):
-        raise Skipped("session/delete did not succeed")
+    skip_if("result" not in run.answer(run["delete"]), "session/delete did not succeed")
     must_be_refused(run, run["resume"], NOT_FOUND)
 
 
@@ -239,7 +234,7 @@ def _succeeded(run: StepResult, note: str, message: str) -> None:
     if id_ is None:
         raise Skipped("it was not tried")
     if not isinstance(run.answer(id_).get("result"), dict):
-        raise Violation(message, run.request_entry(id_), run.answer_entry(id_))
+        raise run.violation(message, id_)
 
 
 @judge("ACP-CLOSE-201", steps=("closing",), editions=V2, name="an_idle_session_can_be_closed")
@@ -251,7 +246,7 @@ def an_idle_session_can_be_closed_in_v2(evidence: Evidence) -> None:
         evidence.step("closing")
         raise Skipped("no session was closed")
     if closings[0].result is None:
-        raise Violation("an idle session could not be closed", closings[0].entry, closings[0].answer_entry)
+        raise closings[0].violation("an idle session could not be closed")
 
 
 @judge("ACP-DELETE-201", steps=("deleting",), editions=V2, name="a_session_can_be_deleted")
@@ -265,8 +260,7 @@ def a_deleted_session_is_in_no_list(evidence: Evidence) -> None:
     run = evidence.step("deleting")
     if run.get("list") is None:
         raise Skipped("sessions cannot be listed")
-    if "result" not in run.answer(run["delete"]):
-        raise Skipped("nothing was deleted")
+    skip_if("result" not in run.answer(run["delete"]), "nothing was deleted")
     for each in listed_in_v2(evidence, run, "list"):
         if isinstance(each, dict) and each.get("sessionId") == run["session"]:
             entries = run.request_entry(run["delete"]), run.answer_entry(run["list"])

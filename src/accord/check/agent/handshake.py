@@ -18,7 +18,7 @@ from accord.check.agent.queries import (
     must_be_refused,
     our_requests_in,
 )
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, NO_VERSION, is_answer, messages_in
 from accord.check.engine.shape import Payload, shape_of
@@ -196,10 +196,9 @@ def the_handshake_succeeds(evidence: Evidence) -> None:
 def who_asks_for_version_one_gets_it(evidence: Evidence) -> None:
     meet, result = meeting(evidence)
     version = result.get("protocolVersion")
-    if not _is_version(version):
-        raise Skipped("the answer has no whole number for a version")
+    skip_unless(_is_version(version), "the answer has no whole number for a version")
     if version != 1:
-        raise Violation(f"asked for version 1 it answers {version}", meet.request_entry(1), meet.answer_entry(1))
+        raise meet.violation(f"asked for version 1 it answers {version}", 1)
 
 
 @judge("ACP-INIT-003", steps=("meet", "oversized_version"), editions=V1)
@@ -253,8 +252,7 @@ def the_handshake_is_in_junes_words(evidence: Evidence) -> None:
     meet = evidence.begun("meet")
     answers = meet.answers(meet.get("initialize"))
     result = as_dict(answers[0][1].get("result")) if answers else {}
-    if not result:
-        raise Skipped("there was no handshake")
+    skip_unless(result, "there was no handshake")
     for key, wanted in (("agentCapabilities", "capabilities"), ("info", "agentInfo")):
         if key in result:
             raise Violation(f"it says `{key}` where June says `{wanted}`", answers[0][0])
@@ -276,9 +274,7 @@ def the_version_is_one_that_was_asked_for(evidence: Evidence) -> None:
     version = _version(result)
     # There is no version above the one that is asked for.
     if version is None or not 1 <= version <= VERSION:
-        raise Violation(
-            f"the version is {result.get('protocolVersion')!r}, and 2 was asked for", asked.entry, asked.answer_entry
-        )
+        raise asked.violation(f"the version is {result.get('protocolVersion')!r}, and 2 was asked for")
 
 
 @judge(
@@ -291,14 +287,10 @@ def a_version_from_the_far_future_is_not_echoed_in_v2(evidence: Evidence) -> Non
     asked, result = handshake(evidence)
     (probe,) = our_requests_in(evidence.begun("oversized_version"), "initialize")
     if probe.result is None:
-        raise Violation("who asks for version 65535 gets no version", probe.entry, probe.answer_entry)
+        raise probe.violation("who asks for version 65535 gets no version")
     version, plain = _version(probe.result), _version(result)
     if version is None or version == FAR_FUTURE:
-        raise Violation(
-            f"who asks for version 65535 is told {probe.result.get('protocolVersion')!r}",
-            probe.entry,
-            probe.answer_entry,
-        )
+        raise probe.violation(f"who asks for version 65535 is told {probe.result.get('protocolVersion')!r}")
     if plain is not None and version < plain:
         raise Violation(
             f"who asks for version 65535 is told {version}, and who asks for 2 is told {plain}",
@@ -315,7 +307,7 @@ def who_asks_for_version_one_is_told_a_version(evidence: Evidence) -> str:
         return "there is no version so low"
     version = None if probe.result is None else _version(probe.result)
     if version not in {1, 2}:
-        raise Violation("who asks for version 1 is told neither 1 nor 2", probe.entry, probe.answer_entry)
+        raise probe.violation("who asks for version 1 is told neither 1 nor 2")
     return f"version {version}"
 
 
@@ -412,7 +404,7 @@ def the_versions_are_told(evidence: Evidence) -> None:
     supported = data.get("supported") if isinstance(data, dict) else None
     is_told = isinstance(data, dict) and data.get("requested") == 0 and isinstance(supported, list)
     if not is_told or not all(type(version) is int for version in supported or []):
-        raise Violation(f"the data is {data!r}", run.request_entry(run["ancient"]), run.answer_entry(run["ancient"]))
+        raise run.violation(f"the data is {data!r}", run["ancient"])
 
 
 @judge("ACCORD-INIT-207", steps=("v2_handshakes",))
@@ -426,24 +418,21 @@ def odd_capabilities_count_as_absent(evidence: Evidence) -> None:
 @judge("ACCORD-INIT-208", steps=("v2_handshakes",))
 def the_handshake_can_be_repeated(evidence: Evidence) -> None:
     run = evidence.step("v2_handshakes")
-    if not _succeeded(run, "odd"):
-        raise Skipped("the handshake before did not succeed")
+    skip_unless(_succeeded(run, "odd"), "the handshake before did not succeed")
     run.result(run["again"])
 
 
 @judge("ACCORD-INIT-209", steps=("v2_handshakes",))
 def the_handshake_is_fixed_after_another_request(evidence: Evidence) -> None:
     run = evidence.step("v2_handshakes")
-    if not _succeeded(run, "odd") and not _succeeded(run, "again"):
-        raise Skipped("no handshake had succeeded")
+    skip_if(not _succeeded(run, "odd") and not _succeeded(run, "again"), "no handshake had succeeded")
     must_be_refused(run, run["late"], INVALID_REQUEST)
 
 
 @judge("ACCORD-INIT-210", steps=("v2_before_the_handshake",))
 def a_newer_client_may_be_nameless(evidence: Evidence) -> None:
     run = evidence.step("v2_before_the_handshake")
-    if not _succeeded(run, "anonymous") and not _succeeded(run, "named"):
-        raise Skipped("no newer client was welcome at all")
+    skip_if(not _succeeded(run, "anonymous") and not _succeeded(run, "named"), "no newer client was welcome at all")
     run.result(run["anonymous"])
 
 
@@ -453,8 +442,4 @@ def no_version_is_above_the_one_asked_for(evidence: Evidence) -> None:
     result = run.answer(run["probe"]).get("result")
     version = result.get("protocolVersion") if isinstance(result, dict) else None
     if type(version) is int and version > 1:
-        raise Violation(
-            f"version 1 was asked for, and {version} is the answer",
-            run.request_entry(run["probe"]),
-            run.answer_entry(run["probe"]),
-        )
+        raise run.violation(f"version 1 was asked for, and {version} is the answer", run["probe"])

@@ -10,7 +10,7 @@ from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, lives, send_each
 from accord.check.agent.queries import as_dict, code_of, completed, describe_reaction, listed
 from accord.check.agent.turns import RecordedTurn, turns_in
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_if
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, PARSE_ERROR, Entry, Record, messages_in, read_json
 from accord.check.rule import V1_JUNE, V2, RuleRow, agent_rules
@@ -288,8 +288,7 @@ def a_large_prompt_is_a_prompt(evidence: Evidence) -> None:
     run = completed(evidence, "large_prompt", "ACCORD-SIZE-002")
     if "error" in run.answer(run["prompt"]):
         small = [turn for turn in turns_in(evidence) if len(turn.asked.raw) < LARGE_BYTES and _is_usual(turn)]
-        if any("error" in turn.answer for turn in small):
-            raise Skipped("small prompts like it are refused as well")
+        skip_if(any("error" in turn.answer for turn in small), "small prompts like it are refused as well")
         raise Violation("it was answered with an error", run.answer_entry(run["prompt"]))
 
 

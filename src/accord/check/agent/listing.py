@@ -16,11 +16,10 @@ from accord.check.agent.queries import (
     is_absolute,
     is_relative,
     listed,
-    needed,
     refusal,
     updates_of,
 )
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry
 from accord.check.engine.wire import Silence
@@ -177,13 +176,11 @@ def listed_folders_are_absolute(evidence: Evidence) -> None:
 @judge("ACCORD-LIST-004", steps=("list_pages",))
 def the_filter_leaves_one_folder(evidence: Evidence) -> None:
     run = completed(evidence, "list_pages")
-    if page_of(run, run["none"]):
-        raise Skipped("a folder without sessions has some as well")
+    skip_if(page_of(run, run["none"]), "a folder without sessions has some as well")
     for id_ in run["some"]:
         for session in page_of(run, id_):
             if session.get("cwd") != run["folder"]:
-                request, entry = run.request_entry(id_), run.answer_entry(id_)
-                raise Violation(f"the folder {session.get('cwd')!r} was not asked for", request, entry)
+                raise run.violation(f"the folder {session.get('cwd')!r} was not asked for", id_)
 
 
 @judge("ACCORD-LIST-005", steps=("list_pages",))
@@ -193,8 +190,7 @@ def times_are_written_as_iso_8601(evidence: Evidence) -> None:
     for id_ in run["all"]:
         for session in page_of(run, id_):
             found = _check_time(session.get("updatedAt"), run.answer_entry(id_)) or found
-    if not found:
-        raise Skipped("no session had a time")
+    skip_unless(found, "no session had a time")
 
 
 def _check_time(written: Any, entry: Entry) -> bool:
@@ -220,7 +216,7 @@ def _listed(run: StepResult, id_: Any) -> list[Any]:
     result = run.result(id_)
     sessions = result.get("sessions") if isinstance(result, dict) else None
     if not isinstance(sessions, list):
-        raise Violation("the answer has no list of sessions", run.request_entry(id_), run.answer_entry(id_))
+        raise run.violation("the answer has no list of sessions", id_)
     return sessions
 
 
@@ -234,15 +230,13 @@ def sessions_can_be_listed(evidence: Evidence) -> str:
 def a_folder_without_sessions_has_an_empty_list(evidence: Evidence) -> None:
     run = evidence.step("listing")
     if _listed(run, run["none"]):
-        request, answer = run.request_entry(run["none"]), run.answer_entry(run["none"])
-        raise Violation("sessions are listed for a folder that has none", request, answer)
+        raise run.violation("sessions are listed for a folder that has none", run["none"])
 
 
 @judge("ACCORD-LIST-201", steps=("v2_lists",))
 def pages_end_and_do_not_overlap(evidence: Evidence) -> str | None:
     run = evidence.step("v2_lists")
-    if "result" not in run.answer(run["pages"][0]):
-        raise Skipped("session/list does not work")
+    skip_if("result" not in run.answer(run["pages"][0]), "session/list does not work")
     seen: dict[Any, Entry] = {}
     for id_ in run["pages"]:
         entry, result = run.answer_entry(id_), run.result(id_)
@@ -270,7 +264,7 @@ def times_are_times(evidence: Evidence) -> None:
         listed = sessions if isinstance(sessions, list) else []
         found += [(entry, each.get("updatedAt")) for each in listed if isinstance(each, dict)]
     times = [(entry, time) for entry, time in found if time is not None]
-    needed(times, "no time of an activity was told")
+    skip_unless(times, "no time of an activity was told")
     for entry, time in times:
         if not isinstance(time, str) or not _TIME.fullmatch(time):
             raise Violation(f"{time!r} is no time", entry)
@@ -304,8 +298,7 @@ def a_folder_without_sessions_has_an_empty_list_in_v2(evidence: Evidence) -> Non
     listed_in_v2(evidence, run, "all")
     result = run.answer(run["none"]).get("result")
     if not isinstance(result, dict) or result.get("sessions") != []:
-        entries = run.request_entry(run["none"]), run.answer_entry(run["none"])
-        raise Violation("a folder without sessions has no empty list", *entries)
+        raise run.violation("a folder without sessions has no empty list", run["none"])
 
 
 @judge("ACP-LIST-203", steps=("listing",))
@@ -317,8 +310,7 @@ def a_folder_has_its_own_sessions_in_its_list(evidence: Evidence) -> str:
         cwd = each.get("cwd") if isinstance(each, dict) else None
         # A folder that is not absolute breaks another rule.
         if not isinstance(cwd, str) or (is_absolute(cwd) and cwd != run["other"]):
-            entries = run.request_entry(run["some"]), run.answer_entry(run["some"])
-            raise Violation(f"the list of a folder has a session of another one: {cwd!r}", *entries)
+            raise run.violation(f"the list of a folder has a session of another one: {cwd!r}", run["some"])
     return f"{len(sessions)} sessions"
 
 

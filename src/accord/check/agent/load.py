@@ -8,7 +8,7 @@ from accord.check.agent.conversation import AgentConversation, can, step
 from accord.check.agent.exchange import UNKNOWN_ID, ask_and_wait, closed
 from accord.check.agent.queries import RecordedRequest, as_dict, completed, our_requests_in, refusal, succeeds
 from accord.check.agent.turns import TURN_KINDS, until_asked
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_update, messages_in
 from accord.check.engine.shape import Payload, shape_of
@@ -140,14 +140,11 @@ def _texts(updates: list[tuple[Entry, dict[str, Any]]]) -> str:
 
 def _replayed(evidence: Evidence) -> tuple[StepResult, list[tuple[Entry, dict[str, Any]]]]:
     run, before = completed(evidence, "load_two_turns"), completed(evidence, "two_turns")
-    if any("error" in before.answer(id_) for id_ in before["prompts"]):
-        raise Skipped("the prompts before failed")
-    if "error" in run.answer(run["load"]):
-        raise Skipped("it could not be loaded")
+    skip_if(any("error" in before.answer(id_) for id_ in before["prompts"]), "the prompts before failed")
+    skip_if("error" in run.answer(run["load"]), "it could not be loaded")
     session, answered = run["session"], run["answered"]
     kinds = ("user_message_chunk", "user_message", "agent_message_chunk", "agent_message")
-    if run.updates(session, *kinds, since=answered):
-        raise Skipped("the replay goes on after the answer")
+    skip_if(run.updates(session, *kinds, since=answered), "the replay goes on after the answer")
     return run, run.updates(session, since=run["since"], before=answered)
 
 
@@ -160,8 +157,7 @@ def what_the_user_said_is_replayed(evidence: Evidence) -> None:
     run, updates = _replayed(evidence)
     texts = "".join(str(run["words"]).split())
     if texts not in _texts(_of(updates, "user_message_chunk", "user_message")):
-        entry = run.answer_entry(run["load"])
-        raise Violation("the prompt is not in the replay", run.request_entry(run["load"]), entry)
+        raise run.violation("the prompt is not in the replay", run["load"])
 
 
 @judge("ACCORD-LOAD-002", steps=("two_turns", "load_two_turns"))
@@ -172,8 +168,7 @@ def what_the_agent_said_is_replayed_in_its_order(evidence: Evidence) -> None:
     for said in _last_messages(completed(evidence, "two_turns"), kinds):
         place = replay.find(said, place)
         if place < 0:
-            request, entry = run.request_entry(run["load"]), run.answer_entry(run["load"])
-            raise Violation(f"what it said is not in the replay: {said[:60]!r}", request, entry)
+            raise run.violation(f"what it said is not in the replay: {said[:60]!r}", run["load"])
         place += len(said)
 
 
@@ -189,8 +184,7 @@ def _last_messages(run: StepResult, kinds: tuple[str, ...]) -> list[str]:
                 part.clear()
             part.append((entry, update))
         found.append(_texts(part[-_LAST_CHUNKS:]))
-    if not any(found):
-        raise Skipped("it said nothing in the turns before")
+    skip_unless(any(found), "it said nothing in the turns before")
     return found
 
 
@@ -248,8 +242,7 @@ def the_answer_to_a_load_is_an_object(evidence: Evidence) -> None:
     run = reopened(evidence, "load", "load")
     reopening(run, run["load"], "loaded")
     if run.result(run["load"]) is None:
-        request, answer = run.request_entry(run["load"]), run.answer_entry(run["load"])
-        raise Violation("the answer to a load is null, not an empty object", request, answer)
+        raise run.violation("the answer to a load is null, not an empty object", run["load"])
 
 
 def tried_in_june(evidence: Evidence, method: str, *names: str) -> list[RecordedRequest]:
@@ -264,8 +257,7 @@ def tried_in_june(evidence: Evidence, method: str, *names: str) -> list[Recorded
 def succeeded_in_june(evidence: Evidence, method: str, *names: str) -> list[RecordedRequest]:
     """The requests by a method, in some steps, that succeeded."""
     found = [each for each in tried_in_june(evidence, method, *names) if "result" in each.answer]
-    if not found:
-        raise Skipped("it did not succeed")
+    skip_unless(found, "it did not succeed")
     return found
 
 
@@ -273,7 +265,7 @@ def succeeded_in_june(evidence: Evidence, method: str, *names: str) -> list[Reco
 def a_session_can_be_loaded_in_june(evidence: Evidence) -> None:
     tried = tried_in_june(evidence, "session/load", "load", "load_after_restart")
     if not any("result" in each.answer for each in tried):
-        raise Violation("no session could be loaded", tried[0].entry, tried[0].answer_entry)
+        raise tried[0].violation("no session could be loaded")
 
 
 @judge(
@@ -301,4 +293,4 @@ def a_loaded_session_is_replayed_before_the_answer_in_june(evidence: Evidence) -
 def the_answer_to_a_load_is_an_object_in_june(evidence: Evidence) -> None:
     for each in succeeded_in_june(evidence, "session/load", "load", "load_after_restart"):
         if each.result is None:
-            raise Violation("the result of a load is no object", each.entry, each.answer_entry)
+            raise each.violation("the result of a load is no object")

@@ -20,7 +20,7 @@ from accord.check.agent.queries import (
     our_requests,
     refusal,
 )
-from accord.check.engine.evidence import Evidence, Skipped, Violation
+from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import AUTH_REQUIRED, NO_METHOD, Entry, Record, is_answer, messages_in
 from accord.check.rule import JUNE, V1, V2, RuleRow, agent_rules
@@ -121,8 +121,7 @@ def a_terminal_login_is_offered_only_to_who_can(evidence: Evidence) -> None:
 @judge("ACP-AUTH-005", steps=("meet", "turns", "strange_requests"), editions=V1)
 def without_a_way_to_log_in_no_login_is_asked_for(evidence: Evidence) -> None:
     _, result = meeting(evidence)
-    if _methods(result):
-        raise Skipped("there are ways to log in")
+    skip_if(_methods(result), "there are ways to log in")
     for _, entry, answer in evidence.messages():
         error = answer.get("error")
         if isinstance(error, dict) and error.get("code") == AUTH_REQUIRED:
@@ -137,8 +136,7 @@ def a_login_at_a_terminal_says_how_to_run_it(evidence: Evidence) -> None:
             if as_dict(method).get("type") == "terminal":
                 found = True
                 _check_terminal_login(method, entry)
-    if not found:
-        raise Skipped("no login at a terminal is offered")
+    skip_unless(found, "no login at a terminal is offered")
 
 
 def _check_terminal_login(method: dict[str, Any], entry: Entry) -> None:
@@ -160,18 +158,15 @@ def who_logs_out_has_to_log_in_again(evidence: Evidence) -> None:
     run = completed(evidence, "logging_in")
     if run.get("logout") is None:
         raise Skipped("give --allow-logout")
-    if "error" in run.answer(run["logout"]):
-        raise Skipped("logging out failed")
+    skip_if("error" in run.answer(run["logout"]), "logging out failed")
     refusal(run, run["after"], AUTH_REQUIRED)
 
 
 @judge("ACP-AUTH-003", steps=("logging_in",), editions=V1)
 def a_login_lets_sessions_be_made(evidence: Evidence) -> None:
     run = evidence.step("logging_in")
-    if "login" not in run.notes:
-        raise Skipped("give --auth-method")
-    if not any("result" in answer for _, answer in run.answers(run["login"])):
-        raise Skipped("the login did not succeed")
+    skip_if("login" not in run.notes, "give --auth-method")
+    skip_unless(any("result" in answer for _, answer in run.answers(run["login"])), "the login did not succeed")
     error = run.answer(run["between"]).get("error")
     if isinstance(error, dict) and error.get("code") == AUTH_REQUIRED:
         login, answer = run.answer_entry(run["login"]), run.answer_entry(run["between"])
@@ -181,8 +176,7 @@ def a_login_lets_sessions_be_made(evidence: Evidence) -> None:
 @judge("ACP-AUTH-004", steps=("logging_in",), editions=V1)
 def logging_out_succeeds(evidence: Evidence) -> None:
     run = evidence.step("logging_in")
-    if "logout" not in run.notes:
-        raise Skipped("give --allow-logout")
+    skip_if("logout" not in run.notes, "give --allow-logout")
     run.result(run["logout"])
 
 
@@ -191,8 +185,7 @@ def ways_to_log_in_have_a_type(evidence: Evidence) -> None:
     meet = evidence.begun("meet")
     for entry, answer in meet.answers(meet.get("initialize")):
         methods = listed(as_dict(answer.get("result")).get("authMethods"))
-        if not methods:
-            raise Skipped("there is no way to log in")
+        skip_unless(methods, "there is no way to log in")
         for method in methods:
             check_texts(as_dict(method), ("type", "id", "name"), "a way to log in", entry)
 
@@ -206,8 +199,7 @@ def _methods_in_v2(evidence: Evidence) -> Iterator[tuple[RecordedRequest, dict[s
             if isinstance(method, dict):
                 found = True
                 yield asked, method
-    if not found:
-        raise Skipped(NO_METHODS)
+    skip_unless(found, NO_METHODS)
 
 
 @judge("ACP-AUTH-201", steps=("meet", "meet_able"), editions=V2, name="ways_to_log_in_have_ids_of_their_own")
@@ -231,9 +223,7 @@ def _can_by_terminal(asked: RecordedRequest) -> bool:
 def a_terminal_login_is_offered_only_to_who_can_in_v2(evidence: Evidence) -> None:
     for asked, method in _methods_in_v2(evidence):
         if method.get("type") == "terminal" and not _can_by_terminal(asked):
-            raise Violation(
-                "a client that cannot log in by a terminal is offered that", asked.entry, asked.answer_entry
-            )
+            raise asked.violation("a client that cannot log in by a terminal is offered that")
 
 
 @judge("ACP-AUTH-206", steps=("meet", "meet_able"))
@@ -254,8 +244,7 @@ def a_terminal_login_is_well_formed(evidence: Evidence) -> None:
         wrong = _wrong_arguments(method.get("args")) or _wrong_environment(method.get("env"))
         if wrong:
             raise Violation(f"a terminal login has {wrong}", asked.answer_entry)
-    if not judged:
-        raise Skipped("there is no login by a terminal")
+    skip_unless(judged, "there is no login by a terminal")
 
 
 def _wrong_arguments(args: Any) -> str:
@@ -278,29 +267,24 @@ def _wrong_environment(env: Any) -> str:
 @judge("ACP-AUTH-203", steps=("logging_in",), editions=V2, name="logging_out_succeeds")
 @judge("ACP-AUTH-004", steps=("logging_in",), editions=JUNE, name="logging_out_succeeds")
 def logging_out_succeeds_in_v2(evidence: Evidence) -> None:
-    if not evidence.options.allow_logout:
-        raise Skipped("nobody said that it may be tried: give --allow-logout")
+    skip_unless(evidence.options.allow_logout, "nobody said that it may be tried: give --allow-logout")
     run = evidence.step("logging_in")
     if not isinstance(run.answer(run["logout"]).get("result"), dict):
-        entries = run.request_entry(run["logout"]), run.answer_entry(run["logout"])
-        raise Violation("logging out did not succeed", *entries)
+        raise run.violation("logging out did not succeed", run["logout"])
 
 
 @judge("ACP-AUTH-204", steps=("logging_in",))
 def logging_in_succeeds(evidence: Evidence) -> None:
-    if not evidence.options.auth_method:
-        raise Skipped("nobody said how: give --auth-method")
+    skip_unless(evidence.options.auth_method, "nobody said how: give --auth-method")
     run = evidence.step("logging_in")
     if not isinstance(run.answer(run["login"]).get("result"), dict):
-        entries = run.request_entry(run["login"]), run.answer_entry(run["login"])
-        raise Violation("logging in did not succeed", *entries)
+        raise run.violation("logging in did not succeed", run["login"])
 
 
 @judge("ACP-AUTH-204", steps=("logging_in",), editions=V2, name="a_login_lets_sessions_be_made")
 @judge("ACP-AUTH-003", steps=("logging_in",), editions=JUNE, name="a_login_lets_sessions_be_made")
 def a_login_lets_sessions_be_made_in_v2(evidence: Evidence) -> None:
-    if not evidence.options.auth_method:
-        raise Skipped("nobody said how: give --auth-method")
+    skip_unless(evidence.options.auth_method, "nobody said how: give --auth-method")
     run = evidence.step("logging_in")
     if not isinstance(run.answer(run["login"]).get("result"), dict):
         raise Skipped("logging in did not succeed")
@@ -314,15 +298,14 @@ def a_login_lets_sessions_be_made_in_v2(evidence: Evidence) -> None:
 def logins_are_served(evidence: Evidence) -> None:
     run = evidence.step("v2_unknown_login")
     if run.error(run["login"]).get("code") == NO_METHOD:
-        raise Violation("auth/login is unknown", run.request_entry(run["login"]), run.answer_entry(run["login"]))
+        raise run.violation("auth/login is unknown", run["login"])
 
 
 @judge("ACP-AUTH-205", steps=("meet",), editions=V2, name="without_a_way_to_log_in_no_login_is_asked_for")
 @judge("ACP-AUTH-005", steps=("meet",), editions=JUNE, name="without_a_way_to_log_in_no_login_is_asked_for")
 def without_a_way_to_log_in_no_login_is_asked_for_in_v2(evidence: Evidence) -> None:
     first = handshakes(evidence)[0]
-    if (first.result or {}).get("authMethods"):
-        raise Skipped("there is a way to log in")
+    skip_if((first.result or {}).get("authMethods"), "there is a way to log in")
     for each in our_requests(evidence, "session/new"):
         error = each.answer.get("error")
         if isinstance(error, dict) and error.get("code") == AUTH_REQUIRED:

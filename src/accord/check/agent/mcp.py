@@ -9,9 +9,9 @@ from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, can, step
 from accord.check.agent.exchange import ask_and_wait, lives
-from accord.check.agent.queries import completed, must_be_refused, needed
+from accord.check.agent.queries import completed, must_be_refused
 from accord.check.agent.turns import recorded
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import SESSIONS, V1_JUNE, EditionName, RuleRow, agent_rules
@@ -147,8 +147,7 @@ def a_session_can_have_a_server(evidence: Evidence) -> None:
 @judge("ACCORD-MCP-002", steps=("mcp_server_started",))
 def a_server_is_started_and_greeted(evidence: Evidence) -> str:
     run = completed(evidence, "mcp_server_started")
-    if "error" in run.answer(run["new"]):
-        raise Skipped("the session with the server could not be opened")
+    skip_if("error" in run.answer(run["new"]), "the session with the server could not be opened")
     if not run["greeted"]:
         raise Violation("the server was never greeted", run.request_entry(run["new"]))
     return f"it was greeted {run['greeted']}"
@@ -171,7 +170,7 @@ def an_unknown_transport_is_refused(evidence: Evidence) -> None:
 def a_transport_that_is_not_advertised_is_refused(evidence: Evidence) -> None:
     run = evidence.step("v2_refused_sessions")
     asked = [run[name] for name in ("stdio", "http") if run.get(name)]
-    needed(asked, "every transport is advertised")
+    skip_unless(asked, "every transport is advertised")
     for id_ in asked:
         must_be_refused(run, id_, INVALID_PARAMS)
 

@@ -15,7 +15,7 @@ from accord.check.agent.options import (
     set_first_taken,
 )
 from accord.check.agent.queries import as_dict, check_unique, completed, listed, refusal
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.settings import Key
 from accord.check.rule import V1, RuleRow, agent_rules
@@ -106,8 +106,7 @@ def modes_are_told_both_ways(evidence: Evidence) -> None:
             raise Violation("there are modes and no option of the category `mode`", entry)
         if option is not None and not has_modes:
             raise Violation("there is an option of the category `mode` and no modes", entry)
-    if not found:
-        raise Skipped("it has no modes")
+    skip_unless(found, "it has no modes")
 
 
 @judge("ACCORD-CONFIG-002", steps=("meet",))
@@ -124,8 +123,7 @@ def mode_and_option_have_the_same_value(evidence: Evidence) -> None:
         is_sound = modes.get("currentModeId") in ids and option.get("currentValue") in values
         if is_sound and modes["currentModeId"] != option["currentValue"]:
             raise Violation(f"the mode is {modes['currentModeId']!r}, its option {option['currentValue']!r}", entry)
-    if not found:
-        raise Skipped("its modes are told in one way only")
+    skip_unless(found, "its modes are told in one way only")
 
 
 @judge("ACCORD-CONFIG-003", steps=("set_modes",))
@@ -135,28 +133,24 @@ def the_option_follows_the_mode(evidence: Evidence) -> None:
     for _, update in updates:
         if (_mode_option(update) or {}).get("currentValue") == run["mode"]:
             return
-    entry = run.answer_entry(run["set_mode"])
-    raise Violation("no config_option_update told the new mode", run.request_entry(run["set_mode"]), entry)
+    raise run.violation("no config_option_update told the new mode", run["set_mode"])
 
 
 @judge("ACCORD-CONFIG-004", steps=("set_modes",))
 def the_mode_follows_the_option(evidence: Evidence) -> None:
     run = _switched(evidence)
-    if "error" in run.answer(run["set_option"]):
-        raise Skipped("the option could not be set")
+    skip_if("error" in run.answer(run["set_option"]), "the option could not be set")
     since, before = run["since_option"], run.end
     updates = run.updates(run["session"], "current_mode_update", since=since, before=before)
     if not any(run["back"] in update.values() for _, update in updates):
-        entry = run.answer_entry(run["set_option"])
-        raise Violation("no current_mode_update told the new mode", run.request_entry(run["set_option"]), entry)
+        raise run.violation("no current_mode_update told the new mode", run["set_option"])
 
 
 def _switched(evidence: Evidence) -> StepResult:
     run = completed(evidence, "set_modes")
     if run.get("set_option") is None:
         raise Skipped(run.get("untouched") or "there is no other mode, or no option for it")
-    if "error" in run.answer(run["set_mode"]):
-        raise Skipped("the mode could not be set")
+    skip_if("error" in run.answer(run["set_mode"]), "the mode could not be set")
     return run
 
 
@@ -173,8 +167,7 @@ def modes_have_ids_of_their_own(evidence: Evidence) -> None:
         modes = listed(as_dict(settings.get("modes")).get("availableModes"))
         found = found or bool(modes)
         check_unique([as_dict(mode).get("id") for mode in modes], "modes", entry)
-    if not found:
-        raise Skipped("it has no modes")
+    skip_unless(found, "it has no modes")
 
 
 @judge("ACP-MODES-001", steps=("meet",))

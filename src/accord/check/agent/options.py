@@ -19,7 +19,7 @@ from accord.check.agent.queries import (
     option_lists,
     updates_of,
 )
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, messages_in
 from accord.check.engine.settings import Key, Setting, Value, request_for
@@ -168,15 +168,13 @@ def options_and_their_values_have_ids_of_their_own(evidence: Evidence) -> None:
         check_unique([option.get("id") for option in options], "options", entry)
         for option in options:
             check_unique([choice.get("value") for choice in choices_of(option)], f"values of {option.get('id')}", entry)
-    if not found:
-        raise Skipped("it has no options")
+    skip_unless(found, "it has no options")
 
 
 def first_session(evidence: Evidence) -> tuple[StepResult, Entry, dict[str, Any]]:
     """What the answer to the first `session/new` said, and its line."""
     meet = evidence.step("meet")
-    if not meet["new"]:
-        raise Skipped("no session was asked for")
+    skip_unless(meet["new"], "no session was asked for")
     result = meet.result(meet["new"][0])
     return meet, meet.answer_entry(meet["new"][0]), result if isinstance(result, dict) else {}
 
@@ -317,9 +315,8 @@ def _check(options: list[dict[str, Any]], entry: Entry) -> None:
 def _offered(evidence: Evidence) -> tuple[StepResult, list[dict[str, Any]]]:
     """The step with the options, and what was offered in it."""
     run = evidence.step("options")
-    options = _in(run.result(run["new"]))
-    if not options:
-        raise Skipped("this session has no options")
+    options = _in(run.result(run["new"])) or []
+    skip_unless(options, "this session has no options")
     return run, options
 
 
@@ -404,8 +401,7 @@ def the_value_of_a_select_is_one_of_its_choices(evidence: Evidence) -> None:
                 if option.get("currentValue") not in _select_values(option):
                     name = option.get(KEYS[evidence.edition])
                     raise Violation(f"the option {name!r} is {option.get('currentValue')!r}, which is no choice", entry)
-    if not judged:
-        raise Skipped("there is no select")
+    skip_unless(judged, "there is no select")
 
 
 @judge("ACP-CONFIG-206", steps=("options",))
@@ -423,5 +419,4 @@ def an_update_about_options_has_all(evidence: Evidence) -> None:
                 run.answer_entry(run["new"]),
                 each.entry,
             )
-    if not judged:
-        raise Skipped("no update was about options")
+    skip_unless(judged, "no update was about options")

@@ -17,11 +17,10 @@ from accord.check.agent.queries import (
     is_whole,
     key_of,
     listed,
-    needed,
     questions,
 )
 from accord.check.agent.turns import completed_or_broken, heeds_cancel, idle_behind, prompts_of
-from accord.check.engine.evidence import Evidence, Skipped, Violation
+from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, is_answer, is_request, is_state, is_update, messages_in
 from accord.check.engine.wire import Reply, Silence
@@ -243,8 +242,7 @@ def a_question_has_options(evidence: Evidence) -> None:
 
 def _permissions(evidence: Evidence) -> list[Any]:
     found = list(questions(evidence, "session/request_permission"))
-    if not found:
-        raise Skipped("it never asked for permission: give --tool-prompt")
+    skip_unless(found, "it never asked for permission: give --tool-prompt")
     return found
 
 
@@ -286,8 +284,7 @@ def a_turn_that_waits_for_permission_can_be_cancelled(evidence: Evidence) -> Non
     run = completed(evidence, "cancel_in_permission", "ACCORD-PERM-005")
     if run["asked"] is None:
         raise Skipped("it did not ask for permission: give --tool-prompt")
-    if not heeds_cancel(evidence, run["session"]):
-        raise Skipped("no cancellation is heeded")
+    skip_unless(heeds_cancel(evidence, run["session"]), "no cancellation is heeded")
     answer = run.answer(run["prompt"])
     if as_dict(answer.get("result")).get("stopReason") != "cancelled":
         raise Violation(
@@ -306,16 +303,14 @@ def questions_are_about_tool_calls(evidence: Evidence) -> None:
             raise Violation("there are no options", entry)
         for option in params["options"]:
             check_texts(as_dict(option), ("optionId", "name", "kind"), "an option", entry)
-    if not found:
-        raise Skipped("it never asked for permission: give --tool-prompt")
+    skip_unless(found, "it never asked for permission: give --tool-prompt")
 
 
 def _questions(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
     found = [
         (record, entry, message) for record, entry, message in evidence.messages() if is_request(message, PERMISSION)
     ]
-    if not found:
-        raise Skipped("the agent asked for no permission: give --tool-prompt")
+    skip_unless(found, "the agent asked for no permission: give --tool-prompt")
     return found
 
 
@@ -377,8 +372,7 @@ def a_session_requires_action_while_a_permission_is_awaited(evidence: Evidence) 
         runs = [entry for entry, message in turn if is_state(message, session, "running")]
         if not runs or runs[-1].place < needs[-1].place:
             raise Violation("behind the permission the session did not run again", needs[-1], idle)
-    if not judged:
-        raise Skipped("the agent asked for no permission: give --tool-prompt")
+    skip_unless(judged, "the agent asked for no permission: give --tool-prompt")
 
 
 @judge("ACP-ENUM-203", steps=("turns", "strange_outcome"))
@@ -399,7 +393,7 @@ def what_was_not_offered_is_no_approval(evidence: Evidence) -> None:
         for entry, call in run.calls(PERMISSION)
         if entry.place >= run["since"] and call["params"].get("sessionId") == run["session"]
     ]
-    needed(asked, "no permission was asked for")
+    skip_unless(asked, "no permission was asked for")
     for question, params in asked:
         tool = _tool(params.get("subject"))
         for entry, update in run.updates(run["session"], "tool_call_update", since=question.place):
@@ -417,7 +411,7 @@ def _tool(subject: Any) -> Any:
 @judge("ACCORD-PERM-202", steps=("v2_finished_things",))
 def options_are_different(evidence: Evidence) -> None:
     asked = questions(evidence, PERMISSION)
-    needed(asked, "no permission was asked for")
+    skip_unless(asked, "no permission was asked for")
     for _, entry, params in asked:
         options = params.get("options")
         ids = [key_of(each.get("optionId")) for each in options or [] if isinstance(each, dict)]
@@ -429,7 +423,7 @@ def options_are_different(evidence: Evidence) -> None:
 def commands_have_absolute_directories(evidence: Evidence) -> None:
     subjects = [(entry, params.get("subject")) for _, entry, params in questions(evidence, PERMISSION)]
     commands = [(entry, each) for entry, each in subjects if isinstance(each, dict) and each.get("type") == "command"]
-    needed(commands, "no permission was asked for a command")
+    skip_unless(commands, "no permission was asked for a command")
     for entry, command in commands:
         if not is_absolute(command.get("cwd")):
             raise Violation(f"the directory is {command.get('cwd')!r}", entry)

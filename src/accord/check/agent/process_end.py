@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.queries import completed
-from accord.check.engine.evidence import Evidence, Skipped, Violation
+from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_if
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Record, is_update
 from accord.check.rule import V1_JUNE, RuleRow, agent_rules
@@ -62,8 +62,7 @@ def what_is_said_on_stderr(evidence: Evidence) -> str:
 @judge("ACCORD-EXIT-001", steps=("exit_while_busy",))
 def it_ends_with_stdin_also_while_it_works(evidence: Evidence) -> None:
     run = completed(evidence, "exit_while_busy")
-    if run.answers(run["prompt"]):
-        raise Skipped("the turn ended before stdin was closed: give --cancel-prompt")
+    skip_if(run.answers(run["prompt"]), "the turn ended before stdin was closed: give --cancel-prompt")
     for record in evidence.records:
         if record.entries is not run.entries and record.ended_by.startswith("SIG"):
             raise Skipped("it does not end either when it has nothing to do")

@@ -8,9 +8,9 @@ from typing import Any
 from accord.check.agent.conversation import AgentConversation, can, step, text
 from accord.check.agent.exchange import advertises, answers_received, settle
 from accord.check.agent.prompts import ECHOES, accepted_message_id
-from accord.check.agent.queries import RecordedRequest, must_be_refused, needed, our_requests_in
+from accord.check.agent.queries import RecordedRequest, must_be_refused, our_requests_in
 from accord.check.agent.turns import idle_behind, prompts_of
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import JUNE_V2, SESSIONS, V1, V2, RuleRow, agent_rules
@@ -71,8 +71,7 @@ _BLOCKS: dict[str, dict[str, Any]] = {
 def _runs(note: str) -> Callable[[Evidence], None]:
     def runs(evidence: Evidence) -> None:
         run = evidence.step("prompt_blocks")
-        if note not in run.notes:
-            raise Skipped("not advertised")
+        skip_if(note not in run.notes, "not advertised")
         run.result(run[note])
 
     runs.__name__ = f"a_prompt_with_{note}_ends"
@@ -135,7 +134,7 @@ def a_prompt_may_hold_a_link(evidence: Evidence) -> None:
 def _refused_prompts(evidence: Evidence, *names: str) -> None:
     run = evidence.step("v2_refused_prompts")
     asked = [run["ids"][name] for name in names if name in run["ids"]]
-    needed(asked, "every kind of block is advertised")
+    skip_unless(asked, "every kind of block is advertised")
     for id_ in asked:
         must_be_refused(run, id_, INVALID_PARAMS)
 
@@ -160,7 +159,7 @@ def a_refused_prompt_has_no_message(evidence: Evidence) -> None:
     run = evidence.step("v2_refused_prompts")
     # What was not answered at all was not refused either; whose rule that is says so.
     answers = [answer for id_ in run["ids"].values() for _, answer in run.answers(id_)]
-    needed([answer for answer in answers if "error" in answer], "no prompt was refused")
+    skip_unless([answer for answer in answers if "error" in answer], "no prompt was refused")
     inserted = [accepted_message_id(answer) for answer in answers]
     for entry, update in run.updates(run["session"], *ECHOES, since=run["since"]):
         if update.get("messageId") not in inserted:
@@ -183,7 +182,7 @@ def bad_annotations_count_as_absent(evidence: Evidence) -> None:
 def _ended(evidence: Evidence, prompt: RecordedRequest) -> None:
     """A prompt was accepted, and its turn came to an end."""
     if prompt.result is None:
-        raise Violation("the prompt was not accepted", prompt.entry, prompt.answer_entry)
+        raise prompt.violation("the prompt was not accepted")
     if evidence.edition == "v2" and idle_behind(prompt) is None:
         raise StepFailed("its turn did not become idle", "ACP-STATE-202", prompt.entry)
 

@@ -13,14 +13,13 @@ from accord.check.agent.queries import (
     is_extension,
     is_whole,
     must_be_refused,
-    needed,
     our_requests,
     updates_by_session,
     updates_of,
 )
 from accord.check.agent.schema import is_judged_by_schema, misfit
 from accord.check.agent.turns import STOP_REASONS, idle_behind, prompts_of, turns_in
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation
+from accord.check.engine.evidence import Evidence, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, Entry, is_answer, is_state, is_update, messages_in
 from accord.check.engine.shape import Payload, shape_of
@@ -146,8 +145,7 @@ async def v2_prompt_taken_back(agent: AgentConversation) -> Notes:
 @judge("ACCORD-ORDER-001", steps=("two_turns", "allowed_work"))
 def what_belongs_to_a_turn_comes_before_its_answer(evidence: Evidence) -> None:
     turns = [turn for turn in turns_in(evidence) if turn.is_whole]
-    if not turns:
-        raise Skipped("no turn came to its own end")
+    skip_unless(turns, "no turn came to its own end")
     for turn in turns:
         since = turn.answered.place if turn.answered else 0
         for entry in turn.record.entries[since : turn.end]:
@@ -165,7 +163,7 @@ def _stop_reason(run: StepResult, prompt: Any) -> str:
     result = run.result(prompt)
     reason = result.get("stopReason") if isinstance(result, dict) else None
     if reason not in STOP_REASONS_OF_V1:
-        raise Violation(f"the stop reason is {reason!r}", run.request_entry(prompt), run.answer_entry(prompt))
+        raise run.violation(f"the stop reason is {reason!r}", prompt)
     return str(reason)
 
 
@@ -205,10 +203,10 @@ def _sessions(run: StepResult) -> set[Any]:
 def a_prompt_ends_with_a_known_stop_reason_in_june(evidence: Evidence) -> str:
     prompt = prompts_of(evidence, "turns")[0]
     if prompt.result is None:
-        raise Violation("a prompt was not answered with a result", prompt.entry, prompt.answer_entry)
+        raise prompt.violation("a prompt was not answered with a result")
     reason = prompt.result.get("stopReason")
     if reason not in REASONS and not is_extension(reason):
-        raise Violation(f"the stop reason is {reason!r}", prompt.entry, prompt.answer_entry)
+        raise prompt.violation(f"the stop reason is {reason!r}")
     return str(reason)
 
 
@@ -222,8 +220,7 @@ def accepted_message_id(answer: dict[str, Any]) -> Any:
 def the_answer_does_not_wait_for_the_work(evidence: Evidence) -> None:
     run = evidence.step("v2_prompt_taken_back")
     asked, answer = run.request_entry(run["working"]), run.answer_entry(run["working"])
-    if "error" in run.answer(run["working"]):
-        raise Skipped("the prompt was refused")
+    skip_if("error" in run.answer(run["working"]), "the prompt was refused")
     since = asked.place if asked else 0
     idle = run.first(lambda message: is_state(message, run["session"], "idle"), since, answer.place)
     if idle is not None or answer.place >= run["answered_by"]:
@@ -235,8 +232,7 @@ def prompts_keep_their_order(evidence: Evidence) -> None:
     run = evidence.step("v2_prompts_in_order")
     places = [_echo(run, id_) for id_ in run["ids"]]
     found = [entry for entry in places if entry is not None]
-    if len(found) < len(places):
-        raise Skipped("not every prompt was inserted")
+    skip_if(len(found) < len(places), "not every prompt was inserted")
     for before, after in pairwise(found):
         if before.place > after.place:
             raise Violation("a later prompt was inserted first", after, before)
@@ -254,8 +250,7 @@ def _echo(run: StepResult, id_: Any) -> Entry | None:
 @judge("ACCORD-PROMPT-207", steps=("v2_prompt_taken_back",))
 def a_prompt_that_is_taken_back_is_not_inserted(evidence: Evidence) -> None:
     run = evidence.step("v2_prompt_taken_back")
-    if "result" in run.answer(run["behind"]):
-        raise Skipped("no prompt was held: it was inserted at once")
+    skip_if("result" in run.answer(run["behind"]), "no prompt was held: it was inserted at once")
     must_be_refused(run, run["behind"], CANCELLED)
     kept = accepted_message_id(run.answer(run["working"]))
     asked = run.request_entry(run["behind"])
@@ -268,18 +263,14 @@ def a_prompt_that_is_taken_back_is_not_inserted(evidence: Evidence) -> None:
 def a_prompt_is_answered_with_the_id_of_its_message(evidence: Evidence) -> None:
     first = prompts_of(evidence, "turns")[0]
     if first.result is None:
-        raise Violation("a prompt was not answered with a result", first.entry, first.answer_entry)
+        raise first.violation("a prompt was not answered with a result")
     for prompt in our_requests(evidence, "session/prompt"):
         if prompt.result is None:
             continue
         if not is_whole(prompt.result.get("messageId")):
-            raise Violation(
-                f"the answer to a prompt has the messageId {prompt.result.get('messageId')!r}",
-                prompt.entry,
-                prompt.answer_entry,
-            )
+            raise prompt.violation(f"the answer to a prompt has the messageId {prompt.result.get('messageId')!r}")
         if "stopReason" in prompt.result:
-            raise Violation("the answer to a prompt has a stop reason", prompt.entry, prompt.answer_entry)
+            raise prompt.violation("the answer to a prompt has a stop reason")
 
 
 @judge("ACP-PROMPT-203", steps=("turns",))
@@ -298,8 +289,7 @@ def the_message_of_the_user_is_shown_before_the_turn_ends(evidence: Evidence) ->
         if message_id not in shown:
             raise Violation(f"the message {message_id!r} was not shown before the idle", prompt.answer_entry, idle)
         judged += 1
-    if not judged:
-        raise Skipped("no turn had both a messageId and an end")
+    skip_unless(judged, "no turn had both a messageId and an end")
 
 
 @judge("ACP-PROMPT-205", steps=("turns",), editions=V2)
@@ -329,7 +319,7 @@ def background_work_is_always_told(evidence: Evidence) -> None:
         reporting += len(telling)
         if telling and silent:
             raise Violation("one state tells of background work, the other does not", telling[0].entry, silent[0].entry)
-    needed(reporting, "no background work is told")
+    skip_unless(reporting, "no background work is told")
 
 
 def _items(update: dict[str, Any]) -> set[str]:
@@ -358,7 +348,7 @@ def background_work_is_announced(evidence: Evidence) -> None:
             if items - announced:
                 raise Violation(f"{min(items - announced)} was never told of", each.entry)
             announced |= _subjects(each.update)
-    needed(listed, "no background work is listed")
+    skip_unless(listed, "no background work is listed")
 
 
 @judge("ACCORD-STATE-203", steps=("v2_finished_things",))
@@ -376,13 +366,13 @@ def the_end_of_background_work_is_told(evidence: Evidence) -> None:
                 if before - now - ended:
                     raise Violation(f"the end of {min(before - now - ended)} was not told", each.entry)
                 before = now
-    needed(dropped, "no background work has ended")
+    skip_unless(dropped, "no background work has ended")
 
 
 @judge("ACCORD-STATE-204", steps=("v2_finished_things",))
 def failures_say_why(evidence: Evidence) -> None:
     failed = [each for each in updates_of(evidence, "state_update") if each.update.get("stopReason") == "error"]
-    needed(failed, "no work has failed")
+    skip_unless(failed, "no work has failed")
     for each in failed:
         if not isinstance(each.update.get("error"), dict):
             raise Violation("there is no error", each.entry)
@@ -399,7 +389,7 @@ def ends_say_why(evidence: Evidence) -> None:
             if update.get("stopReason") is None:
                 raise Violation("there is no stop reason", entry)
         is_working = update.get("state") != "idle"
-    needed(ends, "no work has ended")
+    skip_unless(ends, "no work has ended")
 
 
 @judge("ACCORD-STATE-206", steps=("v2_finished_things",))
@@ -410,7 +400,7 @@ def background_work_is_listed_once(evidence: Evidence) -> None:
         listed += len(items)
         if len(items) != len(set(items)):
             raise Violation("something is listed twice", each.entry)
-    needed(listed, "no background work is listed")
+    skip_unless(listed, "no background work is listed")
 
 
 @judge("ACP-STATE-201", steps=("turns",))
@@ -425,8 +415,7 @@ def work_is_told_before_its_end(evidence: Evidence) -> None:
         if not any(is_state(message, session, "running", "requires_action") for _, message in messages_in(before)):
             raise Violation("a turn became idle without having been running", prompt.entry, idle)
         judged += 1
-    if not judged:
-        raise Skipped("no turn became idle")
+    skip_unless(judged, "no turn became idle")
 
 
 @judge("ACP-STATE-202", steps=("turns",))
@@ -452,8 +441,7 @@ def a_stop_reason_is_known(evidence: Evidence) -> str:
         if reason not in STOP_REASONS and not is_extension(reason):
             raise Violation(f"the stop reason is {reason!r}", prompt.entry, idle)
         reasons.add(str(reason))
-    if not reasons:
-        raise Skipped("no idle had a stop reason, which v2 does not demand")
+    skip_unless(reasons, "no idle had a stop reason, which v2 does not demand")
     return ", ".join(sorted(reasons))
 
 

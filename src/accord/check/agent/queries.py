@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if
 from accord.check.engine.record import Entry, Record, is_answer, is_update, messages_in
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "listed",
     "meeting",
     "must_be_refused",
-    "needed",
     "offered",
     "offers_path",
     "only_if_offered",
@@ -97,6 +96,10 @@ class RecordedRequest(NamedTuple):
         result = self.answer.get("result")
         return result if isinstance(result, dict) else None
 
+    def violation(self, message: str) -> Violation:
+        """A violation that the request and its answer prove."""
+        return Violation(message, self.entry, self.answer_entry)
+
 
 PERMISSION, ELICITATION = "session/request_permission", "elicitation/create"
 
@@ -105,13 +108,7 @@ def must_be_refused(run: StepResult, id_: Any, code: int) -> None:
     """A request has to fail with a code."""
     found = run.error(id_).get("code")
     if found != code:
-        raise Violation(f"the error is {found!r}, not {code}", run.request_entry(id_), run.answer_entry(id_))
-
-
-def needed(found: Any, why_not: str) -> None:
-    """Nothing can be judged where nothing was found."""
-    if not found:
-        raise Skipped(why_not)
+        raise run.violation(f"the error is {found!r}, not {code}", id_)
 
 
 def updates_of(evidence: Evidence, *kinds: str) -> Iterator[RecordedUpdate]:
@@ -247,9 +244,7 @@ def refusal(run: StepResult, id_: Any, *codes: int) -> int:
     code = error.get("code")
     if codes and code not in codes:
         wanted = " or ".join(str(each) for each in codes)
-        raise Violation(
-            f"the error has the code {code!r} instead of {wanted}", run.request_entry(id_), run.answer_entry(id_)
-        )
+        raise run.violation(f"the error has the code {code!r} instead of {wanted}", id_)
     return code if isinstance(code, int) else 0
 
 
@@ -280,8 +275,7 @@ def our_requests_in(run: StepResult, method: str) -> list[RecordedRequest]:
 def handshakes(evidence: Evidence) -> list[RecordedRequest]:
     """Every handshake, in all processes, that asked for the version of the edition and got it."""
     _, result = handshake(evidence)
-    if result.get("protocolVersion") != VERSION:
-        raise Skipped("the agent speaks another version")
+    skip_if(result.get("protocolVersion") != VERSION, "the agent speaks another version")
     found = [each for each in our_requests(evidence, "initialize") if each.params.get("protocolVersion") == VERSION]
     return [each for each in found if (each.result or {}).get("protocolVersion") == VERSION]
 
@@ -332,8 +326,7 @@ def only_if_offered(evidence: Evidence, method: str, *path: str, holds: Callable
         completed(evidence, name)
     found = [(record, entry) for record, entry, params in questions(evidence, method) if holds(params)]
     unoffered = [(record, entry) for record, entry in found if not offers_path(offered(record), *path)]
-    if any(not offered(record) for record, _ in unoffered):
-        raise Skipped("it is asked of clients that offer nothing as well")
+    skip_if(any(not offered(record) for record, _ in unoffered), "it is asked of clients that offer nothing as well")
     for record, entry in unoffered:
         raise Violation(f"the client does not offer {'.'.join(path)}", handshake_line(record), entry)
 
@@ -357,7 +350,7 @@ def succeeds(run: StepResult, id_: Any) -> Any:
     """The result of a request; an empty answer may be null, as the text shows it in places."""
     result = run.result(id_)
     if result is not None and not isinstance(result, dict):
-        raise Violation("the result is no object", run.request_entry(id_), run.answer_entry(id_))
+        raise run.violation("the result is no object", id_)
     return result
 
 

@@ -21,10 +21,9 @@ from accord.check.agent.queries import (
     describe_reaction,
     dicts,
     must_be_refused,
-    needed,
     refusal,
 )
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation
+from accord.check.engine.evidence import Evidence, StepFailed, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS, NOT_FOUND
 from accord.check.engine.settings import Setting, settings_in
@@ -236,7 +235,7 @@ def params_that_do_not_fit_are_invalid_params(evidence: Evidence) -> None:
         code = as_dict(answer.get("error")).get("code")
         if code != INVALID_PARAMS:
             got = f"the error {code}" if "error" in answer else "a result"
-            raise Violation(f"{name} got {got}", run.request_entry(id_), run.answer_entry(id_))
+            raise run.violation(f"{name} got {got}", id_)
 
 
 @judge("ACCORD-VALID-005", steps=("invalid_params",))
@@ -273,7 +272,7 @@ def resuming_an_unknown_session_is_refused(evidence: Evidence) -> None:
 def the_unknown_session_is_named(evidence: Evidence) -> None:
     run = evidence.step("v2_unknown_sessions")
     ids = [run[name] for name in ("prompt", "resume") if code_of_answer(run, run[name]) == NOT_FOUND]
-    needed(ids, "there was no error -32002")
+    skip_unless(ids, "there was no error -32002")
     for id_ in ids:
         data = run.error(id_).get("data")
         request = run.request_entry(id_)
@@ -284,7 +283,7 @@ def the_unknown_session_is_named(evidence: Evidence) -> None:
 
 def _wrong_option(evidence: Evidence, name: str) -> None:
     run = evidence.step("v2_wrong_options")
-    needed(run.get(name), "there is no option with values to choose from")
+    skip_unless(run.get(name), "there is no option with values to choose from")
     must_be_refused(run, run[name], INVALID_PARAMS)
 
 
@@ -306,9 +305,8 @@ def a_value_of_an_unknown_type_is_refused(evidence: Evidence) -> None:
 @judge("ACCORD-CONFIG-204", steps=("v2_wrong_options",))
 def what_was_refused_changes_nothing(evidence: Evidence) -> None:
     run = evidence.step("v2_wrong_options")
-    needed(run.get("same"), "there is no option with values to choose from")
-    if "result" not in run.answer(run["same"]):
-        raise Skipped("session/set_config_option did not succeed")
+    skip_unless(run.get("same"), "there is no option with values to choose from")
+    skip_if("result" not in run.answer(run["same"]), "session/set_config_option did not succeed")
     before, after = _option_values(run.result(run["new"])), _option_values(run.result(run["same"]))
     for id_, value in after.items():
         if id_ in before and before[id_] != value:

@@ -16,7 +16,7 @@ from accord.check.agent.exchange import (
 )
 from accord.check.agent.lines import BIG_ID, each_line_gets, line_is_answered, line_reaction
 from accord.check.agent.queries import code_of, key_of
-from accord.check.engine.evidence import Evidence, Skipped, Violation
+from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
 from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
@@ -117,8 +117,7 @@ def _asks(message: dict[str, Any]) -> bool:
 @judge("ACCORD-WIRE-213", steps=("v2_finished_things",))
 def own_ids_are_good(evidence: Evidence) -> None:
     own = [_own_ids(record) for record in evidence.records]
-    if not any(own):
-        raise Skipped("the agent asked for nothing")
+    skip_unless(any(own), "the agent asked for nothing")
 
 
 def _own_ids(record: Record) -> int:
@@ -152,8 +151,7 @@ def ids_have_a_direction(evidence: Evidence) -> None:
     run = evidence.step("v2_same_ids")
     if run.get("asked") is None:
         raise Skipped("no permission was asked for")
-    if not _is_id(run["id"]):
-        raise Skipped("the id of the agent is one that no client may use")
+    skip_unless(_is_id(run["id"]), "the id of the agent is one that no client may use")
     if not run.answers(run["id"]):
         raise Violation("the request was not answered", run["asked"], run.entries[run["place"]])
 

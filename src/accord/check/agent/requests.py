@@ -19,7 +19,7 @@ from accord.check.agent.exchange import (
 )
 from accord.check.agent.lines import line_is_answered, messages_after
 from accord.check.agent.queries import as_dict, completed, key_of
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, NO_METHOD, Entry, messages_in
 from accord.check.rule import JUNE_V2, V1, V2, RuleRow, agent_rules
@@ -187,8 +187,7 @@ def the_message_of_an_error_is_one_line(evidence: Evidence) -> None:
             seen = True
             if not said.strip() or len(said.splitlines()) != 1:
                 raise Violation("the message of an error is empty or has several lines", entry)
-    if not seen:
-        raise Skipped("there was no error")
+    skip_unless(seen, "there was no error")
 
 
 @judge("ACP-JSONRPC-001", steps=("strange_requests",))
@@ -251,8 +250,7 @@ def an_unknown_method_is_not_found(evidence: Evidence) -> None:
     run = evidence.step("strange_requests")
     code = run.error(run["unknown"]).get("code")
     if code != NO_METHOD:
-        request, answer = run.request_entry(run["unknown"]), run.answer_entry(run["unknown"])
-        raise Violation(f"a method that nobody has is answered with {code}, not with {NO_METHOD}", request, answer)
+        raise run.violation(f"a method that nobody has is answered with {code}, not with {NO_METHOD}", run["unknown"])
 
 
 @judge("ACP-JSONRPC-005", steps=("strange_requests",))
@@ -284,8 +282,7 @@ def a_request_that_is_given_up_has_the_code_for_that(evidence: Evidence) -> None
     run = completed(evidence, "request_cancels")
     if run.answer_entry(run["prompt"]).place < run["since"]:
         raise Skipped("the turn ended before it was taken back: give --cancel-prompt")
-    if not run["honoured"]:
-        raise Skipped("it is not heeded, as is allowed")
+    skip_unless(run["honoured"], "it is not heeded, as is allowed")
     answer = run.answer(run["prompt"])
     if "error" in answer and as_dict(answer["error"]).get("code") != CANCELLED:
         entry = run.answer_entry(run["prompt"])
@@ -374,8 +371,7 @@ def taking_back_nothing_does_nothing(evidence: Evidence) -> None:
 @judge("ACCORD-WIRE-215", steps=("v2_lists",))
 def absent_params_are_empty(evidence: Evidence) -> None:
     run = evidence.step("v2_lists")
-    if "result" not in run.answer(run["pages"][0]):
-        raise Skipped("session/list does not work")
+    skip_if("result" not in run.answer(run["pages"][0]), "session/list does not work")
     for name in ("absent", "null"):
         run.result(run[name])
 

@@ -8,9 +8,9 @@ from typing import Any
 from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import UNKNOWN_ID, ask_all, ask_and_wait, closed, wait_for_answers
 from accord.check.agent.load import HISTORY_OF_JUNE, kept_session, reopened, reopening, succeeded_in_june, tried_in_june
-from accord.check.agent.queries import CHUNKS, HISTORY, MESSAGES, completed, must_be_refused, needed, refusal, succeeds
+from accord.check.agent.queries import CHUNKS, HISTORY, MESSAGES, completed, must_be_refused, refusal, succeeds
 from accord.check.agent.turns import TURN_KINDS, next_about, until_asked
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS, Entry, is_update, messages_in
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
@@ -159,7 +159,7 @@ def resuming_shows_no_history(evidence: Evidence) -> None:
 def a_session_can_be_resumed_in_june(evidence: Evidence) -> None:
     tried = tried_in_june(evidence, "session/resume", "resume", "resume_after_restart")
     if not any(each.result is not None for each in tried):
-        raise Violation("no session could be resumed", tried[0].entry, tried[0].answer_entry)
+        raise tried[0].violation("no session could be resumed")
 
 
 @judge(
@@ -176,8 +176,7 @@ def resuming_shows_no_history_in_june(evidence: Evidence) -> None:
 def _resumed(evidence: Evidence) -> StepResult:
     """The step, where resuming works at all."""
     run = evidence.step("v2_resumes")
-    if "result" not in run.answer(run["plain"]):
-        raise Skipped("the session could not be resumed")
+    skip_if("result" not in run.answer(run["plain"]), "the session could not be resumed")
     return run
 
 
@@ -198,19 +197,15 @@ def the_state_is_told_before_the_answer(evidence: Evidence) -> None:
     run = _resumed(evidence)
     for name in ("plain", "start"):
         if "result" in run.answer(run[name]) and not _between(run, name, "state_update"):
-            raise Violation(
-                "no state was told before the answer",
-                run.request_entry(run[name]),
-                run.answer_entry(run[name]),
-            )
+            raise run.violation("no state was told before the answer", run[name])
 
 
 @judge("ACCORD-RESUME-202", steps=("v2_resumes",))
 def the_state_is_told_after_the_history(evidence: Evidence) -> None:
     run = _resumed(evidence)
     states, history = _between(run, "start", "state_update"), _between(run, "start", *_HISTORY)
-    needed(states, "no state was told")
-    needed(history, "nothing was replayed")
+    skip_unless(states, "no state was told")
+    skip_unless(history, "nothing was replayed")
     if states[-1][0].place < history[-1][0].place:
         raise Violation("some of the history came after the state", states[-1][0], history[-1][0])
 
@@ -231,7 +226,7 @@ def a_malformed_cursor_is_refused(evidence: Evidence) -> None:
 def notices_are_not_replayed(evidence: Evidence) -> None:
     run = _resumed(evidence)
     live = {repr(update.get("title")): entry for entry, update in _live(run, "notice")}
-    needed(live, "there was no notice in the turn")
+    skip_unless(live, "there was no notice in the turn")
     for entry, update in _between(run, "start", "notice"):
         if repr(update.get("title")) in live:
             raise Violation("a notice of the turn was told again", live[repr(update.get("title"))], entry)
@@ -242,7 +237,7 @@ def messages_keep_their_text(evidence: Evidence) -> None:
     run = _resumed(evidence)
     kinds = ("agent_message", "agent_message_chunk")
     live, replayed = _texts(_live(run, *kinds)), _texts(_between(run, "start", *kinds))
-    needed(live.keys() & replayed.keys(), "no message of the agent was replayed under its id")
+    skip_unless(live.keys() & replayed.keys(), "no message of the agent was replayed under its id")
     for id_ in live.keys() & replayed.keys():
         if live[id_] != replayed[id_]:
             raise Violation(
@@ -273,7 +268,7 @@ def _text(block: Any) -> str:
 @judge("ACCORD-RESUME-207", steps=("v2_resumes",))
 def things_are_replayed_whole(evidence: Evidence) -> None:
     run = _resumed(evidence)
-    needed(_live(run, *_CHUNKED), "there was no terminal and no compaction in the turn")
+    skip_unless(_live(run, *_CHUNKED), "there was no terminal and no compaction in the turn")
     for entry, update in _between(run, "start", *_CHUNKED):
         raise Violation(f"{update['sessionUpdate']} is a piece", entry)
 
@@ -326,8 +321,7 @@ def _replays(evidence: Evidence) -> Iterator[tuple[StepResult, list[tuple[Entry,
             since = asked.place if asked is not None else 0
             found = True
             yield run, run.updates(run["session"], since=since, before=answered.place)
-    if not found:
-        raise Skipped("no session was resumed with a replay")
+    skip_unless(found, "no session was resumed with a replay")
 
 
 @judge("ACP-RESUME-202", steps=("resume", "resume_after_restart"))
@@ -351,8 +345,7 @@ def without_a_wish_for_a_replay_no_history_is_shown(evidence: Evidence) -> None:
         for entry, update in run.updates(run["session"], *HISTORY, since=since, before=before):
             raise Violation(f"a {update['sessionUpdate']} was shown that nobody wished for", asked, entry)
         judged += 1
-    if not judged:
-        raise Skipped("no session was resumed")
+    skip_unless(judged, "no session was resumed")
 
 
 @judge("ACP-RESUME-204", steps=("resume", "resume_after_restart"))
@@ -370,8 +363,7 @@ def a_message_of_the_user_keeps_its_id(evidence: Evidence) -> None:
                 f"the message {message_id!r} has another id in the replay: {shown[0][1].get('messageId')!r}",
                 shown[0][0],
             )
-    if not judged:
-        raise Skipped("no message of the user was replayed")
+    skip_unless(judged, "no message of the user was replayed")
 
 
 @judge("ACP-RESUME-205", steps=("resume", "resume_after_restart"))

@@ -16,13 +16,12 @@ from accord.check.agent.queries import (
     handshake,
     handshakes,
     is_extension,
-    needed,
     questions,
     updates_of,
 )
 from accord.check.agent.tools import tool_call_facts
 from accord.check.agent.turns import updates_in_turns
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
 from accord.check.engine.judging import judge
 from accord.check.engine.record import Entry, Record, is_request, messages_in
 from accord.check.engine.shape import Payload, payloads, shape_of
@@ -290,7 +289,7 @@ def capabilities_beside_the_protocol_are_metadata(evidence: Evidence) -> None:
 def words_are_known(evidence: Evidence) -> None:
     found = [*_values_of_questions(evidence), *_values_of_updates(evidence), *_values_of_options(evidence)]
     values = [(entry, what, value) for entry, what, value in found if isinstance(value, str)]
-    needed(values, "none of these words was used")
+    skip_unless(values, "none of these words was used")
     for entry, what, value in values:
         if value not in _VALUES[what] and not value.startswith("_"):
             raise Violation(f"{value!r} is no {what}", entry)

@@ -20,7 +20,7 @@ from accord.check.agent.queries import (
     questions,
     succeeds,
 )
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS, Entry, Record, is_answer, is_state, messages_in
 from accord.check.rule import JUNE, JUNE_V2, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
@@ -213,8 +213,7 @@ def what_is_said_in_a_turn_names_its_session(evidence: Evidence) -> str:
                         window.asked,
                         entry,
                     )
-    if not seen:
-        raise Skipped("nothing was said in a turn")
+    skip_unless(seen, "nothing was said in a turn")
     return f"{seen} turns"
 
 
@@ -236,8 +235,7 @@ def requests_name_a_session_of_this_connection(evidence: Evidence) -> None:
             known[id(record)] = _sessions(record)
         if str(params.get("sessionId")) not in known[id(record)]:
             raise Violation(f"nobody opened the session {params.get('sessionId')!r}", entry)
-    if not found:
-        raise Skipped("it asked the client for nothing")
+    skip_unless(found, "it asked the client for nothing")
 
 
 def _sessions(record: Record) -> set[str]:
@@ -281,17 +279,15 @@ def what_comes_of_a_second_prompt(evidence: Evidence) -> str:
 def _session_id(evidence: Evidence, which: int) -> str:
     """The id of one of the two sessions of the first meeting."""
     meet = evidence.begun("meet")
-    if evidence.blocked_by_version:
-        raise Skipped("VERSION-MISMATCH: the agent chose another version")
-    if evidence.blocked_by_auth:
-        raise Skipped("AUTH-GATED: give --auth-method")
+    skip_if(evidence.blocked_by_version, "VERSION-MISMATCH: the agent chose another version")
+    skip_if(evidence.blocked_by_auth, "AUTH-GATED: give --auth-method")
     if len(meet.get("new") or []) <= which:
         raise meet.failure or StepFailed("no session was asked for", "ACP-INIT-001")
     new = meet["new"][which]
     result = meet.result(new)
     session = result.get("sessionId") if isinstance(result, dict) else None
     if not isinstance(session, str) or not session:
-        raise Violation("a new session has no id", meet.request_entry(new), meet.answer_entry(new))
+        raise meet.violation("a new session has no id", new)
     return session
 
 
@@ -307,8 +303,7 @@ def two_sessions_have_two_ids(evidence: Evidence) -> None:
     except Violation as violation:
         raise StepFailed(violation.message, "ACP-SESSION-001", *violation.evidence) from None
     meet = evidence.begun("meet")
-    if not any("result" in answer for _, answer in meet.answers(meet["new"][1])):
-        raise Skipped("there was no second session")
+    skip_unless(any("result" in answer for _, answer in meet.answers(meet["new"][1])), "there was no second session")
     if first == _session_id(evidence, 1):
         raise Violation("two sessions have the same id", *(meet.answer_entry(new) for new in meet["new"]))
 
@@ -377,7 +372,7 @@ def a_list_of_servers_may_be_empty_or_left_out(evidence: Evidence) -> None:
     for each in _opened(evidence):
         if _session_of(each) is None:
             how = "with an empty list of" if "mcpServers" in each.params else "without"
-            raise Violation(f"no session is opened {how} MCP servers", each.entry, each.answer_entry)
+            raise each.violation(f"no session is opened {how} MCP servers")
 
 
 @judge("ACP-ADDDIRS-201", steps=("additional_directories",), editions=V2, name="a_session_may_have_a_further_root")
@@ -389,7 +384,7 @@ def a_session_may_have_a_further_root_in_v2(evidence: Evidence) -> None:
         raise Skipped("no session was opened with a further root")
     new = opened[0]
     if _session_of(new) is None:
-        raise Violation("no session was opened with a further root", new.entry, new.answer_entry)
+        raise new.violation("no session was opened with a further root")
 
 
 @judge("ACP-ADDDIRS-202", steps=("additional_directories",))
@@ -400,4 +395,4 @@ def a_session_may_be_resumed_with_another_root(evidence: Evidence) -> None:
         evidence.step("additional_directories")
         raise Skipped("there was no session with a further root to be resumed")
     if resumes[0].result is None:
-        raise Violation("a session was not resumed with another root", resumes[0].entry, resumes[0].answer_entry)
+        raise resumes[0].violation("a session was not resumed with another root")

@@ -17,13 +17,12 @@ from accord.check.agent.queries import (
     is_absolute,
     is_relative,
     listed,
-    needed,
     questions,
     updates_of,
 )
 from accord.check.agent.tools import check_cancellation_offers, tool_contents, updates_of_three_turns
 from accord.check.agent.turns import heeds_cancel, updates_in_turns
-from accord.check.engine.evidence import Evidence, Skipped, Violation
+from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_request
 from accord.check.rule import V1, RuleRow, agent_rules
@@ -72,8 +71,7 @@ def commands_run_in_absolute_folders(evidence: Evidence) -> None:
     for _, entry, params in found:
         if is_relative(params.get("cwd")):
             raise Violation(f"the cwd {params['cwd']!r} is relative", entry)
-    if not found:
-        raise Skipped("it used no terminal of the client")
+    skip_unless(found, "it used no terminal of the client")
 
 
 def _terminals_of(entries: list[Entry], session: Any) -> dict[str, tuple[Entry, Entry | None]]:
@@ -98,8 +96,7 @@ def _terminals_of(entries: list[Entry], session: Any) -> dict[str, tuple[Entry, 
 def _released(evidence: Evidence, step: str, rule: str) -> None:
     run = completed(evidence, step, rule)
     terminals = _terminals_of(run.entries, run["session"])
-    if not terminals:
-        raise Skipped("it used no terminal of the client")
+    skip_unless(terminals, "it used no terminal of the client")
     for id_, (given, released) in terminals.items():
         if released is None:
             raise Violation(f"the terminal {id_!r} was never released", given, run.answer_entry(run["prompt"]))
@@ -122,8 +119,7 @@ def a_turn_that_waits_for_a_command_can_be_cancelled(evidence: Evidence) -> None
     run = completed(evidence, "cancel_in_terminal", "ACCORD-TERMINAL-005")
     if run["asked"] is None:
         raise Skipped("it used no terminal of the client")
-    if not heeds_cancel(evidence, run["session"]):
-        raise Skipped("no cancellation is heeded")
+    skip_unless(heeds_cancel(evidence, run["session"]), "no cancellation is heeded")
     if as_dict(run.answer(run["prompt"]).get("result")).get("stopReason") != "cancelled":
         entry = run.answer_entry(run["prompt"])
         raise Violation("the prompt was not answered with `cancelled`", run.entries[run["asked"]], entry)
@@ -133,8 +129,7 @@ def a_turn_that_waits_for_a_command_can_be_cancelled(evidence: Evidence) -> None
 def a_released_terminal_is_left_alone(evidence: Evidence) -> None:
     run = completed(evidence, "allowed_work")
     terminals = _terminals_of(run.entries, run["session"])
-    if not terminals:
-        raise Skipped("it used no terminal of the client")
+    skip_unless(terminals, "it used no terminal of the client")
     for entry, message in run.calls():
         params = as_dict(message.get("params"))
         if str(message["method"]).startswith("terminal/") and params.get("sessionId") == run["session"]:
@@ -162,8 +157,7 @@ def a_terminal_is_shown_before_it_is_released(evidence: Evidence) -> None:
         for content in listed(update.get("content"))
         if as_dict(content).get("type") == "terminal"
     ]
-    if not shown:
-        raise Skipped("it showed no terminal")
+    skip_unless(shown, "it showed no terminal")
     for place, (entry, id_) in enumerate(shown):
         if id_ not in terminals:
             raise Violation(f"it shows the terminal {id_!r}, which it was never given", entry)
@@ -187,7 +181,7 @@ def terminals_are_not_used_again(evidence: Evidence) -> None:
             raise Violation(f"terminal {id_!r} had exited, and has a command again", exited[id_], entry)
         if update.get("exitStatus") is not None:
             exited[id_] = entry
-    needed(exited, "no terminal has exited")
+    skip_unless(exited, "no terminal has exited")
 
 
 @judge("ACCORD-TERM-201", steps=("v2_finished_things",))
@@ -195,7 +189,7 @@ def shown_terminals_are_described(evidence: Evidence) -> None:
     shown = [
         (entry, each.get("terminalId")) for entry, each in tool_contents(evidence) if each.get("type") == "terminal"
     ]
-    needed(shown, "no terminal was shown")
+    skip_unless(shown, "no terminal was shown")
     described = {
         each.update.get("terminalId") for each in updates_of(evidence, "terminal_update", "terminal_output_chunk")
     }
@@ -218,15 +212,13 @@ def a_terminal_stays_in_its_absolute_folder(evidence: Evidence) -> None:
         first = folders.setdefault((f"{each.record.name} {key[0]}", key[1]), each)
         if first.update["cwd"] != cwd:
             raise Violation(f"the folder of a terminal changed to {cwd!r}", first.entry, each.entry)
-    if not folders:
-        raise Skipped("no terminal told its folder")
+    skip_unless(folders, "no terminal told its folder")
 
 
 @judge("ACP-PATCH-207", steps=("turns", "meet_able"))
 def each_piece_of_output_is_base64_by_itself(evidence: Evidence) -> None:
     parts = list(_output_parts(updates_in_turns(evidence, "terminal_output_chunk", "terminal_update")))
-    if not parts:
-        raise Skipped("no terminal had output")
+    skip_unless(parts, "no terminal had output")
     for entry, data in parts:
         try:
             base64.b64decode(data, validate=True)

@@ -22,14 +22,13 @@ from accord.check.agent.queries import (
     is_whole,
     key_of,
     listed,
-    needed,
     questions,
     tool_updates,
     updates_by_session,
     updates_of,
 )
 from accord.check.agent.turns import prompts_of, turns_in, updates_in_turns
-from accord.check.engine.evidence import Evidence, Skipped, Violation
+from accord.check.engine.evidence import Evidence, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_request, is_update, messages_in
 from accord.check.engine.wire import Refusal
@@ -113,8 +112,7 @@ def a_tool_call_is_announced_first(evidence: Evidence) -> None:
             known.add(key)
         elif key not in known:
             raise Violation(f"{then} is about a tool call that was not told before", entry)
-    if not updates:
-        raise Skipped("no tool was used")
+    skip_unless(updates, "no tool was used")
 
 
 @judge("ACCORD-ORDER-003", steps=("two_turns", "allowed_work"))
@@ -132,8 +130,7 @@ def a_tool_call_is_announced_once(evidence: Evidence) -> None:
                     raise Violation("two tool calls of a session have the same id", known[key], entry)
                 known[key] = entry
                 found = True
-    if not found:
-        raise Skipped("no tool was used")
+    skip_unless(found, "no tool was used")
 
 
 @judge("ACCORD-TOOL-001", steps=("two_turns", "allowed_work"))
@@ -149,8 +146,7 @@ def the_status_of_a_tool_call_only_goes_forward(evidence: Evidence) -> None:
         if key in last and _is_backward(last[key][0], status) and not _is_replayed(evidence, session):
             raise Violation(f"a tool call went from {last[key][0]} to {status}", last[key][1], entry)
         last[key] = (status, entry)
-    if not last:
-        raise Skipped("no tool was used")
+    skip_unless(last, "no tool was used")
 
 
 def _is_backward(before: str, status: str) -> bool:
@@ -181,8 +177,7 @@ def no_tool_call_is_left_open_at_the_end(evidence: Evidence) -> None:
         for status, entry in tools.values():
             if status in ("pending", "in_progress"):
                 raise Violation(f"the turn ended while a tool call was {status}", entry, turn.answered)
-    if not found:
-        raise Skipped("no tool was used in a turn that came to its end")
+    skip_unless(found, "no tool was used in a turn that came to its end")
 
 
 @judge("ACCORD-TOOL-003", steps=("failing_client",))
@@ -194,8 +189,7 @@ def a_client_that_fails_does_not_fail_the_turn(evidence: Evidence) -> str:
         for entry, message in messages_in(run.entries[run["since"] : answered.place], sent=True)
         if "error" in message or as_dict(message.get("result")).get("action") == "cancel"
     ]
-    if not refused:
-        raise Skipped("it asked the client for nothing that could fail")
+    skip_unless(refused, "it asked the client for nothing that could fail")
     if "error" in run.answer(run["prompt"]):
         raise Violation("the prompt failed with it", refused[-1], answered)
     return f"{len(refused)} requests of the agent failed"
@@ -209,8 +203,7 @@ def locations_are_absolute(evidence: Evidence) -> None:
             found = True
             if is_relative(as_dict(location).get("path")):
                 raise Violation(f"the location {location['path']!r} is relative", entry)
-    if not found:
-        raise Skipped("no tool call had locations")
+    skip_unless(found, "no tool call had locations")
 
 
 @judge("ACCORD-PATH-002", steps=("two_turns", "allowed_work"))
@@ -227,8 +220,7 @@ def lines_are_counted_from_one(evidence: Evidence) -> None:
         found = found or line is not None
         if isinstance(line, int) and line < 1:
             raise Violation(f"it reads from the line {line}", entry)
-    if not found:
-        raise Skipped("no line was named")
+    skip_unless(found, "no line was named")
 
 
 @judge("ACCORD-DIFF-001", steps=("two_turns", "allowed_work"))
@@ -240,8 +232,7 @@ def diffs_name_absolute_paths(evidence: Evidence) -> None:
                 found = True
                 if is_relative(content.get("path")):
                     raise Violation(f"the diff is of the relative path {content['path']!r}", entry)
-    if not found:
-        raise Skipped("no diff was shown")
+    skip_unless(found, "no diff was shown")
 
 
 def _chunks(evidence: Evidence) -> list[Any]:
@@ -258,8 +249,7 @@ def a_tool_call_has_its_title_from_the_start(evidence: Evidence) -> None:
         if key not in known and not update.get("title"):
             raise Violation("the first that is told of a tool call has no title", entry)
         known.add(key)
-    if not known:
-        raise Skipped("no tool was used")
+    skip_unless(known, "no tool was used")
 
 
 def tool_call_updates(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
@@ -282,7 +272,7 @@ def tool_contents(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
 
 def _diffs(evidence: Evidence) -> list[tuple[Entry, dict[str, Any]]]:
     found = [(entry, content) for entry, content in tool_contents(evidence) if content.get("type") == "diff"]
-    needed(found, "there was no diff")
+    skip_unless(found, "there was no diff")
     return found
 
 
@@ -291,7 +281,7 @@ def paths_are_absolute(evidence: Evidence) -> None:
     owners = [(entry, each) for entry, call in tool_call_updates(evidence) for each in dicts(call, "locations")]
     owners += [(entry, each) for entry, content in tool_contents(evidence) for each in dicts(content, "changes")]
     paths = [(entry, owner[name]) for entry, owner in owners for name in ("path", "oldPath") if name in owner]
-    needed(paths, "no path was told")
+    skip_unless(paths, "no path was told")
     for entry, path in paths:
         if not is_absolute(path):
             raise Violation(f"{path!r} is no absolute path", entry)
@@ -311,7 +301,7 @@ def _patches(evidence: Evidence) -> list[tuple[Entry, dict[str, Any], str]]:
         patch = diff.get("patch")
         if isinstance(patch, dict) and patch.get("format") == "git_patch" and isinstance(patch.get("text"), str):
             found.append((entry, diff, patch["text"]))
-    needed(found, "there was no Git patch")
+    skip_unless(found, "there was no Git patch")
     return found
 
 
@@ -372,7 +362,7 @@ def check_cancellation_offers(evidence: Evidence, kind: str, id_name: str, why_n
             has_ended = thing.get("status") in FINAL or thing.get("exitStatus") is not None
             if has_ended and can_be_cancelled(thing):
                 raise Violation(f"{id_!r} has ended and offers to be cancelled", thing["entry"])
-    needed(offered, why_not)
+    skip_unless(offered, why_not)
 
 
 @judge("ACCORD-TOOL-205", steps=("v2_stopped_alone",))
@@ -397,7 +387,7 @@ def tool_calls_end_before_the_session_is_idle(evidence: Evidence) -> None:
 
     for updates in updates_by_session(evidence, "tool_call_update", "state_update"):
         seen += len(entities(updates, "toolCallId", look))
-    needed(seen, "there was no tool call")
+    skip_unless(seen, "there was no tool call")
 
 
 @judge("ACCORD-TOOL-207", steps=("v2_prompts_in_order",))
@@ -409,7 +399,7 @@ def ended_tool_calls_do_not_begin_again(evidence: Evidence) -> None:
             ended[id_] = entry
         elif update.get("status") in {"pending", "in_progress", "paused"} and id_ in ended:
             raise Violation(f"tool call {id_!r} had ended", ended[id_], entry)
-    needed(ended, "no tool call has ended")
+    skip_unless(ended, "no tool call has ended")
 
 
 def updates_of_three_turns(evidence: Evidence, kind: str) -> list[tuple[Entry, dict[str, Any]]]:
@@ -459,5 +449,4 @@ def a_tool_call_begins_with_a_title_and_keeps_its_name(evidence: Evidence) -> No
         first, before = names.setdefault((where, id_), (entry, name))
         if name != before:
             raise Violation(f"the name of a tool call changed from {before!r} to {name!r}", first, entry)
-    if not seen:
-        raise Skipped("the agent used no tool: give --tool-prompt")
+    skip_unless(seen, "the agent used no tool: give --tool-prompt")

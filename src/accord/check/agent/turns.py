@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from accord.check.agent.queries import RecordedRequest, RecordedUpdate, as_dict, our_requests_in, updates_of
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
 from accord.check.engine.record import Entry, Record, is_answer, is_state, messages_in
 
 __all__ = [
@@ -186,6 +186,5 @@ def updates_in_turns(evidence: Evidence, *kinds: str) -> list[RecordedUpdate]:
     """The updates of some kinds."""
     prompts_of(evidence, "turns")
     found = list(updates_of(evidence, *kinds))
-    if not found:
-        raise Skipped("the agent told nothing of that kind")
+    skip_unless(found, "the agent told nothing of that kind")
     return found

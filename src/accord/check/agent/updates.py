@@ -20,7 +20,6 @@ from accord.check.agent.queries import (
     is_whole,
     key_of,
     listed,
-    needed,
     offered,
     offers_path,
     option_lists,
@@ -28,7 +27,7 @@ from accord.check.agent.queries import (
     updates_of,
 )
 from accord.check.agent.turns import prompts_of, updates_in_turns
-from accord.check.engine.evidence import Evidence, Skipped, Violation
+from accord.check.engine.evidence import Evidence, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, messages_in
 from accord.check.rule import V1_JUNE, RuleRow, agent_rules
@@ -129,8 +128,7 @@ def commands_can_be_typed(evidence: Evidence) -> None:
             if isinstance(name, str) and not _NAME.fullmatch(name):
                 raise Violation(f"`/{name}` cannot be typed as a command", entry)
         check_unique(names, "commands", entry)
-    if not found:
-        raise Skipped("it has no commands")
+    skip_unless(found, "it has no commands")
 
 
 @judge("ACCORD-PLAN-001", steps=("two_turns", "allowed_work"))
@@ -143,8 +141,7 @@ def whether_plans_stay_whole(evidence: Evidence) -> str:
         key = key_of(record.name, session, plan.get("id"))
         dropped += bool(last.get(key, set()) - entries)
         last[key] = entries
-    if not last:
-        raise Skipped("it made no plan")
+    skip_unless(last, "it made no plan")
     return f"{dropped} updates dropped entries" if dropped else "every update had all entries of the one before"
 
 
@@ -158,8 +155,7 @@ def the_cost_of_a_session_never_falls(evidence: Evidence) -> None:
             if key in last and amount < last[key][0]:
                 raise Violation(f"the cost fell from {last[key][0]} to {amount}", last[key][1], entry)
             last[key] = (amount, entry)
-    if not last:
-        raise Skipped("it told no cost")
+    skip_unless(last, "it told no cost")
 
 
 @judge("ACCORD-USAGE-002", steps=("two_turns", "allowed_work"))
@@ -171,8 +167,7 @@ def a_cost_has_a_currency(evidence: Evidence) -> None:
             found = True
             if not re.fullmatch(r"[A-Z]{3}", currency):
                 raise Violation(f"the currency is {currency!r}", entry)
-    if not found:
-        raise Skipped("it told no cost")
+    skip_unless(found, "it told no cost")
 
 
 @judge("ACCORD-MESSAGE-001", steps=("two_turns",))
@@ -185,8 +180,7 @@ def another_turn_has_other_messages(evidence: Evidence) -> None:
         for entry, update in run.updates(run["session"], *kinds, before=split)
         if isinstance(update.get("messageId"), str)
     }
-    if not before:
-        raise Skipped("its messages have no ids")
+    skip_unless(before, "its messages have no ids")
     for entry, update in run.updates(run["session"], *kinds, since=split):
         id_ = update.get("messageId")
         if isinstance(id_, str) and id_ in before:
@@ -198,8 +192,7 @@ def plans_have_ids(evidence: Evidence) -> None:
     found = list(updates_of(evidence, "plan_update"))
     for _, entry, _, update in found:
         check_texts(as_dict(update.get("plan")), ("type", "id"), "a plan", entry)
-    if not found:
-        raise Skipped("it made no plan")
+    skip_unless(found, "it made no plan")
 
 
 @judge("ACCORD-JUNE-MESSAGE-001", steps=("two_turns", "allowed_work"))
@@ -210,8 +203,7 @@ def an_id_belongs_to_one_message(evidence: Evidence) -> None:
             owner, key = _OWNER[update["sessionUpdate"]], key_of(record.name, session, update["messageId"])
             if owners.setdefault(key, (owner, entry))[0] != owner:
                 raise Violation(f"one id is of {owners[key][0]} and of {owner}", owners[key][1], entry)
-    if not owners:
-        raise Skipped("no message had an id")
+    skip_unless(owners, "no message had an id")
 
 
 @judge("ACCORD-JUNE-MESSAGE-002", steps=("two_turns",))
@@ -235,15 +227,14 @@ def prompts_have_ids_of_their_own_in_a_replay(evidence: Evidence) -> None:
         run["session"], "user_message", "user_message_chunk", since=run["since"], before=run["answered"]
     )
     ids = {update.get("messageId") for _, update in updates if isinstance(update.get("messageId"), str)}
-    if not ids:
-        raise Skipped("the replay has no messages of the user, or none with ids")
+    skip_unless(ids, "the replay has no messages of the user, or none with ids")
     if len(ids) == 1:
         raise Violation("two prompts have one id", updates[0][0], updates[-1][0])
 
 
 def _commands(evidence: Evidence) -> list[tuple[Entry, list[dict[str, Any]]]]:
     found = [(entry, commands) for entry, commands in option_lists(evidence, "availableCommands") if commands]
-    needed(found, "there are no commands")
+    skip_unless(found, "there are no commands")
     return found
 
 
@@ -293,7 +284,7 @@ def messages_of_two_turns_are_two(evidence: Evidence) -> None:
         first, before = seen.setdefault(update.get("messageId"), (turn, entry))
         if first != turn:
             raise Violation("a message of a later turn has the id of an earlier one", before, entry)
-    needed(seen, "the agent said nothing")
+    skip_unless(seen, "the agent said nothing")
 
 
 def _compactions(evidence: Evidence) -> list[list[RecordedUpdate]]:
@@ -307,7 +298,7 @@ def _compactions(evidence: Evidence) -> list[list[RecordedUpdate]]:
     for each in updates_of(evidence, "compaction_update", "compaction_summary_chunk"):
         if each.session in sessions:
             found.setdefault((each.record.name, each.update.get("compactionId")), []).append(each)
-    needed(found, "there was no compaction")
+    skip_unless(found, "there was no compaction")
     return list(found.values())
 
 
@@ -338,7 +329,7 @@ def a_completed_compaction_has_a_summary(evidence: Evidence) -> None:
 @judge("ACCORD-COMPACT-203", steps=("v2_finished_things", "v2_strange_answer"))
 def a_failed_compaction_says_why(evidence: Evidence) -> None:
     failed = [each for updates in _compactions(evidence) for each in updates if each.update.get("status") == "failed"]
-    needed(failed, "no compaction has failed")
+    skip_unless(failed, "no compaction has failed")
     for each in failed:
         if not each.update.get("error"):
             raise Violation("there is no error", each.entry)

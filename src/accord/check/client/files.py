@@ -166,7 +166,7 @@ def _content_of(run: StepResult, id_: Any) -> str:
     result = run.result(id_)
     content = result.get("content") if isinstance(result, dict) else None
     if not isinstance(content, str):
-        raise Violation("the answer has no text", run.request_entry(id_), run.answer_entry(id_))
+        raise run.violation("the answer has no text", id_)
     return content
 
 
@@ -181,15 +181,14 @@ def _check_ranges(run: StepResult, note: str) -> None:
         # Whether the last line of a part has its end is nobody's rule.
         if content.removesuffix("\n") != _expected(params.get("line"), params.get("limit")):
             wanted = ", ".join(f"{key} {value}" for key, value in params.items())
-            raise Violation(f"other lines than those of {wanted}", run.request_entry(id_), run.answer_entry(id_))
+            raise run.violation(f"other lines than those of {wanted}", id_)
 
 
 @judge("ACCORD-CLIENT-FS-001", steps=("read_whole",))
 def a_file_is_read_whole(evidence: Evidence) -> None:
     run = evidence.step("read_whole")
     if _content_of(run, run["id"]) != TEXT:
-        asked = run.request_entry(run["id"])
-        raise Violation("the text is another than the file's", asked, run.answer_entry(run["id"]))
+        raise run.violation("the text is another than the file's", run["id"])
 
 
 @judge("ACCORD-CLIENT-FS-002", steps=("read_ranges",))
@@ -246,8 +245,7 @@ def writing_replaces_the_text(evidence: Evidence) -> None:
 
 def _succeeded(run: StepResult, note: str) -> None:
     if not isinstance(run.result(run[note]), dict | None):
-        asked = run.request_entry(run[note])
-        raise Violation("the result is no object", asked, run.answer_entry(run[note]))
+        raise run.violation("the result is no object", run[note])
 
 
 @judge("ACCORD-CLIENT-FS-007", steps=("read_outside",))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
-from accord.check.engine.evidence import Evidence, Skipped, Violation
+from accord.check.engine.evidence import Evidence, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
@@ -215,8 +215,7 @@ def _received(evidence: Evidence) -> Iterator[tuple[Record, Entry]]:
 
 
 def _need_lines(evidence: Evidence) -> None:
-    if not any(evidence.received()):
-        raise Skipped("the client said nothing")
+    skip_unless(any(evidence.received()), "the client said nothing")
 
 
 def _requests(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
@@ -226,8 +225,7 @@ def _requests(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
 
 def _answering(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
     found = [each for each in evidence.messages() if "method" not in each[2] and ({"result", "error"} & each[2].keys())]
-    if not found:
-        raise Skipped("the client answered nothing")
+    skip_unless(found, "the client answered nothing")
     return found
 
 

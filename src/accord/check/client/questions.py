@@ -7,7 +7,7 @@ from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
 from accord.check.client.messages import CANCEL_ME, HOLD_ON, chunk, elicitation, permission, tool
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, NO_METHOD, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
@@ -173,8 +173,7 @@ def only_what_was_offered_is_selected(evidence: Evidence) -> str:
 @judge("ACCORD-CLIENT-PERM-003", steps=("hold",))
 def what_is_open_at_a_cancel_is_cancelled(evidence: Evidence) -> None:
     pending = [found for record in evidence.records for found in _pending_at_cancel(record)]
-    if not pending:
-        raise Skipped("no question was open when the client cancelled")
+    skip_unless(pending, "no question was open when the client cancelled")
     for record, cancel, asked in pending:
         id_ = asked.message["id"]
         answers = [(entry, each) for entry, each in messages_in(record.entries) if is_answer(each, id_)]
@@ -230,7 +229,7 @@ def _need_no_approval(run: StepResult, note: str) -> None:
     result = answer.get("result")
     outcome = result.get("outcome") if isinstance(result, dict) else None
     if isinstance(outcome, dict) and outcome.get("optionId") in {"yes", "always"}:
-        raise Violation("it was approved", run.request_entry(run[note]), run.answer_entry(run[note]))
+        raise run.violation("it was approved", run[note])
 
 
 @judge("ACCORD-CLIENT-PERM-006", steps=("open_permissions",))
@@ -246,8 +245,7 @@ def a_request_that_is_taken_back_is_answered(evidence: Evidence) -> str:
     answer = run.answer(run["id"])
     if "error" in answer:
         if run.error(run["id"]).get("code") != CANCELLED:
-            entry = run.answer_entry(run["id"])
-            raise Violation("it was answered with another error than -32800", run.request_entry(run["id"]), entry)
+            raise run.violation("it was answered with another error than -32800", run["id"])
         return "it was given up"
     return f"it was answered: {_outcome(run, run['id'])['outcome']}"
 
@@ -347,8 +345,7 @@ async def unoffered_elicitation(turn: ClientConversation) -> Notes:
         if not turn.offers("elicitation", mode):
             ids.append(turn.wire.ask("elicitation/create", elicitation(turn.session, mode)))
             await turn.answer(ids[-1], ELICIT)
-    if not ids:
-        raise Skipped("offered: elicitation.form and elicitation.url")
+    skip_unless(ids, "offered: elicitation.form and elicitation.url")
     return {"ids": ids}
 
 
@@ -361,15 +358,14 @@ def an_unknown_request_is_refused(evidence: Evidence) -> None:
     run = evidence.step("extensions")
     for id_ in run["ids"]:
         if run.error(id_).get("code") != NO_METHOD:
-            raise Violation("the error is not -32601", run.request_entry(id_), run.answer_entry(id_))
+            raise run.violation("the error is not -32601", id_)
 
 
 @judge("ACCORD-CLIENT-REQUEST-001", steps=("bad_request",))
 def a_bad_request_is_refused(evidence: Evidence) -> None:
     run = evidence.step("bad_request")
     if run.error(run["id"]).get("code") != INVALID_PARAMS:
-        asked = run.request_entry(run["id"])
-        raise Violation("the error is not -32602", asked, run.answer_entry(run["id"]))
+        raise run.violation("the error is not -32602", run["id"])
 
 
 @judge("ACCORD-CLIENT-HONEST-001", steps=("unoffered_read",))
@@ -391,7 +387,7 @@ def no_command_is_run_that_was_not_offered(evidence: Evidence) -> None:
 def _refused_and_not_done(run: StepResult) -> None:
     run.error(run["id"])
     if run["done"]:
-        raise Violation("it was refused, and done", run.request_entry(run["id"]), run.answer_entry(run["id"]))
+        raise run.violation("it was refused, and done", run["id"])
 
 
 @judge("ACCORD-CLIENT-ELICIT-001", steps=("form",))
@@ -408,8 +404,7 @@ def _action(run: StepResult) -> str:
     result = run.result(run["id"])
     action = result.get("action") if isinstance(result, dict) else None
     if action not in {"accept", "decline", "cancel"}:
-        asked = run.request_entry(run["id"])
-        raise Violation(f"the action is {action!r}", asked, run.answer_entry(run["id"]))
+        raise run.violation(f"the action is {action!r}", run["id"])
     return str(action)
 
 
@@ -420,7 +415,7 @@ def a_mode_that_was_not_offered_is_refused(evidence: Evidence) -> None:
     codes = {INVALID_PARAMS, NO_METHOD} if len(run["ids"]) == len(MODES) else {INVALID_PARAMS}
     for id_ in run["ids"]:
         if run.error(id_).get("code") not in codes:
-            raise Violation("the error is not -32602", run.request_entry(id_), run.answer_entry(id_))
+            raise run.violation("the error is not -32602", id_)
 
 
 @judge("ACCORD-CLIENT-ELICIT-005", steps=("form",))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Violation, skip_if
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.process import outlives
 from accord.check.rule import V1, RuleRow, client_rules
@@ -61,8 +61,7 @@ EXIT_CODE = 3
 
 async def _create(turn: ClientConversation, script: str, *args: str, **params: Any) -> tuple[Any, str]:
     """Run a script; gives the id of the request, and the terminal."""
-    if os.name == "nt":
-        raise Skipped("there is no sh here")
+    skip_if(os.name == "nt", "there is no sh here")
     given = {"command": "sh", "args": ["-c", script, "sh", *args], "cwd": turn.cwd, **params}
     id_ = turn.ask("terminal/create", **given)
     answer = await turn.answer(id_, CREATE)
@@ -251,8 +250,7 @@ def what_is_killed_can_still_be_asked(evidence: Evidence) -> None:
 @judge("ACCORD-CLIENT-TERM-009", steps=("killed",))
 def what_is_killed_has_a_signal_and_no_code(evidence: Evidence) -> None:
     run = evidence.step("killed")
-    if "result" not in run.answer(run["wait"]):
-        raise Skipped("how it ended was not told")
+    skip_if("result" not in run.answer(run["wait"]), "how it ended was not told")
     result = _result(run, "wait")
     if result.get("exitCode") is not None or not isinstance(result.get("signal"), str):
         raise _violation("it ended by a signal, with no exit code", run, "wait")
@@ -282,7 +280,6 @@ def who_waits_for_what_is_released_is_answered(evidence: Evidence) -> None:
 @judge("ACCORD-CLIENT-TERM-014", steps=("left_running",))
 def no_command_outlives_its_client(evidence: Evidence) -> None:
     run = evidence.step("left_running")
-    if run.get("ended_by") not in {"itself", "closed stdin"}:
-        raise Skipped("the client did not end by itself")
+    skip_if(run.get("ended_by") not in {"itself", "closed stdin"}, "the client did not end by itself")
     if run.get("alive"):
         raise Violation("a command still ran when its client had ended")

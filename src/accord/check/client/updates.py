@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from accord.check.client.conversation import STEPS, ClientConversation, ClientLeft, When
 from accord.check.client.messages import chunk, config_options, every_update, text, tool
-from accord.check.engine.evidence import Evidence, Skipped, StepResult
+from accord.check.engine.evidence import Evidence, StepResult, skip_if
 from accord.check.engine.judging import CheckStep, Notes, judge
 from accord.check.rule import EDITIONS, V1_V2, EditionName, RuleRow, client_rules
 
@@ -227,8 +227,7 @@ def _left_in_peace(evidence: Evidence, run: StepResult) -> None:
         statuses = {
             record.entries is run.entries: record.status for record in evidence.records if _is_plain(record.name)
         }
-        if statuses.get(True) in {0, statuses.get(False, 0)}:
-            raise Skipped("the client ended when its turn had ended")
+        skip_if(statuses.get(True) in {0, statuses.get(False, 0)}, "the client ended when its turn had ended")
 
 
 def _is_plain(name: str) -> bool:

@@ -39,6 +39,18 @@ class Skipped(Exception):
     """There was nothing to judge by, and that is the agent's right; says why."""
 
 
+def skip_unless(condition: object, reason: str) -> None:
+    """End a judge without a verdict unless a condition holds."""
+    if not condition:
+        raise Skipped(reason)
+
+
+def skip_if(condition: object, reason: str) -> None:
+    """End a judge without a verdict if a condition holds."""
+    if condition:
+        raise Skipped(reason)
+
+
 @dataclass
 class StepResult:
     """One step: its part of a record, from `start` to before `end`, and what it noted."""
@@ -107,6 +119,10 @@ class StepResult:
             if entry.sent and isinstance(message, dict) and "method" in message and message.get("id") == id_:
                 return entry
         return None
+
+    def violation(self, message: str, id_: Any) -> Violation:
+        """A violation that a request and its answer prove."""
+        return Violation(message, self.request_entry(id_), self.answer_entry(id_))
 
     # --- what the agent said of itself
 
