@@ -11,7 +11,7 @@ from accord.check.agent.lines import each_line_gets, line_reaction
 from accord.check.agent.queries import code_of, handshake
 from accord.check.agent.requests import RESPONSES
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_REQUEST, Entry, is_answer, is_update, messages_in
 from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE, JUNE_V2, NO_BATCHES, V2, RuleRow, agent_rules
@@ -166,11 +166,6 @@ async def v2_arrays(agent: AgentConversation) -> Notes:
     return {**notes, "ids": ["in-an-array", "in-the-array"]}
 
 
-@judge("ACCORD-WIRE-011", steps=("odd_lines",))
-def what_comes_of_an_array(evidence: Evidence) -> str:
-    return line_reaction(evidence, "an array")
-
-
 def _answers(said: list[Entry]) -> list[Any]:
     """Everything in the answers to an array, one by one, whether they came together or not."""
     return [each for entry in said for each in (entry.message if isinstance(entry.message, list) else [entry.message])]
@@ -260,11 +255,6 @@ def no_arrays_are_sent(evidence: Evidence) -> None:
             raise Violation("this is an array", entry)
 
 
-@judge("ACCORD-WIRE-202", steps=("v2_arrays",))
-def an_array_gets_one_error(evidence: Evidence) -> None:
-    each_line_gets(evidence.step("v2_arrays"), INVALID_REQUEST)
-
-
 @judge("ACCORD-WIRE-203", steps=("v2_arrays",))
 def nothing_in_an_array_is_answered(evidence: Evidence) -> None:
     run = evidence.begun("v2_arrays")
@@ -339,3 +329,7 @@ def what_an_array_of_calls_and_answers_does(evidence: Evidence) -> str:
     parts = [f"an array of {length}" for length in lists] + ["one error" for e in said if _is_refusal(e.message)]
     ended = ", and the agent ended" if run["ended"] == "answers too" else ""
     return (", ".join(parts) or ("nothing" if not said else "single answers")) + ended
+
+
+judge_rows(line_reaction, ("ACCORD-WIRE-011", "what_comes_of_an_array", "an array"), steps=("odd_lines",))
+judge_rows(each_line_gets, ("ACCORD-WIRE-202", "an_array_gets_one_error", "v2_arrays", INVALID_REQUEST))

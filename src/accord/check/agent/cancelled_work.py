@@ -20,7 +20,7 @@ from accord.check.agent.exchange import (
 )
 from accord.check.agent.queries import FINAL, must_be_refused
 from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, has_path, skip_unless
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, Entry, is_state, is_update
 from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
 
@@ -308,43 +308,30 @@ def _refused_cancel(evidence: Evidence, name: str, why_not: str = "") -> None:
     must_be_refused(run, run[name], INVALID_PARAMS)
 
 
-@judge("ACCORD-CANCEL-208", steps=("v2_finished_things",))
-def an_unknown_tool_call_cannot_be_cancelled(evidence: Evidence) -> None:
-    _refused_cancel(evidence, "no_tool")
-
-
-@judge("ACCORD-CANCEL-209", steps=("v2_finished_things",))
-def an_unknown_terminal_cannot_be_cancelled(evidence: Evidence) -> None:
-    _refused_cancel(evidence, "no_terminal")
-
-
-@judge("ACCORD-CANCEL-210", steps=("v2_finished_things",))
-def a_finished_tool_call_cannot_be_cancelled(evidence: Evidence) -> None:
-    _refused_cancel(evidence, "tool", "there was no tool call")
-
-
-@judge("ACCORD-CANCEL-211", steps=("v2_finished_things",))
-def a_terminal_that_exited_cannot_be_cancelled(evidence: Evidence) -> None:
-    _refused_cancel(evidence, "terminal", "there was no terminal")
-
-
-@judge("ACCORD-CANCEL-212", steps=("v2_stopped_alone",))
-def a_tool_call_can_be_cancelled_alone(evidence: Evidence) -> None:
-    _stopped_work(evidence, "toolCallId", "tool_call_update", "no tool call offered to be cancelled")
-
-
-@judge("ACCORD-CANCEL-213", steps=("v2_stopped_alone",))
-def a_terminal_can_be_cancelled_alone(evidence: Evidence) -> None:
-    _stopped_work(evidence, "terminalId", "terminal_update", "no terminal offered to be cancelled")
-
-
-def _stopped_work(evidence: Evidence, field: str, kind: str, why_not: str) -> None:
+def _stopped_work(evidence: Evidence, field: str, what: str) -> None:
     run = evidence.step("v2_stopped_alone")
-    skip_unless(run.get(field), why_not)
+    skip_unless(run.get(field), f"no {what} offered to be cancelled")
     asked = run.request_entry(run[field])
     run.result(run[field])
+    kind = f"{what.replace(' ', '_')}_update"
     for _, update in run.updates(run["session"], kind, since=asked.place if asked else 0):
         has_ended = update.get("status") in FINAL or update.get("exitStatus") is not None
         if update.get(field) == run[f"{field} id"] and has_ended:
             return
     raise Violation("it was accepted, and the end was never told", asked, run.answer_entry(run[field]))
+
+
+judge_rows(
+    _refused_cancel,
+    ("ACCORD-CANCEL-208", "an_unknown_tool_call_cannot_be_cancelled", "no_tool"),
+    ("ACCORD-CANCEL-209", "an_unknown_terminal_cannot_be_cancelled", "no_terminal"),
+    ("ACCORD-CANCEL-210", "a_finished_tool_call_cannot_be_cancelled", "tool", "there was no tool call"),
+    ("ACCORD-CANCEL-211", "a_terminal_that_exited_cannot_be_cancelled", "terminal", "there was no terminal"),
+    steps=("v2_finished_things",),
+)
+judge_rows(
+    _stopped_work,
+    ("ACCORD-CANCEL-212", "a_tool_call_can_be_cancelled_alone", "toolCallId", "tool call"),
+    ("ACCORD-CANCEL-213", "a_terminal_can_be_cancelled_alone", "terminalId", "terminal"),
+    steps=("v2_stopped_alone",),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from accord.check.agent.cancel import must_be_taken_back
@@ -22,7 +23,7 @@ from accord.check.agent.queries import (
 )
 from accord.check.agent.turns import prompts_of
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_if, skip_unless
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import Entry, Record, is_answer, is_request, messages_in
 from accord.check.engine.wire import Silence
 from accord.check.rule import SESSIONS, V1, V2, RuleRow, agent_rules
@@ -237,7 +238,15 @@ def _offers_forms(offered: dict[str, Any]) -> bool:
     return isinstance(modes, dict) and any(isinstance(mode, dict) for mode in modes.values())
 
 
-def _check(evidence: Evidence, prefix: str, what: str, is_offered: Any) -> None:
+_OFFERS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
+    "fs/": ("files", _offers_files),
+    "terminal/": ("terminals", lambda offered: bool(offered.get("terminal"))),
+    "elicitation/create": ("forms", _offers_forms),
+}
+
+
+def _check(evidence: Evidence, prefix: str) -> None:
+    what, is_offered = _OFFERS[prefix]
     for record in evidence.records:
         if is_offered(offered(record)):
             continue
@@ -245,21 +254,6 @@ def _check(evidence: Evidence, prefix: str, what: str, is_offered: Any) -> None:
             if str(message.get("method", "")).startswith(prefix):
                 hello = next((each for each in record.entries if each.sent), None)
                 raise Violation(f"{message['method']} is asked of a client that offers no {what}", hello, entry)
-
-
-@judge("ACP-CLIENTCAP-001", steps=("meet", "turns", "cancel", "meet_able"))
-def files_are_asked_for_only_where_they_are_offered(evidence: Evidence) -> None:
-    _check(evidence, "fs/", "files", _offers_files)
-
-
-@judge("ACP-CLIENTCAP-002", steps=("meet", "turns", "cancel", "meet_able"))
-def terminals_are_asked_for_only_where_they_are_offered(evidence: Evidence) -> None:
-    _check(evidence, "terminal/", "terminals", lambda offered: bool(offered.get("terminal")))
-
-
-@judge("ACP-CLIENTCAP-003", steps=("meet", "turns", "cancel", "meet_able"))
-def forms_are_shown_only_where_they_are_offered(evidence: Evidence) -> None:
-    _check(evidence, "elicitation/create", "forms", _offers_forms)
 
 
 def _offers_forms_in_v2(record: Record) -> bool:
@@ -352,3 +346,12 @@ def an_unknown_action_is_survived(evidence: Evidence) -> None:
     if run["idle"] is None:
         evidence.step("v2_finished_things")
         raise Violation("the turn did not come to its end", asked[0])
+
+
+judge_rows(
+    _check,
+    ("ACP-CLIENTCAP-001", "files_are_asked_for_only_where_they_are_offered", "fs/"),
+    ("ACP-CLIENTCAP-002", "terminals_are_asked_for_only_where_they_are_offered", "terminal/"),
+    ("ACP-CLIENTCAP-003", "forms_are_shown_only_where_they_are_offered", "elicitation/create"),
+    steps=("meet", "turns", "cancel", "meet_able"),
+)

@@ -6,10 +6,10 @@ from accord.check.agent.cancel import TOO_EARLY, TOO_SHORT, closed_turn, ended_b
 from accord.check.agent.conversation import AgentConversation, can, step, text
 from accord.check.agent.exchange import answer_or_none, ask_all, ask_and_wait, shows_life, wait_for_answers
 from accord.check.agent.listing import listed_in_v2, page_of, pages
-from accord.check.agent.queries import completed, must_be_refused, our_requests_in, succeeds
+from accord.check.agent.queries import completed, must_be_refused, our_requests_in, request_gives_object, succeeds
 from accord.check.agent.turns import prompts_of, unending
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import CANCELLED, NOT_FOUND
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
@@ -125,24 +125,12 @@ def a_deleted_session_is_not_listed(evidence: Evidence) -> None:
             raise Violation("it is still listed", run.request_entry(run["delete"]), entry)
 
 
-@judge("ACP-DELETE-001", steps=("deleting",), editions=V1)
-def a_session_can_be_deleted(evidence: Evidence) -> None:
-    run = evidence.step("deleting")
-    succeeds(run, run["delete"])
-
-
 @judge("ACP-DELETE-002", steps=("deleting",), editions=V1)
 def deleting_what_is_not_there_succeeds(evidence: Evidence) -> None:
     run = evidence.step("deleting")
     succeeds(run, run["unknown"])
     if any("result" in answer for _, answer in run.answers(run["delete"])):
         succeeds(run, run["again"])
-
-
-@judge("ACP-CLOSE-001", steps=("closing",), editions=V1)
-def an_idle_session_can_be_closed(evidence: Evidence) -> None:
-    run = evidence.step("closing")
-    succeeds(run, run["idle"])
 
 
 @judge("ACP-CLOSE-002", steps=("closing",), editions=V1)
@@ -274,3 +262,11 @@ def deleting_what_is_not_there_succeeds_in_v2(evidence: Evidence) -> None:
     if "result" in run.answer(run["delete"]):
         _succeeded(run, "again", "a session could not be deleted a second time")
     _succeeded(run, "unknown", "deleting a session that never was failed")
+
+
+judge_rows(
+    request_gives_object,
+    ("ACP-DELETE-001", "a_session_can_be_deleted", "deleting", "delete"),
+    ("ACP-CLOSE-001", "an_idle_session_can_be_closed", "closing", "idle"),
+    editions=V1,
+)

@@ -17,9 +17,10 @@ from accord.check.agent.queries import (
     meeting,
     must_be_refused,
     our_requests_in,
+    request_fails_with,
 )
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
 from accord.check.engine.record import INVALID_REQUEST, NO_VERSION, is_answer, messages_in
 from accord.check.engine.shape import Payload, shape_of
 from accord.check.rule import FAR_FUTURE, JUNE, JUNE_V2, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules
@@ -228,16 +229,6 @@ def the_agent_tells_its_name_and_version(evidence: Evidence) -> str:
     return f"{name} {version}"
 
 
-@judge("ACCORD-INIT-001", steps=("before_handshake",))
-def what_comes_of_a_session_before_the_handshake(evidence: Evidence) -> str:
-    return _outcome(evidence, "early")
-
-
-@judge("ACCORD-INIT-002", steps=("before_handshake",))
-def what_comes_of_a_handshake_without_a_number(evidence: Evidence) -> str:
-    return _outcome(evidence, "wrong")
-
-
 def _outcome(evidence: Evidence, name: str) -> str:
     run = completed(evidence, "before_handshake")
     answers = run.answers(run[name])
@@ -353,12 +344,6 @@ def _succeeded(run: StepResult, name: str) -> bool:
     return any("result" in answer for _, answer in run.answers(run[name]))
 
 
-@judge("ACCORD-INIT-201", steps=("v2_before_the_handshake",))
-def early_requests_are_refused(evidence: Evidence) -> None:
-    run = evidence.step("v2_before_the_handshake")
-    must_be_refused(run, run["early"], INVALID_REQUEST)
-
-
 @judge("ACCORD-INIT-202", steps=("v2_early_notification",))
 def early_notifications_are_ignored(evidence: Evidence) -> None:
     run = evidence.step("v2_early_notification")
@@ -368,12 +353,6 @@ def early_notifications_are_ignored(evidence: Evidence) -> None:
             raise Violation("something was said to it", notified, entry)
     if not run.answers(run["handshake"]):
         raise Violation("the handshake after it was not answered", notified, run.request_entry(run["handshake"]))
-
-
-@judge("ACCORD-INIT-203", steps=("v2_handshakes",))
-def a_client_of_this_version_has_a_name(evidence: Evidence) -> None:
-    run = evidence.step("v2_handshakes")
-    run.error(run["incomplete"])
 
 
 @judge("ACCORD-INIT-204", steps=("v2_handshakes",))
@@ -443,3 +422,16 @@ def no_version_is_above_the_one_asked_for(evidence: Evidence) -> None:
     version = result.get("protocolVersion") if isinstance(result, dict) else None
     if type(version) is int and version > 1:
         raise run.violation(f"version 1 was asked for, and {version} is the answer", run["probe"])
+
+
+judge_rows(
+    _outcome,
+    ("ACCORD-INIT-001", "what_comes_of_a_session_before_the_handshake", "early"),
+    ("ACCORD-INIT-002", "what_comes_of_a_handshake_without_a_number", "wrong"),
+    steps=("before_handshake",),
+)
+judge_rows(
+    request_fails_with,
+    ("ACCORD-INIT-201", "early_requests_are_refused", "v2_before_the_handshake", "early", INVALID_REQUEST),
+)
+judge_rows(request_fails, ("ACCORD-INIT-203", "a_client_of_this_version_has_a_name", "v2_handshakes", "incomplete"))

@@ -8,10 +8,10 @@ from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, lives, send_each
-from accord.check.agent.queries import as_dict, code_of, completed, describe_reaction, listed
+from accord.check.agent.queries import as_dict, code_of, completed, describe_reaction, judge_completion, listed
 from accord.check.agent.turns import RecordedTurn, turns_in
 from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_if
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_REQUEST, PARSE_ERROR, Entry, Record, messages_in, read_json
 from accord.check.rule import V1_JUNE, V2, RuleRow, agent_rules
 
@@ -216,16 +216,6 @@ def _reactions(evidence: Evidence, *names: str) -> str:
     return "; ".join(reaction(evidence, name) for name in seen or names[:1])
 
 
-@judge("ACP-INFO-PARSE-001", steps=("bad_lines",))
-def what_happens_after_a_line_that_is_no_json(evidence: Evidence) -> str:
-    return _reactions(evidence, "no JSON", "half an object", "no UTF-8")
-
-
-@judge("ACP-INFO-INVALIDREQ-001", steps=("bad_lines",))
-def what_happens_after_json_that_is_no_json_rpc(evidence: Evidence) -> str:
-    return _reactions(evidence, "no JSON-RPC", "a number", "no version")
-
-
 def messages_after(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[tuple[Entry, dict[str, Any]]]]:
     """A line that was sent, and the messages that came before the next one, without the sign of life."""
     run = completed(evidence, "odd_lines")
@@ -247,16 +237,6 @@ def line_is_answered(evidence: Evidence, name: str, id_: Any) -> None:
         raise Violation(f"it was not answered{died}", line, *[entry for entry, _ in said[:1]])
 
 
-@judge("ACCORD-WIRE-001", steps=("odd_lines",))
-def a_line_may_end_with_a_carriage_return(evidence: Evidence) -> None:
-    line_is_answered(evidence, "CRLF", 900_101)
-
-
-@judge("ACCORD-WIRE-002", steps=("odd_lines",))
-def white_space_around_a_message_means_nothing(evidence: Evidence) -> None:
-    line_is_answered(evidence, "spaces", 900_102)
-
-
 def line_reaction(evidence: Evidence, name: str) -> str:
     """What came of a line about which nothing is written, in words."""
     run, _, said = messages_after(evidence, name)
@@ -266,21 +246,6 @@ def line_reaction(evidence: Evidence, name: str) -> str:
         return "nothing was said to it"
     error = as_dict(said[0][1].get("error"))
     return f"it was answered with the error {error.get('code')}" if error else "it was answered with a result"
-
-
-@judge("ACCORD-WIRE-008", steps=("odd_lines",))
-def what_comes_of_a_blank_line(evidence: Evidence) -> str:
-    return line_reaction(evidence, "blank")
-
-
-@judge("ACCORD-WIRE-009", steps=("odd_lines",))
-def what_comes_of_a_line_that_is_no_utf_8(evidence: Evidence) -> str:
-    return line_reaction(evidence, "no UTF-8")
-
-
-@judge("ACCORD-SIZE-001", steps=("large_request",))
-def a_large_request_is_answered(evidence: Evidence) -> None:
-    completed(evidence, "large_request", "ACCORD-SIZE-001")
 
 
 @judge("ACCORD-SIZE-002", steps=("large_prompt",))
@@ -307,8 +272,9 @@ def answers_without_id(run: StepResult, part: tuple[int, int]) -> list[tuple[Ent
     return [(entry, each) for entry, each in found if "method" not in each and each.get("id") is None]
 
 
-def each_line_gets(run: StepResult, code: int) -> None:
+def each_line_gets(evidence: Evidence, step: str, code: int) -> None:
     """Every strange line gets one error with the id null."""
+    run = evidence.step(step)
     for name, part in run["parts"].items():
         answers = answers_without_id(run, part)
         line = run.entries[part[0]]
@@ -322,16 +288,6 @@ def each_line_gets(run: StepResult, code: int) -> None:
 
 def _answer_in(run: StepResult, part: tuple[int, int]) -> list[Entry]:
     return [entry for entry in run.entries[part[0] + 1 : part[1]] if not entry.sent][:1]
-
-
-@judge("ACCORD-WIRE-207", steps=("v2_no_json",))
-def what_is_no_json_is_a_parse_error(evidence: Evidence) -> None:
-    each_line_gets(evidence.step("v2_no_json"), PARSE_ERROR)
-
-
-@judge("ACCORD-WIRE-208", steps=("v2_scalars",))
-def what_is_no_object_is_an_invalid_request(evidence: Evidence) -> None:
-    each_line_gets(evidence.step("v2_scalars"), INVALID_REQUEST)
 
 
 @judge("ACCORD-WIRE-209", steps=("v2_blank_lines",))
@@ -418,3 +374,29 @@ def no_message_is_spread_over_lines(evidence: Evidence) -> None:
         for stretch in _stretches(record):
             if _is_spread(stretch):
                 raise Violation("a message is spread over several lines", stretch[0], stretch[-1])
+
+
+judge_rows(
+    _reactions,
+    ("ACP-INFO-PARSE-001", "what_happens_after_a_line_that_is_no_json", "no JSON", "half an object", "no UTF-8"),
+    ("ACP-INFO-INVALIDREQ-001", "what_happens_after_json_that_is_no_json_rpc", "no JSON-RPC", "a number", "no version"),
+    steps=("bad_lines",),
+)
+judge_rows(
+    line_is_answered,
+    ("ACCORD-WIRE-001", "a_line_may_end_with_a_carriage_return", "CRLF", 900_101),
+    ("ACCORD-WIRE-002", "white_space_around_a_message_means_nothing", "spaces", 900_102),
+    steps=("odd_lines",),
+)
+judge_rows(
+    line_reaction,
+    ("ACCORD-WIRE-008", "what_comes_of_a_blank_line", "blank"),
+    ("ACCORD-WIRE-009", "what_comes_of_a_line_that_is_no_utf_8", "no UTF-8"),
+    steps=("odd_lines",),
+)
+judge_completion(("ACCORD-SIZE-001", "a_large_request_is_answered", "large_request"))
+judge_rows(
+    each_line_gets,
+    ("ACCORD-WIRE-207", "what_is_no_json_is_a_parse_error", "v2_no_json", PARSE_ERROR),
+    ("ACCORD-WIRE-208", "what_is_no_object_is_an_invalid_request", "v2_scalars", INVALID_REQUEST),
+)

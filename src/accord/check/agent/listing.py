@@ -15,8 +15,8 @@ from accord.check.agent.queries import (
     completed,
     is_absolute,
     is_relative,
+    judge_refusals,
     listed,
-    refusal,
     updates_of,
 )
 from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Violation, skip_if, skip_unless
@@ -139,12 +139,6 @@ def page_of(run: StepResult, id_: Any) -> list[dict[str, Any]]:
     answers = run.answers(id_)
     result = as_dict(answers[0][1].get("result")) if answers else {}
     return [as_dict(each) for each in listed(result.get("sessions"))]
-
-
-@judge("ACCORD-LIST-001", steps=("list_pages",))
-def a_cursor_that_nobody_gave_is_refused(evidence: Evidence) -> None:
-    run = completed(evidence, "list_pages", "ACCORD-LIST-001")
-    refusal(run, run["bad"])
 
 
 @judge("ACCORD-LIST-002", steps=("list_pages",))
@@ -321,3 +315,6 @@ def the_folders_in_a_list_are_absolute(evidence: Evidence) -> None:
         cwd = each.get("cwd") if isinstance(each, dict) else None
         if not isinstance(cwd, str) or not is_absolute(cwd):
             raise Violation(f"a session in the list has the folder {cwd!r}", run.answer_entry(run["all"]))
+
+
+judge_refusals(("ACCORD-LIST-001", "a_cursor_that_nobody_gave_is_refused", "list_pages", "bad"))

@@ -6,7 +6,14 @@ from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, can, step
 from accord.check.agent.exchange import UNKNOWN_ID, ask_and_wait, closed
-from accord.check.agent.queries import RecordedRequest, as_dict, completed, our_requests_in, refusal, succeeds
+from accord.check.agent.queries import (
+    RecordedRequest,
+    as_dict,
+    completed,
+    judge_refusals,
+    our_requests_in,
+    succeeds,
+)
 from accord.check.agent.turns import TURN_KINDS, until_asked
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
@@ -188,12 +195,6 @@ def _last_messages(run: StepResult, kinds: tuple[str, ...]) -> list[str]:
     return found
 
 
-@judge("ACCORD-LOAD-003", steps=("load_unknown",))
-def what_never_was_cannot_be_loaded(evidence: Evidence) -> None:
-    run = completed(evidence, "load_unknown", "ACCORD-LOAD-003")
-    refusal(run, run["load"])
-
-
 def reopening(run: StepResult, id_: Any, what: str) -> StepResult:
     """A step of which one request succeeded; whether it does is another rule's business."""
     if not any("result" in answer for _, answer in run.answers(id_)):
@@ -294,3 +295,6 @@ def the_answer_to_a_load_is_an_object_in_june(evidence: Evidence) -> None:
     for each in succeeded_in_june(evidence, "session/load", "load", "load_after_restart"):
         if each.result is None:
             raise each.violation("the result of a load is no object")
+
+
+judge_refusals(("ACCORD-LOAD-003", "what_never_was_cannot_be_loaded", "load_unknown", "load"))

@@ -14,6 +14,7 @@ from accord.check.agent.queries import (
     completed,
     handshakes,
     is_extension,
+    judge_refusals,
     listed,
     meeting,
     offered,
@@ -145,12 +146,6 @@ def _check_terminal_login(method: dict[str, Any], entry: Entry) -> None:
         raise Violation(f"the args {args!r} are no list of texts", entry)
     if env is not None and not (isinstance(env, dict) and all(isinstance(value, str) for value in env.values())):
         raise Violation(f"the env {env!r} is no map of texts", entry)
-
-
-@judge("ACCORD-AUTH-001", steps=("invalid_sessions",))
-def a_login_that_nobody_offers_is_refused(evidence: Evidence) -> None:
-    run = completed(evidence, "invalid_sessions", "ACCORD-AUTH-001")
-    refusal(run, run["login"])
 
 
 @judge("ACCORD-AUTH-003", steps=("logging_in",))
@@ -310,3 +305,6 @@ def without_a_way_to_log_in_no_login_is_asked_for_in_v2(evidence: Evidence) -> N
         error = each.answer.get("error")
         if isinstance(error, dict) and error.get("code") == AUTH_REQUIRED:
             raise Violation("a login is required, and there is none", first.answer_entry, each.answer_entry)
+
+
+judge_refusals(("ACCORD-AUTH-001", "a_login_that_nobody_offers_is_refused", "invalid_sessions", "login"))

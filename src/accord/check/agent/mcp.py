@@ -9,10 +9,10 @@ from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, can, step
 from accord.check.agent.exchange import ask_and_wait, lives
-from accord.check.agent.queries import completed, must_be_refused
+from accord.check.agent.queries import completed, must_be_refused, request_fails_with
 from accord.check.agent.turns import recorded
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_if, skip_unless
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import SESSIONS, V1_JUNE, EditionName, RuleRow, agent_rules
 from accord.time_scale import scaled
@@ -160,12 +160,6 @@ def a_server_that_is_missing_is_survived(evidence: Evidence) -> str:
     return "the session was opened without it" if "result" in answer else "the session was refused"
 
 
-@judge("ACCORD-MCP-201", steps=("v2_refused_sessions",))
-def an_unknown_transport_is_refused(evidence: Evidence) -> None:
-    run = evidence.step("v2_refused_sessions")
-    must_be_refused(run, run["pigeons"], INVALID_PARAMS)
-
-
 @judge("ACCORD-MCP-202", steps=("v2_refused_sessions",))
 def a_transport_that_is_not_advertised_is_refused(evidence: Evidence) -> None:
     run = evidence.step("v2_refused_sessions")
@@ -175,7 +169,8 @@ def a_transport_that_is_not_advertised_is_refused(evidence: Evidence) -> None:
         must_be_refused(run, id_, INVALID_PARAMS)
 
 
-def _how(run: StepResult, note: str) -> str:
+def _how(evidence: Evidence, step: str, note: str) -> str:
+    run = recorded(evidence, step)
     id_ = run.get(note)
     if id_ is None:
         raise Skipped("it was not tried")
@@ -186,11 +181,12 @@ def _how(run: StepResult, note: str) -> str:
     return f"refused with {error.get('code')}" if isinstance(error, dict) else "accepted"
 
 
-@judge("ACP-MCP-201", steps=("mcp_servers",))
-def how_a_server_on_stdio_is_taken(evidence: Evidence) -> str:
-    return _how(recorded(evidence, "mcp_servers"), "stdio")
-
-
-@judge("ACP-MCP-202", steps=("mcp_servers",))
-def how_a_server_over_http_is_taken(evidence: Evidence) -> str:
-    return _how(recorded(evidence, "mcp_servers"), "http")
+judge_rows(
+    request_fails_with,
+    ("ACCORD-MCP-201", "an_unknown_transport_is_refused", "v2_refused_sessions", "pigeons", INVALID_PARAMS),
+)
+judge_rows(
+    _how,
+    ("ACP-MCP-201", "how_a_server_on_stdio_is_taken", "mcp_servers", "stdio"),
+    ("ACP-MCP-202", "how_a_server_over_http_is_taken", "mcp_servers", "http"),
+)

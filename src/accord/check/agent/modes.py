@@ -14,7 +14,7 @@ from accord.check.agent.options import (
     session_settings,
     set_first_taken,
 )
-from accord.check.agent.queries import as_dict, check_unique, completed, listed, refusal
+from accord.check.agent.queries import as_dict, check_unique, completed, judge_refusals, listed
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.settings import Key
@@ -154,12 +154,6 @@ def _switched(evidence: Evidence) -> StepResult:
     return run
 
 
-@judge("ACCORD-MODES-001", steps=("set_modes",))
-def a_mode_that_is_not_there_is_refused(evidence: Evidence) -> None:
-    run = completed(evidence, "set_modes", "ACCORD-MODES-001")
-    refusal(run, run["wrong"])
-
-
 @judge("ACCORD-MODES-003", steps=("meet",))
 def modes_have_ids_of_their_own(evidence: Evidence) -> None:
     found = False
@@ -195,3 +189,6 @@ def a_mode_can_be_set(evidence: Evidence) -> None:
     for entry, update in run.updates(run["session"], "current_mode_update"):
         if not isinstance(update.get("currentModeId"), str):
             raise Violation("an update about the mode has no currentModeId", run.request_entry(run["set_mode"]), entry)
+
+
+judge_refusals(("ACCORD-MODES-001", "a_mode_that_is_not_there_is_refused", "set_modes", "wrong"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, can, step, text
@@ -10,8 +9,8 @@ from accord.check.agent.exchange import advertises, answers_received, settle
 from accord.check.agent.prompts import ECHOES, accepted_message_id
 from accord.check.agent.queries import RecordedRequest, must_be_refused, our_requests_in
 from accord.check.agent.turns import idle_behind, prompts_of
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_if, skip_unless
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_unless
+from accord.check.engine.judging import Notes, judge, judge_rows, request_succeeds
 from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import JUNE_V2, SESSIONS, V1, V2, RuleRow, agent_rules
 
@@ -59,27 +58,11 @@ BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """By note: the capability that has to be advertised, and the block."""
 
-_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-
 _BLOCKS: dict[str, dict[str, Any]] = {
-    "image": {"type": "image", "data": _PIXEL, "mimeType": "image/png"},
+    "image": {"type": "image", "data": PIXEL, "mimeType": "image/png"},
     "audio": {"type": "audio", "data": "UklGRiQAAABXQVZF", "mimeType": "audio/wav"},
     "embeddedContext": {"type": "resource", "resource": {"uri": "file:///notes.txt", "text": "hello"}},
 }
-
-
-def _runs(note: str) -> Callable[[Evidence], None]:
-    def runs(evidence: Evidence) -> None:
-        run = evidence.step("prompt_blocks")
-        skip_if(note not in run.notes, "not advertised")
-        run.result(run[note])
-
-    runs.__name__ = f"a_prompt_with_{note}_ends"
-    return runs
-
-
-for _id, _note in (("001", "image"), ("002", "audio"), ("003", "resource")):
-    judge(f"ACP-PROMPTCAP-{_id}", steps=("prompt_blocks",), editions=("v1",))(_runs(_note))
 
 
 @step(gate=SESSIONS)
@@ -125,10 +108,11 @@ async def v2_lenient_prompt(agent: AgentConversation) -> Notes:
     return {"prompt": prompt}
 
 
-@judge("ACP-PROMPT-003", steps=("turns",), editions=V1)
-def a_prompt_may_hold_a_link(evidence: Evidence) -> None:
-    run = evidence.step("turns")
-    run.result(run["link"])
+def _runs(evidence: Evidence, note: str) -> None:
+    run = evidence.step("prompt_blocks")
+    if note not in run.notes:
+        raise Skipped("not advertised")
+    run.result(run[note])
 
 
 def _refused_prompts(evidence: Evidence, *names: str) -> None:
@@ -137,21 +121,6 @@ def _refused_prompts(evidence: Evidence, *names: str) -> None:
     skip_unless(asked, "every kind of block is advertised")
     for id_ in asked:
         must_be_refused(run, id_, INVALID_PARAMS)
-
-
-@judge("ACCORD-PROMPT-201", steps=("v2_refused_prompts",))
-def an_unknown_block_is_refused(evidence: Evidence) -> None:
-    _refused_prompts(evidence, "pigeons")
-
-
-@judge("ACCORD-PROMPT-202", steps=("v2_refused_prompts",))
-def a_block_that_is_not_advertised_is_refused(evidence: Evidence) -> None:
-    _refused_prompts(evidence, "image", "audio", "embeddedContext")
-
-
-@judge("ACCORD-PROMPT-203", steps=("v2_refused_prompts",))
-def a_bad_block_is_refused(evidence: Evidence) -> None:
-    _refused_prompts(evidence, "bad")
 
 
 @judge("ACCORD-PROMPT-204", steps=("v2_refused_prompts",))
@@ -173,12 +142,6 @@ def an_empty_prompt(evidence: Evidence) -> str:
     return f"error {error.get('code')}" if isinstance(error, dict) else "it was inserted"
 
 
-@judge("ACCORD-PROMPT-209", steps=("v2_lenient_prompt",))
-def bad_annotations_count_as_absent(evidence: Evidence) -> None:
-    run = evidence.step("v2_lenient_prompt")
-    run.result(run["prompt"])
-
-
 def _ended(evidence: Evidence, prompt: RecordedRequest) -> None:
     """A prompt was accepted, and its turn came to an end."""
     if prompt.result is None:
@@ -187,18 +150,13 @@ def _ended(evidence: Evidence, prompt: RecordedRequest) -> None:
         raise StepFailed("its turn did not become idle", "ACP-STATE-202", prompt.entry)
 
 
-def _third(evidence: Evidence, place: int) -> RecordedRequest:
-    """A prompt of the step with plain turns, by its number."""
-    prompts = prompts_of(evidence, "turns")
-    if len(prompts) <= place:
-        evidence.step("turns")
-        raise Skipped("it was not prompted")
-    return prompts[place]
-
-
 @judge("ACP-PROMPT-003", steps=("turns",), editions=JUNE_V2, name="a_prompt_may_hold_a_link")
 def a_prompt_may_hold_a_link_in_v2(evidence: Evidence) -> None:
-    _ended(evidence, _third(evidence, 1))
+    prompts = prompts_of(evidence, "turns")
+    if len(prompts) <= 1:
+        evidence.step("turns")
+        raise Skipped("it was not prompted")
+    _ended(evidence, prompts[1])
 
 
 def _block(evidence: Evidence, type_: str) -> None:
@@ -211,16 +169,28 @@ def _block(evidence: Evidence, type_: str) -> None:
     raise Skipped("there was no such prompt")
 
 
-@judge("ACP-PROMPTCAP-001", steps=("prompt_blocks",), editions=JUNE_V2)
-def a_prompt_with_an_image_ends(evidence: Evidence) -> None:
-    _block(evidence, "image")
-
-
-@judge("ACP-PROMPTCAP-002", steps=("prompt_blocks",), editions=JUNE_V2)
-def a_prompt_with_a_recording_ends(evidence: Evidence) -> None:
-    _block(evidence, "audio")
-
-
-@judge("ACP-PROMPTCAP-003", steps=("prompt_blocks",), editions=JUNE_V2)
-def a_prompt_with_an_embedded_resource_ends(evidence: Evidence) -> None:
-    _block(evidence, "resource")
+judge_rows(request_succeeds, ("ACP-PROMPT-003", "a_prompt_may_hold_a_link", "turns", "link"), editions=V1)
+judge_rows(
+    _refused_prompts,
+    ("ACCORD-PROMPT-201", "an_unknown_block_is_refused", "pigeons"),
+    ("ACCORD-PROMPT-202", "a_block_that_is_not_advertised_is_refused", "image", "audio", "embeddedContext"),
+    ("ACCORD-PROMPT-203", "a_bad_block_is_refused", "bad"),
+    steps=("v2_refused_prompts",),
+)
+judge_rows(request_succeeds, ("ACCORD-PROMPT-209", "bad_annotations_count_as_absent", "v2_lenient_prompt", "prompt"))
+judge_rows(
+    _runs,
+    ("ACP-PROMPTCAP-001", "a_prompt_with_image_ends", "image"),
+    ("ACP-PROMPTCAP-002", "a_prompt_with_audio_ends", "audio"),
+    ("ACP-PROMPTCAP-003", "a_prompt_with_resource_ends", "resource"),
+    steps=("prompt_blocks",),
+    editions=V1,
+)
+judge_rows(
+    _block,
+    ("ACP-PROMPTCAP-001", "a_prompt_with_an_image_ends", "image"),
+    ("ACP-PROMPTCAP-002", "a_prompt_with_a_recording_ends", "audio"),
+    ("ACP-PROMPTCAP-003", "a_prompt_with_an_embedded_resource_ends", "resource"),
+    steps=("prompt_blocks",),
+    editions=JUNE_V2,
+)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if
+from accord.check.engine.judging import judge_rows
 from accord.check.engine.record import Entry, Record, is_answer, is_update, messages_in
 
 __all__ = [
@@ -109,6 +110,39 @@ def must_be_refused(run: StepResult, id_: Any, code: int) -> None:
     found = run.error(id_).get("code")
     if found != code:
         raise run.violation(f"the error is {found!r}, not {code}", id_)
+
+
+def request_fails_with(evidence: Evidence, step: str, note: str, code: int) -> None:
+    """For `judge_rows`: the request under a note was answered with this error."""
+    run = evidence.step(step)
+    must_be_refused(run, run[note], code)
+
+
+def request_gives_object(evidence: Evidence, step: str, note: str) -> None:
+    """For `judge_rows`: the result of the request under a note is an object or null."""
+    run = evidence.step(step)
+    succeeds(run, run[note])
+
+
+def judge_completion(*rows: tuple[str, str, str]) -> None:
+    """Register judges of rules that are kept if a step is completed; a row has the rule, the judge's name, the step."""
+    for id_, name, step in rows:
+        judge_rows(_completes, (id_, name, step, id_))
+
+
+def _completes(evidence: Evidence, step: str, rule: str) -> None:
+    completed(evidence, step, rule)
+
+
+def judge_refusals(*rows: tuple[Any, ...]) -> None:
+    """Register judges of requests that must fail; a row has the rule, the judge's name, step, note and error codes."""
+    for id_, name, step, note, *codes in rows:
+        judge_rows(_refuses, (id_, name, step, id_, note, *codes))
+
+
+def _refuses(evidence: Evidence, step: str, rule: str, note: str, *codes: int) -> None:
+    run = completed(evidence, step, rule)
+    refusal(run, run[note], *codes)
 
 
 def updates_of(evidence: Evidence, *kinds: str) -> Iterator[RecordedUpdate]:

@@ -20,11 +20,13 @@ from accord.check.agent.queries import (
     completed,
     describe_reaction,
     dicts,
+    judge_refusals,
     must_be_refused,
     refusal,
+    request_fails_with,
 )
 from accord.check.engine.evidence import Evidence, StepFailed, Violation, skip_if, skip_unless
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_PARAMS, NOT_FOUND
 from accord.check.engine.settings import Setting, settings_in
 from accord.check.rule import SESSIONS, V1_JUNE, V2, RuleRow, agent_rules
@@ -208,18 +210,6 @@ def options_and_values_that_are_not_there_are_refused(evidence: Evidence) -> Non
         refusal(run, run["value"])
 
 
-@judge("ACCORD-VALID-001", steps=("invalid_sessions",))
-def a_session_needs_a_folder(evidence: Evidence) -> None:
-    run = completed(evidence, "invalid_sessions", "ACCORD-VALID-001")
-    refusal(run, run["no_cwd"], INVALID_PARAMS)
-
-
-@judge("ACCORD-VALID-002", steps=("invalid_sessions",))
-def a_relative_folder_is_refused(evidence: Evidence) -> None:
-    run = completed(evidence, "invalid_sessions", "ACCORD-VALID-002")
-    refusal(run, run["relative"])
-
-
 @judge("ACCORD-VALID-003", steps=("invalid_sessions",))
 def what_comes_of_a_session_without_a_list_of_servers(evidence: Evidence) -> str:
     run = completed(evidence, "invalid_sessions")
@@ -236,36 +226,6 @@ def params_that_do_not_fit_are_invalid_params(evidence: Evidence) -> None:
         if code != INVALID_PARAMS:
             got = f"the error {code}" if "error" in answer else "a result"
             raise run.violation(f"{name} got {got}", id_)
-
-
-@judge("ACCORD-VALID-005", steps=("invalid_params",))
-def a_session_that_is_not_there_gets_no_turn(evidence: Evidence) -> None:
-    run = completed(evidence, "invalid_params", "ACCORD-VALID-005")
-    refusal(run, run["unknown"])
-
-
-@judge("ACCORD-SESSION-201", steps=("v2_refused_sessions",))
-def a_relative_directory_is_refused(evidence: Evidence) -> None:
-    run = evidence.step("v2_refused_sessions")
-    must_be_refused(run, run["relative"], INVALID_PARAMS)
-
-
-@judge("ACCORD-SESSION-202", steps=("v2_refused_sessions",))
-def no_directory_is_refused(evidence: Evidence) -> None:
-    run = evidence.step("v2_refused_sessions")
-    must_be_refused(run, run["nowhere"], INVALID_PARAMS)
-
-
-@judge("ACCORD-UNKNOWN-201", steps=("v2_unknown_sessions",))
-def prompting_an_unknown_session_is_refused(evidence: Evidence) -> None:
-    run = evidence.step("v2_unknown_sessions")
-    must_be_refused(run, run["prompt"], NOT_FOUND)
-
-
-@judge("ACCORD-UNKNOWN-202", steps=("v2_unknown_sessions",))
-def resuming_an_unknown_session_is_refused(evidence: Evidence) -> None:
-    run = evidence.step("v2_unknown_sessions")
-    must_be_refused(run, run["resume"], NOT_FOUND)
 
 
 @judge("ACCORD-UNKNOWN-203", steps=("v2_unknown_sessions",))
@@ -287,21 +247,6 @@ def _wrong_option(evidence: Evidence, name: str) -> None:
     must_be_refused(run, run[name], INVALID_PARAMS)
 
 
-@judge("ACCORD-CONFIG-201", steps=("v2_wrong_options",))
-def an_unknown_option_is_refused(evidence: Evidence) -> None:
-    _wrong_option(evidence, "option")
-
-
-@judge("ACCORD-CONFIG-202", steps=("v2_wrong_options",))
-def an_unknown_value_is_refused(evidence: Evidence) -> None:
-    _wrong_option(evidence, "value")
-
-
-@judge("ACCORD-CONFIG-203", steps=("v2_wrong_options",))
-def a_value_of_an_unknown_type_is_refused(evidence: Evidence) -> None:
-    _wrong_option(evidence, "type")
-
-
 @judge("ACCORD-CONFIG-204", steps=("v2_wrong_options",))
 def what_was_refused_changes_nothing(evidence: Evidence) -> None:
     run = evidence.step("v2_wrong_options")
@@ -315,3 +260,24 @@ def what_was_refused_changes_nothing(evidence: Evidence) -> None:
 
 def _option_values(result: Any) -> dict[Any, Any]:
     return {option.get("configId"): option.get("currentValue") for option in dicts(result, "configOptions")}
+
+
+judge_refusals(
+    ("ACCORD-VALID-001", "a_session_needs_a_folder", "invalid_sessions", "no_cwd", INVALID_PARAMS),
+    ("ACCORD-VALID-002", "a_relative_folder_is_refused", "invalid_sessions", "relative"),
+    ("ACCORD-VALID-005", "a_session_that_is_not_there_gets_no_turn", "invalid_params", "unknown"),
+)
+judge_rows(
+    request_fails_with,
+    ("ACCORD-SESSION-201", "a_relative_directory_is_refused", "v2_refused_sessions", "relative", INVALID_PARAMS),
+    ("ACCORD-SESSION-202", "no_directory_is_refused", "v2_refused_sessions", "nowhere", INVALID_PARAMS),
+    ("ACCORD-UNKNOWN-201", "prompting_an_unknown_session_is_refused", "v2_unknown_sessions", "prompt", NOT_FOUND),
+    ("ACCORD-UNKNOWN-202", "resuming_an_unknown_session_is_refused", "v2_unknown_sessions", "resume", NOT_FOUND),
+)
+judge_rows(
+    _wrong_option,
+    ("ACCORD-CONFIG-201", "an_unknown_option_is_refused", "option"),
+    ("ACCORD-CONFIG-202", "an_unknown_value_is_refused", "value"),
+    ("ACCORD-CONFIG-203", "a_value_of_an_unknown_type_is_refused", "type"),
+    steps=("v2_wrong_options",),
+)

@@ -17,7 +17,7 @@ from accord.check.agent.exchange import (
 from accord.check.agent.lines import BIG_ID, each_line_gets, line_is_answered, line_reaction
 from accord.check.agent.queries import code_of, key_of
 from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_unless
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
 from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
 
@@ -81,19 +81,9 @@ async def v2_ids_again(agent: AgentConversation) -> Notes:
     return {"id": id_, "since": since}
 
 
-@judge("ACCORD-WIRE-005", steps=("odd_lines",))
-def a_large_id_comes_back_digit_by_digit(evidence: Evidence) -> None:
-    line_is_answered(evidence, "a large id", BIG_ID)
-
-
 @judge("ACCORD-WIRE-010", steps=("odd_lines",))
 def what_comes_of_strange_ids(evidence: Evidence) -> str:
     return f"null: {line_reaction(evidence, 'a null id')}; a fraction: {line_reaction(evidence, 'a fraction as id')}"
-
-
-@judge("ACCORD-WIRE-206", steps=("v2_bad_ids",))
-def bad_ids_are_refused(evidence: Evidence) -> None:
-    each_line_gets(evidence.step("v2_bad_ids"), INVALID_REQUEST)
 
 
 @judge("ACCORD-WIRE-212", steps=("meet",))
@@ -165,3 +155,11 @@ def ids_can_be_used_again(evidence: Evidence) -> None:
         raise Violation("the second request was not answered", answers[0][0], run.entries[run["since"]])
     if code_of(second[0][1]) == INVALID_REQUEST:
         raise Violation("the second request was refused", run.entries[run["since"]], second[0][0])
+
+
+judge_rows(
+    line_is_answered,
+    ("ACCORD-WIRE-005", "a_large_id_comes_back_digit_by_digit", "a large id", BIG_ID),
+    steps=("odd_lines",),
+)
+judge_rows(each_line_gets, ("ACCORD-WIRE-206", "bad_ids_are_refused", "v2_bad_ids", INVALID_REQUEST))

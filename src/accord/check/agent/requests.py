@@ -18,9 +18,9 @@ from accord.check.agent.exchange import (
     shows_life,
 )
 from accord.check.agent.lines import line_is_answered, messages_after
-from accord.check.agent.queries import as_dict, completed, key_of
+from accord.check.agent.queries import as_dict, completed, judge_completion, key_of
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows, step_completes
 from accord.check.engine.record import CANCELLED, NO_METHOD, Entry, messages_in
 from accord.check.rule import JUNE_V2, V1, V2, RuleRow, agent_rules
 
@@ -289,30 +289,10 @@ def a_request_that_is_given_up_has_the_code_for_that(evidence: Evidence) -> None
         raise Violation("it failed with another code than -32800", run.entries[run["since"]], entry)
 
 
-@judge("ACCORD-REQCANCEL-003", steps=("request_cancels",))
-def taking_back_what_was_never_asked_is_ignored(evidence: Evidence) -> None:
-    completed(evidence, "request_cancels", "ACCORD-REQCANCEL-003")
-
-
-@judge("ACCORD-WIRE-003", steps=("odd_lines",))
-def params_may_be_left_out(evidence: Evidence) -> None:
-    line_is_answered(evidence, "no params", 900_103)
-
-
-@judge("ACCORD-WIRE-004", steps=("odd_lines",))
-def params_may_be_null(evidence: Evidence) -> None:
-    line_is_answered(evidence, "null params", 900_104)
-
-
 def _silent(evidence: Evidence, name: str) -> None:
     run, line, _ = messages_after(evidence, name)
     if run["died_of"] == name:
         raise Violation("the agent said nothing more after it", line)
-
-
-@judge("ACCORD-WIRE-006", steps=("odd_lines",))
-def an_unknown_notification_is_survived(evidence: Evidence) -> None:
-    _silent(evidence, "an unknown notification")
 
 
 @judge("ACCORD-WIRE-007", steps=("odd_lines",))
@@ -334,29 +314,15 @@ def errors_do_not_show_the_insides(evidence: Evidence) -> None:
                 raise Violation(f"an error shows the program's insides: {found.group().strip()!r}", entry)
 
 
-def _none_is_answered(run: StepResult) -> None:
+def _none_is_answered(evidence: Evidence, step: str) -> None:
     """No strange line gets any answer."""
+    run = evidence.step(step)
     for name, part in run["parts"].items():
         line = run.entries[part[0]]
         strays = {key_of(None), key_of(line.message.get("id") if isinstance(line.message, dict) else None)}
         for entry, each in messages_in(run.entries[part[0] : part[1]]):
             if "method" not in each and key_of(each.get("id")) in strays:
                 raise Violation(f"{name}: it was answered", line, entry)
-
-
-@judge("ACCORD-WIRE-204", steps=("v2_stray_responses",))
-def stray_responses_are_not_answered(evidence: Evidence) -> None:
-    _none_is_answered(evidence.step("v2_stray_responses"))
-
-
-@judge("ACCORD-WIRE-205", steps=("v2_malformed_responses",))
-def malformed_responses_are_not_answered(evidence: Evidence) -> None:
-    _none_is_answered(evidence.step("v2_malformed_responses"))
-
-
-@judge("ACCORD-WIRE-210", steps=("v2_bad_notifications",))
-def bad_notifications_are_survived(evidence: Evidence) -> None:
-    evidence.step("v2_bad_notifications")
 
 
 @judge("ACCORD-WIRE-214", steps=("v2_takes_back_nothing",))
@@ -389,3 +355,23 @@ def arrays_leave_the_connection_working(evidence: Evidence) -> None:
     if run["ended"]:
         since, _ = run["reactions"].get(run["ended"], run.get("work"))
         raise Violation("behind an array the agent did not answer any more", run.entries[since])
+
+
+judge_completion(("ACCORD-REQCANCEL-003", "taking_back_what_was_never_asked_is_ignored", "request_cancels"))
+judge_rows(
+    line_is_answered,
+    ("ACCORD-WIRE-003", "params_may_be_left_out", "no params", 900_103),
+    ("ACCORD-WIRE-004", "params_may_be_null", "null params", 900_104),
+    steps=("odd_lines",),
+)
+judge_rows(
+    _silent,
+    ("ACCORD-WIRE-006", "an_unknown_notification_is_survived", "an unknown notification"),
+    steps=("odd_lines",),
+)
+judge_rows(
+    _none_is_answered,
+    ("ACCORD-WIRE-204", "stray_responses_are_not_answered", "v2_stray_responses"),
+    ("ACCORD-WIRE-205", "malformed_responses_are_not_answered", "v2_malformed_responses"),
+)
+judge_rows(step_completes, ("ACCORD-WIRE-210", "bad_notifications_are_survived", "v2_bad_notifications"))

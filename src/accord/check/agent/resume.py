@@ -8,7 +8,14 @@ from typing import Any
 from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import UNKNOWN_ID, ask_all, ask_and_wait, closed, wait_for_answers
 from accord.check.agent.load import HISTORY_OF_JUNE, kept_session, reopened, reopening, succeeded_in_june, tried_in_june
-from accord.check.agent.queries import CHUNKS, HISTORY, MESSAGES, completed, must_be_refused, refusal, succeeds
+from accord.check.agent.queries import (
+    CHUNKS,
+    HISTORY,
+    MESSAGES,
+    judge_refusals,
+    must_be_refused,
+    succeeds,
+)
 from accord.check.agent.turns import TURN_KINDS, next_about, until_asked
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
@@ -128,12 +135,6 @@ async def v2_resumes(agent: AgentConversation) -> Notes:
         ids |= await ask_all(agent, **{name: ("session/resume", {**named, **params})})
     await wait_for_answers(agent, agent.ask("session/close", {"sessionId": session}))
     return {"session": session, "began": began, "ended": ended, **ids}
-
-
-@judge("ACCORD-RESUME-001", steps=("resume_unknown",))
-def what_never_was_cannot_be_resumed(evidence: Evidence) -> None:
-    run = completed(evidence, "resume_unknown", "ACCORD-RESUME-001")
-    refusal(run, run["resume"])
 
 
 @judge("ACP-RESUME-001", steps=("resume", "resume_after_restart", "keep"), editions=V1)
@@ -376,3 +377,6 @@ def in_a_replay_a_chunk_comes_behind_its_message(evidence: Evidence) -> None:
                 begun.add((kind, str(update.get("messageId"))))
             if kind in CHUNKS and (kind.removesuffix("_chunk"), str(update.get("messageId"))) not in begun:
                 raise Violation(f"a {kind} was replayed without the message before it", entry)
+
+
+judge_refusals(("ACCORD-RESUME-001", "what_never_was_cannot_be_resumed", "resume_unknown", "resume"))

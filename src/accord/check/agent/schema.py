@@ -22,7 +22,7 @@ from accord.check.agent.queries import (
 from accord.check.agent.tools import tool_call_facts
 from accord.check.agent.turns import updates_in_turns
 from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
-from accord.check.engine.judging import judge
+from accord.check.engine.judging import judge, judge_rows, request_is_answered, request_succeeds
 from accord.check.engine.record import Entry, Record, is_request, messages_in
 from accord.check.engine.shape import Payload, payloads, shape_of
 from accord.check.rule import JUNE_V2, V1, VERSIONS, RuleRow, agent_rules
@@ -167,18 +167,6 @@ def _is_about(record: Record, result: Any, version: int) -> bool:
     asked = [each for _, each in messages_in(record.entries, sent=True) if is_request(each, "initialize")]
     params = [each.get("params") for each in asked]
     return all(isinstance(each, dict) and each.get("protocolVersion") == version for each in params)
-
-
-@judge("ACP-EXT-001", steps=("strange_requests",))
-def an_unknown_extension_request_is_answered(evidence: Evidence) -> None:
-    run = evidence.step("strange_requests")
-    run.answer(run["extension"])
-
-
-@judge("ACP-META-001", steps=("turns",))
-def a_prompt_may_carry_metadata(evidence: Evidence) -> None:
-    run = evidence.step("turns")
-    run.result(run["meta"])
 
 
 def _requests(evidence: Evidence) -> list[Any]:
@@ -445,3 +433,10 @@ def all_metadata_are_objects(evidence: Evidence) -> None:
         for each in _metadata([message.get("params"), message.get("result")]):
             if each is not None and not isinstance(each, dict):
                 raise Violation(f"metadata are {each!r}, and no object", entry)
+
+
+judge_rows(
+    request_is_answered,
+    ("ACP-EXT-001", "an_unknown_extension_request_is_answered", "strange_requests", "extension"),
+)
+judge_rows(request_succeeds, ("ACP-META-001", "a_prompt_may_carry_metadata", "turns", "meta"))

@@ -14,14 +14,14 @@ from accord.check.agent.queries import (
     completed,
     handshakes,
     is_whole,
-    must_be_refused,
     our_requests,
     our_requests_in,
     questions,
-    succeeds,
+    request_fails_with,
+    request_gives_object,
 )
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_if, skip_unless
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows, request_succeeds
 from accord.check.engine.record import INVALID_PARAMS, Entry, Record, is_answer, is_state, messages_in
 from accord.check.rule import JUNE, JUNE_V2, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
@@ -308,30 +308,12 @@ def two_sessions_have_two_ids(evidence: Evidence) -> None:
         raise Violation("two sessions have the same id", *(meet.answer_entry(new) for new in meet["new"]))
 
 
-@judge("ACP-ADDDIRS-001", steps=("additional_directories",), editions=V1)
-def a_session_may_have_a_further_root(evidence: Evidence) -> None:
-    run = evidence.step("additional_directories")
-    succeeds(run, run["new"])
-
-
-@judge("ACCORD-SESSION-203", steps=("v2_refused_sessions",))
-def null_lists_are_empty(evidence: Evidence) -> None:
-    run = evidence.step("v2_refused_sessions")
-    run.result(run["nulls"])
-
-
 @judge("ACCORD-SESSION-204", steps=("meet", "v2_resumes"))
 def lists_in_results_are_lists(evidence: Evidence) -> None:
     for _, entry, result in answers_to(evidence, "session/new", "session/resume"):
         for name in ("configOptions", "availableCommands"):
             if name in result and result[name] is None:
                 raise Violation(f"{name} is null", entry)
-
-
-@judge("ACCORD-ADDDIRS-201", steps=("v2_relative_root",))
-def a_relative_root_is_refused(evidence: Evidence) -> None:
-    run = evidence.step("v2_relative_root")
-    must_be_refused(run, run["new"], INVALID_PARAMS)
 
 
 def _session_of(asked: RecordedRequest) -> str | None:
@@ -396,3 +378,15 @@ def a_session_may_be_resumed_with_another_root(evidence: Evidence) -> None:
         raise Skipped("there was no session with a further root to be resumed")
     if resumes[0].result is None:
         raise resumes[0].violation("a session was not resumed with another root")
+
+
+judge_rows(
+    request_gives_object,
+    ("ACP-ADDDIRS-001", "a_session_may_have_a_further_root", "additional_directories", "new"),
+    editions=V1,
+)
+judge_rows(request_succeeds, ("ACCORD-SESSION-203", "null_lists_are_empty", "v2_refused_sessions", "nulls"))
+judge_rows(
+    request_fails_with,
+    ("ACCORD-ADDDIRS-201", "a_relative_root_is_refused", "v2_relative_root", "new", INVALID_PARAMS),
+)

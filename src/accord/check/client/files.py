@@ -9,7 +9,7 @@ from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
 from accord.check.engine.evidence import Evidence, StepResult, Violation
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
 from accord.check.rule import V1, RuleRow, client_rules
 
 __all__ = ["RULES"]
@@ -175,7 +175,8 @@ def _expected(line: int | None, limit: int | None) -> str:
     return "\n".join(LINES[start:] if limit is None else LINES[start : start + limit])
 
 
-def _check_ranges(run: StepResult, note: str) -> None:
+def _check_ranges(evidence: Evidence, step: str, note: str) -> None:
+    run = evidence.step(step)
     for params, id_ in run[note]:
         content = _content_of(run, id_)
         # Whether the last line of a part has its end is nobody's rule.
@@ -189,21 +190,6 @@ def a_file_is_read_whole(evidence: Evidence) -> None:
     run = evidence.step("read_whole")
     if _content_of(run, run["id"]) != TEXT:
         raise run.violation("the text is another than the file's", run["id"])
-
-
-@judge("ACCORD-CLIENT-FS-002", steps=("read_ranges",))
-def line_and_limit_choose_lines(evidence: Evidence) -> None:
-    _check_ranges(evidence.step("read_ranges"), "ranges")
-
-
-@judge("ACCORD-CLIENT-FS-003", steps=("read_ranges",))
-def null_is_the_same_as_nothing(evidence: Evidence) -> None:
-    _check_ranges(evidence.step("read_ranges"), "nulls")
-
-
-@judge("ACCORD-CLIENT-FS-004", steps=("read_ranges",))
-def line_zero_is_the_start(evidence: Evidence) -> None:
-    _check_ranges(evidence.step("read_ranges"), "zeros")
 
 
 @judge("ACCORD-CLIENT-FS-009", steps=("read_ranges",))
@@ -248,12 +234,6 @@ def _succeeded(run: StepResult, note: str) -> None:
         raise run.violation("the result is no object", run[note])
 
 
-@judge("ACCORD-CLIENT-FS-007", steps=("read_outside",))
-def nothing_outside_is_read(evidence: Evidence) -> None:
-    run = evidence.step("read_outside")
-    run.error(run["id"])
-
-
 @judge("ACCORD-CLIENT-FS-008", steps=("write_outside",))
 def nothing_outside_is_written(evidence: Evidence) -> None:
     run = evidence.step("write_outside")
@@ -262,13 +242,15 @@ def nothing_outside_is_written(evidence: Evidence) -> None:
         raise Violation("it was refused, and done", run.request_entry(run["id"]))
 
 
-@judge("ACCORD-CLIENT-FS-011", steps=("read_relative",))
-def a_relative_path_is_refused(evidence: Evidence) -> None:
-    run = evidence.step("read_relative")
-    run.error(run["id"])
-
-
-@judge("ACCORD-CLIENT-FS-010", steps=("read_for_nobody",))
-def nothing_is_read_for_a_session_of_nobody(evidence: Evidence) -> None:
-    run = evidence.step("read_for_nobody")
-    run.error(run["id"])
+judge_rows(
+    _check_ranges,
+    ("ACCORD-CLIENT-FS-002", "line_and_limit_choose_lines", "read_ranges", "ranges"),
+    ("ACCORD-CLIENT-FS-003", "null_is_the_same_as_nothing", "read_ranges", "nulls"),
+    ("ACCORD-CLIENT-FS-004", "line_zero_is_the_start", "read_ranges", "zeros"),
+)
+judge_rows(
+    request_fails,
+    ("ACCORD-CLIENT-FS-007", "nothing_outside_is_read", "read_outside", "id"),
+    ("ACCORD-CLIENT-FS-011", "a_relative_path_is_refused", "read_relative", "id"),
+    ("ACCORD-CLIENT-FS-010", "nothing_is_read_for_a_session_of_nobody", "read_for_nobody", "id"),
+)

@@ -8,7 +8,7 @@ from typing import Any
 from accord.check.client.conversation import ClientConversation, step
 from accord.check.client.messages import CANCEL_ME, HOLD_ON, chunk, elicitation, permission, tool
 from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, NO_METHOD, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE_V2, V1_V2, RuleRow, client_rules
@@ -214,17 +214,8 @@ def _last_prompt(record: Record, session: Any, before: int) -> int:
     return places[-1] if places else 0
 
 
-@judge("ACCORD-CLIENT-PERM-004", steps=("hold",))
-def a_question_of_cancelled_work_is_not_approved(evidence: Evidence) -> None:
-    _need_no_approval(evidence.step("hold"), "id")
-
-
-@judge("ACCORD-CLIENT-PERM-005", steps=("strange_permission",))
-def nothing_is_approved_for_a_session_of_nobody(evidence: Evidence) -> None:
-    _need_no_approval(evidence.step("strange_permission"), "id")
-
-
-def _need_no_approval(run: StepResult, note: str) -> None:
+def _need_no_approval(evidence: Evidence, step: str, note: str) -> None:
+    run = evidence.step(step)
     answer = run.answer(run[note])
     result = answer.get("result")
     outcome = result.get("outcome") if isinstance(result, dict) else None
@@ -368,39 +359,15 @@ def a_bad_request_is_refused(evidence: Evidence) -> None:
         raise run.violation("the error is not -32602", run["id"])
 
 
-@judge("ACCORD-CLIENT-HONEST-001", steps=("unoffered_read",))
-def no_file_is_read_that_was_not_offered(evidence: Evidence) -> None:
-    run = evidence.step("unoffered_read")
-    run.error(run["id"])
-
-
-@judge("ACCORD-CLIENT-HONEST-002", steps=("unoffered_write",))
-def no_file_is_written_that_was_not_offered(evidence: Evidence) -> None:
-    _refused_and_not_done(evidence.step("unoffered_write"))
-
-
-@judge("ACCORD-CLIENT-HONEST-003", steps=("unoffered_terminal",))
-def no_command_is_run_that_was_not_offered(evidence: Evidence) -> None:
-    _refused_and_not_done(evidence.step("unoffered_terminal"))
-
-
-def _refused_and_not_done(run: StepResult) -> None:
+def _refused_and_not_done(evidence: Evidence, step: str) -> None:
+    run = evidence.step(step)
     run.error(run["id"])
     if run["done"]:
         raise run.violation("it was refused, and done", run["id"])
 
 
-@judge("ACCORD-CLIENT-ELICIT-001", steps=("form",))
-def a_form_is_answered(evidence: Evidence) -> str:
-    return _action(evidence.step("form"))
-
-
-@judge("ACCORD-CLIENT-ELICIT-002", steps=("address",))
-def an_address_is_answered(evidence: Evidence) -> str:
-    return _action(evidence.step("address"))
-
-
-def _action(run: StepResult) -> str:
+def _action(evidence: Evidence, step: str) -> str:
+    run = evidence.step(step)
     result = run.result(run["id"])
     action = result.get("action") if isinstance(result, dict) else None
     if action not in {"accept", "decline", "cancel"}:
@@ -431,3 +398,21 @@ def a_form_is_filled_in_as_it_asks(evidence: Evidence) -> None:
     for name, value in content.items():
         if not isinstance(value, FORM.get(name, object)):
             raise Violation(f"`{name}` is {value!r}", asked, entry)
+
+
+judge_rows(
+    _need_no_approval,
+    ("ACCORD-CLIENT-PERM-004", "a_question_of_cancelled_work_is_not_approved", "hold", "id"),
+    ("ACCORD-CLIENT-PERM-005", "nothing_is_approved_for_a_session_of_nobody", "strange_permission", "id"),
+)
+judge_rows(request_fails, ("ACCORD-CLIENT-HONEST-001", "no_file_is_read_that_was_not_offered", "unoffered_read", "id"))
+judge_rows(
+    _refused_and_not_done,
+    ("ACCORD-CLIENT-HONEST-002", "no_file_is_written_that_was_not_offered", "unoffered_write"),
+    ("ACCORD-CLIENT-HONEST-003", "no_command_is_run_that_was_not_offered", "unoffered_terminal"),
+)
+judge_rows(
+    _action,
+    ("ACCORD-CLIENT-ELICIT-001", "a_form_is_answered", "form"),
+    ("ACCORD-CLIENT-ELICIT-002", "an_address_is_answered", "address"),
+)

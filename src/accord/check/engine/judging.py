@@ -121,6 +121,47 @@ def judge(
     return add
 
 
+def judge_rows(
+    verdict: Callable[..., str | None],
+    *rows: tuple[Any, ...],
+    steps: tuple[str, ...] = (),
+    editions: tuple[EditionName, ...] = EDITIONS,
+) -> None:
+    """Let `verdict(evidence, *arguments)` judge one rule for each row: its id, the judge's name, and the arguments.
+
+    Without `steps` the first argument names the step that the judge needs.
+    """
+    for id_, name, *arguments in rows:
+        judge(id_, steps=steps or (arguments[0],), editions=editions, name=name)(_bound(verdict, arguments))
+
+
+def _bound(verdict: Callable[..., str | None], arguments: Sequence[Any]) -> Verdict:
+    return lambda evidence: verdict(evidence, *arguments)
+
+
+def step_completes(evidence: Evidence, step: str) -> None:
+    """For `judge_rows`: the step was completed."""
+    evidence.step(step)
+
+
+def request_succeeds(evidence: Evidence, step: str, note: str) -> None:
+    """For `judge_rows`: the request under a note was answered with a result."""
+    run = evidence.step(step)
+    run.result(run[note])
+
+
+def request_is_answered(evidence: Evidence, step: str, note: str) -> None:
+    """For `judge_rows`: the request under a note was answered."""
+    run = evidence.step(step)
+    run.answer(run[note])
+
+
+def request_fails(evidence: Evidence, step: str, note: str) -> None:
+    """For `judge_rows`: the request under a note was answered with an error."""
+    run = evidence.step(step)
+    run.error(run[note])
+
+
 def judges_of(edition: EditionName, id_: str) -> list[Judge]:
     """The judges of a rule."""
     return [each for each in JUDGES if edition in each.editions and id_ in each.ids]
