@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from accord.check.rule import EditionName
 from accord.time_scale import scaled
 
-__all__ = ["CANCEL_PROMPT", "PROMPT", "Options"]
-
 PROMPT = "Reply with the single word: hello"
 CANCEL_PROMPT = "Count slowly from 1 to 5000, one number per line, without using any tools."
 """Should keep an agent busy for longer than a cancellation takes to arrive."""

@@ -13,9 +13,6 @@ from accord.check.rule import VERSIONS
 from accord.display import exact, prose, prose_line
 from accord.version import VERSION
 
-__all__ = ["SCHEMAS", "document_of", "documents_of", "junit_of", "markdown_of", "shown"]
-
-
 SCHEMAS = {"v1": "2026-11", "v2": "2026-11-draft", "v2_june": "2026-06-11-draft"}
 """The state of each edition's schema that its rules were taken from."""
 # A report is read by people: the middle of a line of many megabytes proves nothing.
@@ -31,7 +28,6 @@ def documents_of(reports: Sequence[Report]) -> dict[str, Any]:
 
 
 def document_of(report: Report) -> dict[str, Any]:
-    """One report."""
     edition = report.options.edition
     return {
         "tck_version": f"accord {VERSION}",
@@ -121,7 +117,6 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_of(reports: Sequence[Report]) -> bytes:
-    """The whole document."""
     suites = ET.Element("testsuites", name="accord check")
     for report in reports:
         suites.append(_suite(report))
@@ -185,7 +180,6 @@ _PROOF_CHARACTERS = 400
 
 
 def markdown_of(reports: Sequence[Report]) -> str:
-    """The page."""
     return "\n".join(line for report in reports for line in _report(report))
 
 

@@ -5,36 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = [
-    "EDITIONS",
-    "FAR_FUTURE",
-    "JUNE",
-    "JUNE_V2",
-    "NO_BATCHES",
-    "SESSIONS",
-    "V1",
-    "V1_JUNE",
-    "V1_V2",
-    "V2",
-    "VERSIONS",
-    "Cause",
-    "EditionName",
-    "Rule",
-    "RuleRow",
-    "Side",
-    "Tier",
-    "agent_rules",
-    "client_rules",
-    "gate",
-]
-
 EditionName: TypeAlias = Literal["v1", "v2_june", "v2"]
 """The name of an edition."""
 Tier: TypeAlias = Literal["mandatory", "capability", "advisory", "informational"]
 """How much a failure weighs."""
 Side: TypeAlias = Literal["agent", "client", "both"]
 """Who a rule is about."""
-
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
 V1, JUNE, V2 = ((edition,) for edition in EDITIONS)
 V1_JUNE, JUNE_V2 = EDITIONS[:2], EDITIONS[1:]
@@ -164,6 +140,5 @@ def gate(word: str) -> dict[EditionName, str]:
 
 
 def _offer(edition: EditionName, word: str) -> str:
-    """The path of a client's capability."""
     key = "clientCapabilities" if edition == "v1" else "capabilities"
     return word and f"initialize.{key}.{word}"

@@ -7,7 +7,6 @@ from accord.check.agent.causes import CAUSES
 from accord.check.rule import EditionName, Rule
 
 __all__ = ["CAUSES", "RULES", "find", "rules_for"]
-
 RULES: tuple[Rule, ...] = (*agent.RULES, *client.RULES)
 """Every rule that is checked."""
 

@@ -16,8 +16,6 @@ from accord.check.options import Options
 from accord.check.report import shown
 from accord.check.rules import rules_for
 
-__all__ = ["conformance"]
-
 
 def conformance(
     program: Program,

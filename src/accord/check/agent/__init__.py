@@ -60,8 +60,6 @@ from accord.errors import NegotiationFailed
 from accord.protocol.edition import V1, V2, V2_JUNE
 from accord.protocol.negotiation import select_as_client
 
-__all__ = ["RULES", "check_agent", "editions_of", "left_changed"]
-
 _TURN_RULES = frozenset((*PROMPT_RULE.values(), IDLE_RULE))
 _NEEDS_LOGIN = "AUTH-GATED: give --auth-method"
 

@@ -17,8 +17,6 @@ from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE, JUNE_V2, NO_BATCHES, V2, RuleRow, agent_rules
 from accord.time_scale import scaled
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACP-BATCH-201", "-MM", "transports", "An empty array is answered with one error -32600 without an id"),
@@ -68,7 +66,6 @@ ARRAYS: dict[str, list[Any]] = {
     "answers too": [_request("four", "_example.com/unknown"), {"jsonrpc": "2.0", "id": 999_999, "result": {}}],
 }
 """By name; those that more agents survive come first."""
-
 SILENT = {"notifications"}
 """What is not waited for: June has no answer to it."""
 
@@ -151,7 +148,6 @@ async def _work(agent: AgentConversation, notes: Notes) -> bool:
 
 @step("bare", editions=V2, order=LATE)
 async def v2_arrays(agent: AgentConversation) -> Notes:
-    """Arrays of requests, of notifications and of responses."""
     call = (
         b'{"jsonrpc":"2.0","id":"in-an-array","method":"session/close","params":{"sessionId":"%b"}}'
         % NO_SESSION.encode()
@@ -212,7 +208,6 @@ def _is_nobodys(entry: Entry) -> bool:
 
 
 def _is_about(entry: Entry, *ids: str) -> bool:
-    """Whether a line answers one of some requests."""
     answers = [each for each in _answers([entry]) if isinstance(each, dict) and "method" not in each]
     return any(each.get("id") in ids for each in answers)
 

@@ -13,8 +13,6 @@ from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_answer, is_state, messages_in
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules
 
-__all__ = ["RULES", "TOO_EARLY", "TOO_SHORT", "closed_turn", "ended_before", "must_be_taken_back"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACP-INFO-CONCURRENT-201", "-II", "prompt-turn", gate="session",
@@ -55,7 +53,6 @@ RULES = agent_rules(
 
 
 TOO_SHORT = "the turn ended before it was cancelled: give --cancel-prompt"
-
 TOO_EARLY = "the turn ended before it was cancelled: give --cancel-prompt"
 
 
@@ -80,12 +77,10 @@ class CancelledTurn(NamedTuple):
 
     @property
     def session(self) -> str:
-        """The session."""
         return str(self.prompt.params["sessionId"])
 
     @property
     def reason(self) -> object:
-        """The stop reason, if one was told."""
         for _, message in messages_in([self.idle] if self.idle else []):
             if is_state(message, self.session, "idle"):
                 reason: object = message["params"]["update"].get("stopReason")

@@ -24,8 +24,6 @@ from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, Entry, is_state, is_update
 from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-CANCEL-201", "--C", "prompt-turn", gate="session",
@@ -59,7 +57,6 @@ RULES = agent_rules(
 
 
 _ECHOES = ("user_message", "user_message_chunk")
-
 _CANCELLING = ("v2_prompt_taken_back", "v2_cancelled_question", "v2_stopped_alone")
 
 

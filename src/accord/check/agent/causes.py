@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from accord.check.rule import Cause, EditionName
 
-__all__ = ["CAUSES"]
-
 
 def _falls(edition: EditionName, root: str, says: str, also: str) -> Cause:
     """`also` are ids with spaces between them."""

@@ -28,8 +28,6 @@ from accord.check.engine.record import Entry, Record, is_answer, is_request, mes
 from accord.check.engine.wire import Silence
 from accord.check.rule import SESSIONS, V1, V2, RuleRow, agent_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACP-CLIENTCAP-001", "M--", "file-system", "A client that offers no files is not asked for any"),

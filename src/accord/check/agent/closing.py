@@ -13,8 +13,6 @@ from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import CANCELLED, NOT_FOUND
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-CLOSE-201", "--C", "#CloseSessionRequest", gate="session",
@@ -102,7 +100,6 @@ async def v2_closes(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V2, gate={"v2": "initialize.capabilities.session.delete"})
 async def v2_deletes(agent: AgentConversation) -> Notes:
-    """A session is deleted, and resumed nevertheless."""
     session = await agent.new()
     named = {"sessionId": session}
     return await ask_all(

@@ -20,8 +20,6 @@ from accord.check.engine.wire import ProgramEnded, RecordedWire, Reply, Silence
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName, gate
 
-__all__ = ["ABLE", "BARE", "REPLIES", "STEPS", "AgentConversation", "ProcessGroup", "WaitLimits", "can", "step", "text"]
-
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 ProcessGroup: TypeAlias = Literal["bare", "able", "own", "again"]
 """The steps that share a process.
@@ -38,7 +36,6 @@ BARE: dict[EditionName, dict[str, Any]] = {
     "v2_june": {"protocolVersion": 2, "capabilities": {}, "clientInfo": INFO},
 }
 """The handshake of a client that offers nothing."""
-
 _ELICITATION: dict[str, Any] = {"form": {}, "url": {}}
 ABLE: dict[EditionName, dict[str, Any]] = {
     "v1": BARE["v1"]
@@ -55,7 +52,6 @@ ABLE: dict[EditionName, dict[str, Any]] = {
     "v2_june": BARE["v2_june"],
 }
 """The handshake of a client that offers everything."""
-
 PROMPT_RULE: dict[EditionName, str] = {"v1": "ACP-PROMPT-001", "v2_june": "ACP-PROMPT-001", "v2": "ACP-PROMPT-201"}
 """What is broken where a prompt is not answered, or with an error."""
 IDLE_RULE = "ACP-STATE-202"
@@ -108,7 +104,6 @@ def can(agent: AgentConversation, word: str) -> bool:
 
 
 def text(content: str) -> dict[str, Any]:
-    """A block of text."""
     return {"type": "text", "text": content}
 
 
@@ -129,7 +124,6 @@ class WaitLimits:
             self._silences[rule] += 1
 
     def count(self, rule: str) -> int:
-        """How often it did not come."""
         return self._silences[rule]
 
     def is_over(self, rule: str) -> bool:
@@ -137,12 +131,10 @@ class WaitLimits:
         return self._silences[rule] >= MAX_SILENCES
 
     def seconds(self, seconds: float, rule: str) -> float:
-        """How long to wait."""
         return min(seconds, _SHORT_SECONDS) if self.is_over(rule) else seconds
 
     @staticmethod
     def reason() -> str:
-        """Why something is not waited for."""
         return f"it is not waited for any more, since it did not come {MAX_SILENCES} times before"
 
 
@@ -173,7 +165,6 @@ class AgentConversation:
 
     @property
     def cwd(self) -> str:
-        """Where its sessions work."""
         return str(self.folder)
 
     @property
@@ -250,7 +241,6 @@ class AgentConversation:
         return result
 
     def _asked(self, id_: Any) -> list[Entry]:
-        """A request and its answer, as evidence."""
         return [
             entry
             for entry in self.wire.entries

@@ -14,43 +14,11 @@ from accord.check.engine.record import NOT_FOUND, Entry, is_answer, is_request, 
 from accord.check.engine.wire import Deferred, Refusal, Reply, Silence
 from accord.check.rule import EditionName
 
-__all__ = [
-    "LATE",
-    "NO_SESSION",
-    "TRACE",
-    "UNKNOWN_ID",
-    "ClientTerminals",
-    "advertises",
-    "answer_or_none",
-    "answered_turn",
-    "answers_received",
-    "ask_all",
-    "ask_and_blame",
-    "ask_and_wait",
-    "closed",
-    "comes",
-    "end_of_cancelled",
-    "first_option",
-    "folders",
-    "lives",
-    "send_each",
-    "settle",
-    "settle_cancelled",
-    "shows_life",
-    "wait_for_answers",
-    "wait_for_question",
-    "wait_or_none",
-]
-
 NO_SESSION = "accord-check-no-such-session"
 """The id of a session that never was."""
-
 CANCEL_RULE: dict[EditionName, str] = {"v1": "ACP-CANCEL-001", "v2_june": "ACP-CANCEL-001", "v2": "ACP-CANCEL-201"}
-
 UNKNOWN_ID = "accord-check-nobody"
-
 TRACE = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
-
 LATE = 70
 """After the steps that must not be disturbed."""
 
@@ -197,7 +165,6 @@ async def answered_turn(agent: AgentConversation, session: str, text_: str, rule
 
 
 async def comes(agent: AgentConversation, id_: Any, seconds: float) -> bool:
-    """Whether a request is answered in time."""
     try:
         await agent.wire.answer(id_, seconds)
     except Silence:

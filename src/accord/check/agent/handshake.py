@@ -25,8 +25,6 @@ from accord.check.engine.record import INVALID_REQUEST, NO_VERSION, is_answer, m
 from accord.check.engine.shape import Payload, shape_of
 from accord.check.rule import FAR_FUTURE, JUNE, JUNE_V2, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules
 
-__all__ = ["MARKERS", "RULES", "_NOTHING"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-INIT-001", "II-", "initialization", "How a session before the handshake is answered"),
@@ -78,7 +76,6 @@ RULES = agent_rules(
 
 
 _ODD: dict[str, Any] = {"auth": None, "elicitation": True, "accord.check/unknown": {}}
-
 _NOTHING: dict[str, Any] = {}
 
 _SESSION_MARKERS: dict[str, Any] = {

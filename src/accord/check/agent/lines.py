@@ -15,8 +15,6 @@ from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_REQUEST, PARSE_ERROR, Entry, Record, messages_in, read_json
 from accord.check.rule import V1_JUNE, V2, RuleRow, agent_rules
 
-__all__ = ["BIG_ID", "RULES", "each_line_gets", "line_is_answered", "line_reaction", "messages_after"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACP-INFO-INVALIDREQ-001", "III", "transports", "What happens after JSON that is no JSON-RPC"),
@@ -78,9 +76,7 @@ UNUSUAL_LINES: dict[str, bytes] = {
     "an array": b"[" + _request(id=900_107, params={}) + b"]",
 }
 """The last ones are those that an agent may die of."""
-
 LARGE_BYTES = 5 * 1024 * 1024
-
 _MEBIBYTE = 1 << 20
 
 
@@ -120,7 +116,6 @@ async def odd_lines(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V1_JUNE, order=95)
 async def large_request(agent: AgentConversation) -> Notes:
-    """A request of five megabytes."""
     id_ = agent.ask("_accord.check/large", {"padding": "x" * LARGE_BYTES})
     await agent.answer(id_, "ACCORD-SIZE-001")
     return {"request": id_}
@@ -139,13 +134,11 @@ async def large_prompt(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V2, order=LATE)
 async def v2_no_json(agent: AgentConversation) -> Notes:
-    """A line that is no JSON."""
     return await send_each(agent, "ACCORD-WIRE-207", {"no JSON": b"this is no JSON"})
 
 
 @step("bare", editions=V2, order=LATE)
 async def v2_scalars(agent: AgentConversation) -> Notes:
-    """JSON that is no object."""
     return await send_each(agent, "ACCORD-WIRE-208", {"a number": b"42", "a word": b'"hello"', "null": b"null"})
 
 
@@ -158,7 +151,6 @@ async def v2_blank_lines(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V2, order=LATE)
 async def v2_large_message(agent: AgentConversation) -> Notes:
-    """A request of one mebibyte."""
     params = {"sessionId": NO_SESSION, "_meta": {"accord.check/filling": "x" * _MEBIBYTE}}
     return await ask_all(agent, large=("session/close", params))
 

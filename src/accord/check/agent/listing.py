@@ -25,8 +25,6 @@ from accord.check.engine.record import Entry
 from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
-__all__ = ["RULES", "listed_in_v2", "page_of", "pages"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-LIST-001", "AA-", "session-list", "A cursor that the agent never gave is refused", gate="list"),
@@ -55,11 +53,8 @@ RULES = agent_rules(
 
 
 _PAGES = 20
-
 _MOST_PAGES = 30
-
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
-
 LISTS = {"v2": "ACP-LIST-201", "v2_june": "ACP-LIST-001"}
 
 

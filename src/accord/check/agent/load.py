@@ -21,8 +21,6 @@ from accord.check.engine.record import Entry, is_update, messages_in
 from accord.check.engine.shape import Payload, shape_of
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, RuleRow, agent_rules, gate
 
-__all__ = ["HISTORY_OF_JUNE", "RULES", "kept_session", "reopened", "reopening", "succeeded_in_june", "tried_in_june"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-LOAD-001", "CC-", "session-setup", "What the user said is part of a replay", gate="load"),
@@ -75,7 +73,6 @@ async def load_two_turns(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V1_JUNE, gate=gate("load"), order=78)
 async def load_unknown(agent: AgentConversation) -> Notes:
-    """A session that never was is loaded."""
     id_ = agent.ask("session/load", {"sessionId": UNKNOWN_ID, "cwd": agent.cwd, "mcpServers": []})
     await agent.answer(id_, "ACCORD-LOAD-003")
     return {"load": id_}
@@ -130,7 +127,6 @@ async def load(agent: AgentConversation) -> Notes:
 
 
 async def loaded(agent: AgentConversation, session: str) -> Notes:
-    """A session is loaded; notes for that."""
     load_ = await ask_and_wait(agent, "session/load", {"sessionId": session, "cwd": agent.cwd, "mcpServers": []})
     return {"session": session, "load": load_, "alive": await agent.is_alive()}
 

@@ -26,8 +26,6 @@ from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import AUTH_REQUIRED, NO_METHOD, Entry, Record, is_answer, messages_in
 from accord.check.rule import JUNE, V1, V2, RuleRow, agent_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-AUTH-001", "AA-", "authentication", "A login that is not offered is refused"),
@@ -59,7 +57,6 @@ RULES = agent_rules(
 
 
 _METHODS = "initialize.authMethods"
-
 NO_METHODS = "there is no way to log in"
 
 
@@ -87,7 +84,6 @@ async def v2_unknown_login(agent: AgentConversation) -> Notes:
 
 
 def handshake_results(evidence: Evidence) -> Iterator[tuple[Record, Entry, dict[str, Any]]]:
-    """Every result of a handshake."""
     for record in evidence.records:
         for _, message in messages_in(record.entries, sent=True):
             if message.get("method") == "initialize":

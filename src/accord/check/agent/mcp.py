@@ -17,8 +17,6 @@ from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import SESSIONS, V1_JUNE, EditionName, RuleRow, agent_rules
 from accord.time_scale import scaled
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-MCP-001", "MC-", "session-setup", gate="stdio",
@@ -39,8 +37,7 @@ RULES = agent_rules(
 
 
 STDIO: dict[EditionName, str] = {"v2_june": "initialize.capabilities.session.mcp.stdio"}
-
-_GREETED_SECONDS = scaled(8.0)
+_GREETED_SECONDS = 8.0
 
 SERVER = """
 import json, socket, sys

@@ -20,8 +20,6 @@ from accord.check.engine.judging import Notes, judge
 from accord.check.engine.settings import Key
 from accord.check.rule import V1, RuleRow, agent_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-CONFIG-001", "A--", "session-config-options",

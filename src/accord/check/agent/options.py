@@ -25,16 +25,6 @@ from accord.check.engine.record import Entry, Record, messages_in
 from accord.check.engine.settings import Key, Setting, Value, request_for
 from accord.check.rule import JUNE, SESSIONS, V1, V2, RuleRow, agent_rules
 
-__all__ = [
-    "RULES",
-    "choices_of",
-    "first_session",
-    "objects_in",
-    "offered_values",
-    "session_settings",
-    "set_first_taken",
-]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-CONFIG-006", "AA-", "session-config-options", gate="new.configOptions",
@@ -71,7 +61,6 @@ RULES = agent_rules(
 
 _MOST_VALUES = 4
 """How many values of one option are tried until one is taken."""
-
 KEYS = {"v2": "configId", "v2_june": "id"}
 
 
@@ -180,7 +169,6 @@ def first_session(evidence: Evidence) -> tuple[StepResult, Entry, dict[str, Any]
 
 
 def objects_in(said: Any) -> list[dict[str, Any]]:
-    """The objects in a list."""
     return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
 
 

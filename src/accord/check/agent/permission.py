@@ -26,8 +26,6 @@ from accord.check.engine.record import Entry, Record, is_answer, is_request, is_
 from accord.check.engine.wire import Reply, Silence
 from accord.check.rule import SESSIONS, V1_JUNE, V2, RuleRow, agent_rules
 
-__all__ = ["RULES", "cancelled_when", "choosing", "tool_prompt"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACP-ENUM-203", "--A", "extensibility", gate="session",

@@ -9,8 +9,6 @@ from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Record, is_update
 from accord.check.rule import V1_JUNE, RuleRow, agent_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-EXIT-001", "AA-", "transports", gate="session",

@@ -14,8 +14,6 @@ from accord.check.engine.judging import Notes, judge, judge_rows, request_succee
 from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import JUNE_V2, SESSIONS, V1, V2, RuleRow, agent_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-PROMPT-201", "--C", "prompt-turn", gate="session",
@@ -45,7 +43,6 @@ RULES = agent_rules(
 
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-
 SILENCE = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
 
 BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {

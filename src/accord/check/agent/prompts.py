@@ -25,9 +25,6 @@ from accord.check.engine.record import CANCELLED, Entry, is_answer, is_state, is
 from accord.check.engine.shape import Payload, shape_of
 from accord.check.rule import JUNE, SESSIONS, V1, V2, RuleRow, agent_rules
 
-__all__ = ["ECHOES", "RULES", "accepted_message_id"]
-
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-ORDER-001", "AA-", "prompt-turn", gate="session",
@@ -85,9 +82,7 @@ _OF_A_TURN = (
 )
 
 STOP_REASONS_OF_V1 = ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled")
-
 REASONS = STOP_REASONS - {"error"}
-
 ECHOES = ("user_message", "user_message_chunk")
 
 

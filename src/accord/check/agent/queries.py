@@ -9,55 +9,8 @@ from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResu
 from accord.check.engine.judging import judge_rows
 from accord.check.engine.record import Entry, Record, is_answer, is_update, messages_in
 
-__all__ = [
-    "CHUNKS",
-    "ELICITATION",
-    "FINAL",
-    "HISTORY",
-    "MESSAGES",
-    "PERMISSION",
-    "TOOLS",
-    "VERSION",
-    "RecordedRequest",
-    "RecordedUpdate",
-    "answers_to",
-    "as_dict",
-    "check_texts",
-    "check_unique",
-    "code_of",
-    "code_of_answer",
-    "completed",
-    "describe_reaction",
-    "dicts",
-    "entities",
-    "handshake",
-    "handshake_line",
-    "handshakes",
-    "is_absolute",
-    "is_extension",
-    "is_relative",
-    "is_whole",
-    "key_of",
-    "listed",
-    "meeting",
-    "must_be_refused",
-    "offered",
-    "offers_path",
-    "only_if_offered",
-    "option_lists",
-    "our_requests",
-    "our_requests_in",
-    "questions",
-    "refusal",
-    "succeeds",
-    "tool_updates",
-    "updates_by_session",
-    "updates_of",
-]
-
 FINAL = {"completed", "failed", "cancelled"}
 """The statuses of tool calls that have ended."""
-
 _DRIVE_LENGTH = 3
 
 
@@ -71,13 +24,9 @@ class RecordedUpdate(NamedTuple):
 
 
 VERSION = 2
-
 MESSAGES = ("user_message", "agent_message", "agent_thought")
-
 CHUNKS = tuple(f"{kind}_chunk" for kind in MESSAGES)
-
 TOOLS = ("tool_call_update", "tool_call_content_chunk")
-
 HISTORY = (*MESSAGES, *CHUNKS, *TOOLS, "plan_update", "compaction_update", "compaction_summary_chunk")
 """What happened, in contrast to how things stand: a session that is resumed tells the latter only."""
 
@@ -106,7 +55,6 @@ PERMISSION, ELICITATION = "session/request_permission", "elicitation/create"
 
 
 def must_be_refused(run: StepResult, id_: Any, code: int) -> None:
-    """A request has to fail with a code."""
     found = run.error(id_).get("code")
     if found != code:
         raise run.violation(f"the error is {found!r}, not {code}", id_)
@@ -329,12 +277,10 @@ def is_whole(value: Any) -> bool:
 
 
 def is_extension(word: Any) -> bool:
-    """Whether a word is private."""
     return isinstance(word, str) and word.startswith("_")
 
 
 def describe_reaction(message: Any) -> str:
-    """An answer in a few words."""
     if not isinstance(message, dict):
         return "a line that is no message"
     error = message.get("error")
@@ -366,7 +312,6 @@ def only_if_offered(evidence: Evidence, method: str, *path: str, holds: Callable
 
 
 def handshake_line(record: Record) -> Entry | None:
-    """The line with our handshake in a process."""
     for entry, message in messages_in(record.entries, sent=True):
         if message.get("method") == "initialize":
             return entry
@@ -374,7 +319,6 @@ def handshake_line(record: Record) -> Entry | None:
 
 
 def check_unique(ids: list[Any], what: str, entry: Entry) -> None:
-    """Ids have to be different."""
     named = [str(id_) for id_ in ids if id_ is not None]
     if len(set(named)) != len(named):
         raise Violation(f"two of the {what} have the same id: {named}", entry)
@@ -407,7 +351,6 @@ def code_of_answer(run: StepResult, id_: Any) -> Any:
 
 
 def dicts(owner: Any, name: str) -> list[dict[str, Any]]:
-    """The objects in a list of an object."""
     found = owner.get(name) if isinstance(owner, dict) else None
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 

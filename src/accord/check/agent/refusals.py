@@ -31,8 +31,6 @@ from accord.check.engine.record import INVALID_PARAMS, NOT_FOUND
 from accord.check.engine.settings import Setting, settings_in
 from accord.check.rule import SESSIONS, V1_JUNE, V2, RuleRow, agent_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-CONFIG-005", "AA-", "session-config-options", gate="new.configOptions",

@@ -21,8 +21,6 @@ from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
 from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-WIRE-005", "AA-", "#RequestId", "An id beyond 2**53 comes back digit by digit"),
@@ -65,7 +63,6 @@ async def v2_same_ids(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V2, order=LATE)
 async def v2_bad_ids(agent: AgentConversation) -> Notes:
-    """Requests with ids that no request may have."""
     line = b'{"jsonrpc":"2.0","id":%b,"method":"session/close","params":{"sessionId":"accord-check-no-such-session"}}'
     return await send_each(agent, "ACCORD-WIRE-206", {name: line % id_ for name, id_ in BAD_IDS.items()})
 

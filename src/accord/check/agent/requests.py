@@ -24,8 +24,6 @@ from accord.check.engine.judging import Notes, judge, judge_rows, step_completes
 from accord.check.engine.record import CANCELLED, NO_METHOD, Entry, messages_in
 from accord.check.rule import JUNE_V2, V1, V2, RuleRow, agent_rules
 
-__all__ = ["RESPONSES", "RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-ERROR-001", "AA-", "#Error", "Errors show nothing of the program's insides"),
@@ -64,7 +62,6 @@ RULES = agent_rules(
 
 IDS = (700_007, "seven", 0, "", -3, 2**53)
 """None of them is ever the id of another request."""
-
 NOTIFICATIONS = ("_example.com/unknown", "_example.com/note", "nonsense/note", "$/nonsense")
 
 RESPONSES = {
@@ -148,13 +145,11 @@ async def strange_requests(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V2, order=LATE)
 async def v2_stray_responses(agent: AgentConversation) -> Notes:
-    """Responses to nothing."""
     return await send_each(agent, "ACCORD-WIRE-204", RESPONSES)
 
 
 @step("bare", editions=V2, order=LATE)
 async def v2_malformed_responses(agent: AgentConversation) -> Notes:
-    """Responses to nothing that are none."""
     return await send_each(agent, "ACCORD-WIRE-205", MALFORMED_RESPONSES)
 
 
@@ -315,7 +310,6 @@ def errors_do_not_show_the_insides(evidence: Evidence) -> None:
 
 
 def _none_is_answered(evidence: Evidence, step: str) -> None:
-    """No strange line gets any answer."""
     run = evidence.step(step)
     for name, part in run["parts"].items():
         line = run.entries[part[0]]

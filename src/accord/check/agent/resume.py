@@ -22,8 +22,6 @@ from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS, Entry, is_update, messages_in
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-RESUME-001", "AA-", "session-setup", "A session that never was cannot be resumed", gate="resume"),
@@ -67,18 +65,14 @@ _HISTORY = (
 )
 
 Updates = list[tuple[Entry, dict[str, Any]]]
-
 BROKEN = (-32601, -32603)
 """Errors that do not say that there is no such session, but that nothing can be resumed."""
-
 REPLAYED = (*HISTORY, "terminal_update", "terminal_output_chunk")
-
 _USERS = ("user_message", "user_message_chunk")
 
 
 @step("bare", editions=V1_JUNE, gate=gate("resume"), order=78)
 async def resume_unknown(agent: AgentConversation) -> Notes:
-    """A session that never was is resumed."""
     id_ = agent.ask("session/resume", {"sessionId": UNKNOWN_ID, "cwd": agent.cwd})
     await agent.answer(id_, "ACCORD-RESUME-001")
     return {"resume": id_}
@@ -189,7 +183,6 @@ def _between(run: StepResult, name: str, *kinds: str) -> Updates:
 
 
 def _live(run: StepResult, *kinds: str) -> Updates:
-    """What was told in the turn itself."""
     return run.updates(run["session"], *kinds, since=run["began"], before=run["ended"])
 
 

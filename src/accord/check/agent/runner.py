@@ -22,22 +22,16 @@ from accord.check.rule import VERSIONS
 from accord.errors import ConnectFailed
 from accord.time_scale import scaled
 
-__all__ = ["RESTORE_SECONDS", "AgentRunner", "Restored", "State", "leftovers", "restore_in", "restore_last"]
-
-
-RESTORE_SECONDS = scaled(20.0)
+RESTORE_SECONDS = 20.0
 """For the process that sets everything back, from its start to its last answer."""
 ANSWER_SECONDS = scaled(5.0)
 _ROUNDS = 3
 """One setting may bring another with it: what is still different is set once more."""
-
 State: TypeAlias = Literal["set back", "left changed", "changed by another", "not offered", "not visible"]
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What became of one setting that was changed."""
-
     key: Key
     old: Value
     now: Value | None
@@ -46,7 +40,6 @@ class Restored:
 
     @property
     def line(self) -> str:
-        """One line for people."""
         if self.state == "set back":
             return f"{self.key} was left at {self.now!r} and is set back to {self.old!r}"
         if self.state == "not offered":

@@ -29,8 +29,6 @@ from accord.check.rule import JUNE_V2, V1, VERSIONS, RuleRow, agent_rules
 from accord.protocol.codec import Codec, Misfit
 from accord.protocol.edition import V2, V2_JUNE, Edition
 
-__all__ = ["RULES", "is_judged_by_schema", "misfit"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-ENUM-201", "--C", "extensibility", gate="session",
@@ -67,9 +65,7 @@ RULES = agent_rules(
 
 OTHER_KINDS = ("available_commands_update", "config_option_update", "session_info_update")
 """Updates that have nothing to do with a turn, and no rule of their own."""
-
 _OWN_RULES = {("session/new", "sessionId"), ("session/prompt", "stopReason")}
-
 _EDITIONS: dict[str, Edition] = {"v2": V2, "v2_june": V2_JUNE}
 
 UNSTABLE = {
@@ -106,11 +102,8 @@ PLAN_STATUSES = {
 }
 
 PRIORITIES = {"high", "medium", "low"}
-
 STATES = {"running", "requires_action", "idle"}
-
 BLOCKS = {"text", "image", "audio", "resource_link", "resource"}
-
 CONTENTS = {"v2": {"content", "diff", "terminal"}, "v2_june": {"content", "diff"}}
 
 _UPDATES = {

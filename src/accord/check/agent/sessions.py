@@ -25,8 +25,6 @@ from accord.check.engine.judging import Notes, judge, judge_rows, request_succee
 from accord.check.engine.record import INVALID_PARAMS, Entry, Record, is_answer, is_state, messages_in
 from accord.check.rule import JUNE, JUNE_V2, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-ADDDIRS-201", "--A", "session-setup", gate="additionalDirectories",
@@ -62,9 +60,7 @@ RULES = agent_rules(
 
 
 _AT_ONCE_SECONDS, _NOTED_SECONDS = 20.0, 4.0
-
 _SPEECH = ("agent_message_chunk", "agent_message")
-
 _OPENING = ("session/load", "session/resume")
 
 
@@ -144,7 +140,6 @@ def _session_in(answer: dict[str, Any] | None) -> str | None:
 
 @step("bare", editions=V2, gate={"v2": "initialize.capabilities.session.additionalDirectories"})
 async def v2_relative_root(agent: AgentConversation) -> Notes:
-    """A session with an extra directory that is relative."""
     params = {"cwd": agent.cwd, "mcpServers": [], "additionalDirectories": ["somewhere/else"]}
     return await ask_all(agent, new=("session/new", params))
 

@@ -27,8 +27,6 @@ from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_request
 from accord.check.rule import V1, RuleRow, agent_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACP-PATCH-206", "--C", "#TerminalUpdate", gate="session",

@@ -34,8 +34,6 @@ from accord.check.engine.record import Entry, is_request, is_update, messages_in
 from accord.check.engine.wire import Refusal
 from accord.check.rule import V1, RuleRow, agent_rules
 
-__all__ = ["RULES", "check_cancellation_offers", "tool_call_facts", "tool_contents", "updates_of_three_turns"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-DIFF-001", "MC-", "overview", gate="session",
@@ -72,13 +70,9 @@ RULES = agent_rules(
 
 
 _OVER = {"completed", "failed"}
-
 _PLACE = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
-
 _CHANGED = ("tool_call_update", "tool_call_content_chunk")
-
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-
 _HEADS = ("--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to ")
 
 

@@ -9,22 +9,6 @@ from accord.check.agent.queries import RecordedRequest, RecordedUpdate, as_dict,
 from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
 from accord.check.engine.record import Entry, Record, is_answer, is_state, messages_in
 
-__all__ = [
-    "STOP_REASONS",
-    "TURN_KINDS",
-    "RecordedTurn",
-    "completed_or_broken",
-    "heeds_cancel",
-    "idle_behind",
-    "next_about",
-    "prompts_of",
-    "recorded",
-    "turns_in",
-    "unending",
-    "until_asked",
-    "updates_in_turns",
-]
-
 
 class RecordedTurn(NamedTuple):
     """One prompt of ours and its answer."""
@@ -183,7 +167,6 @@ def until_asked(run: StepResult, place: int) -> int | None:
 
 
 def updates_in_turns(evidence: Evidence, *kinds: str) -> list[RecordedUpdate]:
-    """The updates of some kinds."""
     prompts_of(evidence, "turns")
     found = list(updates_of(evidence, *kinds))
     skip_unless(found, "the agent told nothing of that kind")

@@ -32,8 +32,6 @@ from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, messages_in
 from accord.check.rule import V1_JUNE, RuleRow, agent_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = agent_rules(
     RuleRow("ACCORD-COMMAND-201", "--C", "#Command", gate="session",
@@ -75,7 +73,6 @@ RULES = agent_rules(
 
 PROMPT_TEXT = "Reply with the single word: hello (this is accord-check-9f4e)"
 """Has a word that can be found again in a replay."""
-
 _NAME = re.compile(r"[^\s/]\S*")
 
 _OWNER = {

@@ -34,8 +34,6 @@ from accord.check.rule import VERSIONS, Rule
 from accord.time_scale import scaled
 from accord.transport.process import start
 
-__all__ = ["PLACEHOLDER", "RULES", "check_client", "serve_once", "with_agent"]
-
 MAX_STARTS = 8
 """A client that ends in the middle is started again for what is left, but not for ever."""
 STRANGE = "ACCORD-CLIENT-INIT-005"
@@ -254,7 +252,6 @@ class _RelayServer:
         self._writers: list[asyncio.StreamWriter] = []
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve a connection."""
         self._writers.append(writer)
         try:
             if await reader.readline() != self.token.encode() + b"\n":
@@ -278,7 +275,6 @@ class _RelayServer:
             self._host.changed.set()
 
     def close(self) -> None:
-        """Leave no connection open."""
         for writer in self._writers:
             writer.close()
 

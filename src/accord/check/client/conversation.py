@@ -18,8 +18,6 @@ from accord.check.engine.wire import ProgramEnded, RecordedWire, Silence
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName
 
-__all__ = ["KNOWS", "STEPS", "ClientConversation", "ClientLeft", "ClientWire", "Pipe", "When", "step"]
-
 When: TypeAlias = Literal["turn", "after", "hold"]
 """Inside a turn; when it has been answered; or in a turn of its own that the client should cancel."""
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
@@ -27,7 +25,6 @@ P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 # A client that once left something unanswered is not given the whole time again.
 IMPATIENT_SECONDS = 0.5
 KNOWS = "ACCORD-CLIENT-EXT-001"
-
 STEPS = StepRegistry()
 """What is done with clients."""
 
@@ -46,13 +43,9 @@ def step(
 class Pipe(Protocol):
     """The way to the client."""
 
-    def write(self, data: bytes) -> None:
-        """Say something, as it is."""
-        ...
+    def write(self, data: bytes) -> None: ...
 
-    def close_stdin(self) -> None:
-        """End the agent's output."""
-        ...
+    def close_stdin(self) -> None: ...
 
 
 class ClientWire(RecordedWire):
@@ -92,7 +85,6 @@ class ClientWire(RecordedWire):
         return place
 
     def answer_to(self, id_: Any, result: Any) -> None:
-        """Answer a request of the client."""
         self.respond({"jsonrpc": "2.0", "id": id_, "result": result})
 
     def respond(self, answer: dict[str, Any]) -> None:
@@ -101,7 +93,6 @@ class ClientWire(RecordedWire):
         self._allowance.spend(cost_of(self.entries[place].raw))
 
     def leave(self) -> None:
-        """End the agent."""
         if self._pipe is not None:
             self._pipe.close_stdin()
 

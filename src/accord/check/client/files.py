@@ -12,8 +12,6 @@ from accord.check.engine.evidence import Evidence, StepResult, Violation
 from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
 from accord.check.rule import V1, RuleRow, client_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = client_rules(
     RuleRow("ACCORD-CLIENT-FS-001", "C--", "file-system", "A file is read whole and as it is", gate="fs.readTextFile"),
@@ -54,11 +52,8 @@ RANGES: tuple[dict[str, Any], ...] = (
 )
 
 NULLS: tuple[dict[str, Any], ...] = ({"line": None, "limit": None}, {"line": None, "limit": 2})
-
 ZEROS: tuple[dict[str, Any], ...] = ({"line": 0}, {"line": 0, "limit": 2})
-
 ODD: tuple[dict[str, Any], ...] = ({"limit": 0}, {"line": 100})
-
 LINES = TEXT.splitlines()
 
 
@@ -81,7 +76,6 @@ async def _read(turn: ClientConversation, path: str, rule: str, **params: Any) -
 
 @step("fs", "readTextFile", editions=V1, order=46)
 async def read_whole(turn: ClientConversation) -> Notes:
-    """A file, whole."""
     return {"id": await _read(turn, _file(turn, "numbers.txt"), "ACCORD-CLIENT-FS-001")}
 
 
@@ -98,7 +92,6 @@ async def read_ranges(turn: ClientConversation) -> Notes:
 
 @step("fs", "readTextFile", editions=V1, order=46)
 async def read_missing(turn: ClientConversation) -> Notes:
-    """A file that is not there."""
     return {"id": await _read(turn, _file(turn, "missing.txt", None), "ACCORD-CLIENT-FS-005")}
 
 
@@ -142,7 +135,6 @@ def _put(folder: str) -> str:
 
 @step("fs", "readTextFile", editions=V1, order=48)
 async def read_outside(turn: ClientConversation) -> Notes:
-    """A file outside of where the session works."""
     folder = _outside()
     try:
         return {"id": await _read(turn, _put(folder), "ACCORD-CLIENT-FS-007")}
@@ -152,7 +144,6 @@ async def read_outside(turn: ClientConversation) -> Notes:
 
 @step("fs", "writeTextFile", editions=V1, order=48)
 async def write_outside(turn: ClientConversation) -> Notes:
-    """A new file outside of where the session works."""
     folder = _outside()
     try:
         id_ = turn.ask("fs/write_text_file", path=f"{folder}/new.txt", content="new\n")

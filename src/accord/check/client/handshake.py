@@ -10,9 +10,6 @@ from accord.check.engine.judging import judge
 from accord.check.engine.record import Entry, Record
 from accord.check.rule import EditionName, RuleRow, client_rules
 
-__all__ = ["RULES"]
-
-
 # fmt: off
 RULES = client_rules(
     RuleRow("ACCORD-CLIENT-GATE-001", "MMM", "initialization",
@@ -73,7 +70,6 @@ GATED: dict[EditionName, set[str]] = {
     "v2": {"auth/login", "auth/logout", "session/delete", "tool_call/cancel", "terminal/cancel"},
 }
 """What an agent has to tell of first."""
-
 ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 
 SHAPES: dict[EditionName, dict[str, type]] = {

@@ -13,8 +13,6 @@ from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer
 from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE, V1_V2, RuleRow, client_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = client_rules(
     RuleRow("ACCORD-CLIENT-ANSWER-001", "MMM", "overview", "No request of the agent is answered more than once"),

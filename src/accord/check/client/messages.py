@@ -7,24 +7,7 @@ from typing import Any, TypeAlias
 
 from accord.check.rule import EditionName
 
-__all__ = [
-    "CANCEL_ME",
-    "HOLD_ON",
-    "OPTIONS",
-    "Update",
-    "chunk",
-    "config_options",
-    "elicitation",
-    "every_update",
-    "greeting",
-    "opened",
-    "permission",
-    "text",
-    "tool",
-]
-
 Update: TypeAlias = dict[str, Any]
-
 INFO = {"name": "accord-check", "title": "The check of clients", "version": "1"}
 CANCEL_ME = "accord check: please cancel this turn now, and leave the question open"
 """Said when a client should cancel; one that cannot is not judged by it."""
@@ -55,12 +38,10 @@ def config_options(edition: EditionName, value: Any = "small") -> list[dict[str,
 
 
 def text(content: str) -> dict[str, Any]:
-    """A block of text."""
     return {"type": "text", "text": content}
 
 
 def chunk(edition: EditionName, content: str, message: str = "m1") -> Update:
-    """A piece of a message of the agent."""
     named = {} if edition == "v1" else {"messageId": message}
     return {"sessionUpdate": "agent_message_chunk", "content": text(content), **named}
 
@@ -74,7 +55,6 @@ def tool(edition: EditionName, id_: str, **fields: Any) -> Update:
 def permission(
     edition: EditionName, session: str, title: str, options: tuple[tuple[str, str], ...] = OPTIONS
 ) -> dict[str, Any]:
-    """The params of a question for permission."""
     offered = [{"optionId": id_, "name": id_.title(), "kind": kind} for id_, kind in options]
     call = {"toolCallId": "call-1", "title": title, "kind": "other", "status": "pending"}
     if edition == "v2":

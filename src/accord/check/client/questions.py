@@ -13,9 +13,6 @@ from accord.check.engine.record import CANCELLED, INVALID_PARAMS, NO_METHOD, Ent
 from accord.check.engine.wire import Silence
 from accord.check.rule import JUNE_V2, V1_V2, RuleRow, client_rules
 
-__all__ = ["RULES"]
-
-
 # fmt: off
 RULES = client_rules(
     RuleRow("ACCORD-CLIENT-CANCEL-001", "M-M", "cancellation",
@@ -52,11 +49,8 @@ RULES = client_rules(
 
 
 ASKS, OPEN, STRANGER = "ACCORD-CLIENT-PERM-001", "ACCORD-CLIENT-PERM-006", "ACCORD-CLIENT-PERM-005"
-
 TAKEN_BACK, LISTENS = "ACCORD-CLIENT-CANCEL-001", "ACCORD-CLIENT-CANCEL-005"
-
 PENDING = {"v1": "ACCORD-CLIENT-PERM-003", "v2_june": "ACCORD-CLIENT-PERM-003", "v2": "ACCORD-CLIENT-PERM-004"}
-
 CANCEL_SECONDS = 3.0
 """How long a client may take to cancel when it is asked to."""
 
@@ -134,7 +128,6 @@ def _is_cancel(entry: Entry) -> bool:
 
 
 def _outcome(run: StepResult, id_: Any) -> Any:
-    """What was decided."""
     entry = run.answer_entry(id_)
     result = run.result(id_)
     outcome = result.get("outcome") if isinstance(result, dict) else None
@@ -255,7 +248,6 @@ FORM = {"name": str, "age": int, "agrees": bool}
 
 @step(order=21)
 async def extensions(turn: ClientConversation) -> Notes:
-    """Requests that nobody knows."""
     ids = [turn.wire.ask(method, {"x": 1}) for method in ("_accord.check/strange", "future/thing")]
     for id_ in ids:
         await turn.answer(id_, "ACCORD-CLIENT-EXT-001")
@@ -272,7 +264,6 @@ async def bad_request(turn: ClientConversation) -> Notes:
 
 @step("elicitation", "form", order=40, editions=V1_V2)
 async def form(turn: ClientConversation) -> Notes:
-    """A form."""
     id_ = turn.wire.ask("elicitation/create", elicitation(turn.session, "form"))
     await turn.answer(id_, "ACCORD-CLIENT-ELICIT-001", turn.options.turn_seconds)
     return {"id": id_}
@@ -280,7 +271,6 @@ async def form(turn: ClientConversation) -> Notes:
 
 @step("elicitation", "url", order=41, editions=V1_V2)
 async def address(turn: ClientConversation) -> Notes:
-    """An address."""
     id_ = turn.wire.ask("elicitation/create", elicitation(turn.session, "url"))
     await turn.answer(id_, "ACCORD-CLIENT-ELICIT-002", turn.options.turn_seconds)
     return {"id": id_}
@@ -300,7 +290,6 @@ def _place(folder: Path, name: str, content: str | None = None) -> str:
 
 @step(order=45)
 async def unoffered_read(turn: ClientConversation) -> Notes:
-    """A file to read."""
     _need(turn, "fs", "readTextFile")
     id_ = turn.ask("fs/read_text_file", path=_place(turn.folder, "there.txt", "there\n"))
     await turn.answer(id_, READ)
@@ -309,7 +298,6 @@ async def unoffered_read(turn: ClientConversation) -> Notes:
 
 @step(order=45)
 async def unoffered_write(turn: ClientConversation) -> Notes:
-    """A file to write."""
     _need(turn, "fs", "writeTextFile")
     path = _place(turn.folder, "made.txt")
     id_ = turn.ask("fs/write_text_file", path=path, content="made\n")

@@ -19,10 +19,7 @@ from accord.check.options import Options
 from accord.check.rule import VERSIONS, EditionName
 from accord.time_scale import scaled
 
-__all__ = ["ClientRunner", "StubAgent"]
-
-
-CALM_SECONDS = scaled(0.3)
+CALM_SECONDS = 0.3
 STAYS, EARLY = "ACCORD-CLIENT-TURN-001", "ACCORD-CLIENT-UPDATE-004"
 
 
@@ -218,12 +215,10 @@ class StubAgent:
     # --- connections
 
     def begin(self) -> None:
-        """The client is started once more."""
         self._starts += 1
         self.wires = []
 
     def accept(self) -> ClientWire:
-        """A new connection."""
         kind = "strange" if self.is_strange else "client"
         name = f"{self._starts:02}.{len(self.wires) + 1} {kind}"
         wire = ClientWire(name, self._options.timeout_seconds, self._on_message, self.budget)
@@ -234,7 +229,6 @@ class StubAgent:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being played."""
         return bool(self._tasks)
 
     @property
@@ -249,7 +243,6 @@ class StubAgent:
         return any(self._clients[wire].is_met for wire in self.wires)
 
     async def leave(self) -> None:
-        """End the agent."""
         for wire in self.wires:
             wire.leave()
 

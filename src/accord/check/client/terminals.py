@@ -14,8 +14,6 @@ from accord.check.engine.judging import Notes, judge
 from accord.check.engine.process import outlives
 from accord.check.rule import V1, RuleRow, client_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = client_rules(
     RuleRow("ACCORD-CLIENT-TERM-001", "C--", "terminals", gate="terminal",
@@ -49,13 +47,9 @@ RULES = client_rules(
 
 OUTPUT_TEXT = "ä€👋" * 20
 """Characters of two, three and four bytes: most places to cut are wrong."""
-
 LIMIT_BYTES = 30
-
 CREATE, OUTPUT, WAIT, LIMIT, KILL, RELEASE = (f"ACCORD-CLIENT-TERM-{number:03}" for number in (1, 2, 4, 5, 8, 10))
-
 _PAUSE_SECONDS = 0.01
-
 EXIT_CODE = 3
 
 

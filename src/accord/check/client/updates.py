@@ -12,8 +12,6 @@ from accord.check.engine.evidence import Evidence, StepResult, skip_if
 from accord.check.engine.judging import CheckStep, Notes, judge
 from accord.check.rule import EDITIONS, V1_V2, EditionName, RuleRow, client_rules
 
-__all__ = ["RULES"]
-
 # fmt: off
 RULES = client_rules(
     RuleRow("ACCORD-CLIENT-CANCEL-002", "M-M", "cancellation",
@@ -45,7 +43,6 @@ RULES = client_rules(
 
 
 LARGE_BYTES = 1024 * 1024
-
 Messages: TypeAlias = Callable[[ClientConversation], list[Any]]
 """What is said: messages, or bytes where it is none."""
 

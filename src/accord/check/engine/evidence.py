@@ -9,8 +9,6 @@ from typing import Any
 from accord.check.engine.record import Entry, Record, is_update, messages_in
 from accord.check.options import Options
 
-__all__ = ["Evidence", "Skipped", "StepFailed", "StepResult", "Violation", "has_path"]
-
 
 class StepFailed(Exception):
     """A step could not be played to its end; `blame` is the id of the rule that the program broke, if it is known."""
@@ -69,13 +67,11 @@ class StepResult:
         return self.notes[note]
 
     def get(self, note: str) -> Any:
-        """A note, if there is one."""
         return self.notes.get(note)
 
     # --- answers
 
     def answers(self, id_: Any) -> list[tuple[Entry, dict[str, Any]]]:
-        """Every answer to a request, with its line."""
         # Records grow while they are played, and are asked for answers hundreds of times.
         for entry, each in messages_in(self.entries[self._sorted :]):
             if "method" not in each and "id" in each:
@@ -84,11 +80,9 @@ class StepResult:
         return list(self._answers.get(_key(id_), ()))
 
     def answer(self, id_: Any) -> dict[str, Any]:
-        """The answer to a request."""
         return self._answer(id_)[1]
 
     def answer_entry(self, id_: Any) -> Entry:
-        """The line with the answer to a request."""
         return self._answer(id_)[0]
 
     def _answer(self, id_: Any) -> tuple[Entry, dict[str, Any]]:
@@ -215,7 +209,6 @@ class Evidence:
                 yield record, entry, message
 
     def record_with(self, entries: tuple[Entry, ...]) -> Record | None:
-        """The record in which these lines stand."""
         for record in self.records:
             if entries and any(entry is entries[0] for entry in record.entries):
                 return record

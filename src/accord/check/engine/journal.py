@@ -30,8 +30,6 @@ from accord.config.places import Places
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Change", "Journal", "JournalError", "Page", "SettingsLedger", "Untouched"]
-
 
 FORMAT, VERSION = "accord-check-journal", 1
 _FIELDS = {"format", "version", "argv", "cwd", "env", "edition", "changes"}
@@ -244,7 +242,6 @@ class SettingsLedger:
         return f"{setting.key} {what} and is left alone: give {FLAGS[caution]}"
 
     def settings(self, wire: RecordedWire, session: Any) -> dict[Key, Setting]:
-        """What a session said last of its settings."""
         return dict(self._views.get((wire.name, str(session)), {}))
 
     def changed_in(self, wire: RecordedWire) -> dict[str, list[Key]]:
@@ -270,7 +267,6 @@ class SettingsLedger:
         self._write()
 
     def close(self) -> None:
-        """No more is changed."""
         if isinstance(self._journal, Journal):
             self._journal.unlock()
 
@@ -329,7 +325,6 @@ class SettingsLedger:
             self._journal.write(page)
 
     def received(self, wire: RecordedWire, message: Any) -> None:
-        """See `Observer`."""
         for each in message if isinstance(message, list) else [message]:
             if not isinstance(each, dict):
                 continue

@@ -14,27 +14,6 @@ from accord.check.engine.process import Program
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, Cause, EditionName, Rule
 
-__all__ = [
-    "JUDGES",
-    "PROBLEMS",
-    "CheckClock",
-    "CheckStep",
-    "Judge",
-    "Notes",
-    "Progress",
-    "StepFunction",
-    "StepRegistry",
-    "judge",
-    "judged",
-    "judges_of",
-    "report_of",
-    "silent_progress",
-    "steps_for",
-    "unexpected",
-    "wanted",
-]
-
-
 Notes: TypeAlias = dict[str, Any]
 """What a step tells those who judge it: ids of sessions and requests, places in the record."""
 StepFunction: TypeAlias = Callable[[Any], Awaitable[Notes]]
@@ -163,7 +142,6 @@ def request_fails(evidence: Evidence, step: str, note: str) -> None:
 
 
 def judges_of(edition: EditionName, id_: str) -> list[Judge]:
-    """The judges of a rule."""
     return [each for each in JUDGES if edition in each.editions and id_ in each.ids]
 
 
@@ -233,8 +211,6 @@ def unexpected(side: str, error: BaseException) -> str:
 
 
 class CheckClock:
-    """When a check began."""
-
     def __init__(self) -> None:
         self.began = time.monotonic()
         self.started_at = _now()

@@ -11,9 +11,6 @@ from accord.check.engine.record import Entry, Record
 from accord.check.options import Options
 from accord.check.rule import Cause, Rule
 
-__all__ = ["Finding", "Judgement", "Outcome", "Report", "Status", "group"]
-
-
 Status: TypeAlias = Literal["PASS", "FAIL", "SKIPPED", "NOT_TESTED", "SUPERSEDED"]
 """How a check of a rule ended."""
 _WORST: tuple[Status, ...] = ("FAIL", "PASS", "SKIPPED", "NOT_TESTED")

@@ -12,17 +12,6 @@ from typing import Protocol, TypeAlias
 
 from accord.transport.process import ChildProcess, Pipes, start
 
-__all__ = [
-    "Peer",
-    "Program",
-    "RunningPeer",
-    "RunningProcess",
-    "RunningProgram",
-    "is_running",
-    "outlives",
-    "start_program",
-]
-
 # What is kept of stderr: the end of it says why something failed.
 STDERR_BYTES = 20_000
 _READ_BYTES = 64 * 1024
@@ -45,21 +34,15 @@ class RunningProgram(Protocol):
 
     stderr: bytearray
 
-    def write(self, data: bytes) -> None:
-        """Say something to it, as it is."""
-        ...
+    def write(self, data: bytes) -> None: ...
 
-    def close_stdin(self) -> None:
-        """Say nothing more."""
-        ...
+    def close_stdin(self) -> None: ...
 
     async def wait(self, seconds: float) -> bool:
         """Whether it has ended, after waiting for that so long at most."""
         ...
 
-    def terminate(self) -> None:
-        """Ask it to end."""
-        ...
+    def terminate(self) -> None: ...
 
     async def destroy(self) -> int | None:
         """Leave nothing of it; its exit status."""
@@ -95,7 +78,6 @@ class RunningProcess:
         child.watch(lambda: None)
 
     async def open(self) -> None:
-        """Begin to listen."""
         loop = asyncio.get_running_loop()
         for descriptor, take in ((self._pipes.stdout, self._on_data), (self._pipes.stderr, self._on_stderr)):
             transport, _ = await loop.connect_read_pipe(
@@ -112,25 +94,20 @@ class RunningProcess:
         del self.stderr[:-STDERR_BYTES]
 
     def write(self, data: bytes) -> None:
-        """See `RunningProgram.write`."""
         if self._stdin is not None and not self._stdin.is_closing():
             self._stdin.write(data)
 
     def close_stdin(self) -> None:
-        """See `RunningProgram.close_stdin`."""
         if self._stdin is not None:
             self._stdin.close()
 
     async def wait(self, seconds: float) -> bool:
-        """See `RunningProgram.wait`."""
         return await self._child.wait(seconds)
 
     def terminate(self) -> None:
-        """See `RunningProgram.terminate`."""
         self._child.terminate()
 
     async def destroy(self) -> int | None:
-        """See `RunningProgram.destroy`."""
         self._child.kill()
         await self._child.wait(2.0)
         await self._child.sweep()
@@ -185,26 +162,21 @@ class RunningPeer:
             yield line
 
     def write(self, data: bytes) -> None:
-        """See `RunningProgram.write`."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._lines.put_nowait(line)
 
     def close_stdin(self) -> None:
-        """See `RunningProgram.close_stdin`."""
         self._lines.put_nowait(None)
 
     async def wait(self, seconds: float) -> bool:
-        """See `RunningProgram.wait`."""
         done, _ = await asyncio.wait([self._task], timeout=seconds)
         return bool(done)
 
     def terminate(self) -> None:
-        """See `RunningProgram.terminate`."""
         self._task.cancel()
 
     async def destroy(self) -> int | None:
-        """See `RunningProgram.destroy`."""
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             return await self._task
@@ -217,7 +189,6 @@ _PAUSE_SECONDS = 0.01
 
 
 def is_running(pid: int) -> bool:
-    """Whether it does anything still."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, PermissionError):

@@ -6,28 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = [
-    "AUTH_REQUIRED",
-    "CANCELLED",
-    "INVALID_PARAMS",
-    "INVALID_REQUEST",
-    "NOT_FOUND",
-    "NO_METHOD",
-    "NO_VERSION",
-    "PARSE_ERROR",
-    "Allowance",
-    "Entry",
-    "Record",
-    "RecordBudget",
-    "cost_of",
-    "is_answer",
-    "is_request",
-    "is_state",
-    "is_update",
-    "messages_in",
-    "read_json",
-]
-
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 AUTH_REQUIRED, NOT_FOUND, NO_VERSION, CANCELLED = -32000, -32002, -32022, -32800
 
@@ -135,11 +113,9 @@ class RecordBudget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether another start could keep next to nothing."""
         return self.left < _LEAST_BYTES
 
     def start(self) -> Allowance:
-        """The part of one start."""
         return Allowance(self, self._start_bytes)
 
 
@@ -151,11 +127,9 @@ class Allowance:
         self._left = left
 
     def has(self, cost: int) -> bool:
-        """Whether something can still be kept."""
         return cost <= min(self._left, self._budget.left)
 
     def spend(self, cost: int) -> None:
-        """Something is kept."""
         self._left -= cost
         self._budget.left -= cost
 

@@ -12,8 +12,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from accord.check.rule import EditionName
 
-__all__ = ["Key", "Kind", "Setting", "Value", "caution_of", "request_for", "set_by", "settings_in"]
-
 Kind: TypeAlias = Literal["option", "mode", "model"]
 """`mode` and `model` are those of v1 beside its options: `session/set_mode`, and `session/set_model` of its drafts."""
 Value: TypeAlias = str | bool
@@ -31,8 +29,6 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a session with its value."""
-
     key: Key
     value: Value
     choices: dict[Value, str] = field(default_factory=dict)
@@ -43,7 +39,6 @@ class Setting:
 
     @property
     def others(self) -> list[Value]:
-        """What it could be set to."""
         if isinstance(self.value, bool):
             return [not self.value]
         return [value for value in self.choices if value != self.value]

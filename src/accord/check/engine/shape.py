@@ -16,8 +16,6 @@ from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.model import Mark, Unknown
 from accord.protocol.salvage import Salvage
 
-__all__ = ["Payload", "Shape", "payloads", "shape_of"]
-
 _EDITIONS: dict[str, Edition] = {edition.name: edition for edition in EDITIONS}
 
 

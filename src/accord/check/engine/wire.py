@@ -16,10 +16,8 @@ from accord.check.engine.process import Program, RunningProgram, start_program
 from accord.check.engine.record import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
 from accord.time_scale import scaled
 
-__all__ = ["Deferred", "Observer", "ProgramEnded", "RecordedWire", "Refusal", "Reply", "Silence"]
-
-TERMINATE_SECONDS = scaled(2.0)
-LEAVING_SECONDS = scaled(0.5)
+TERMINATE_SECONDS = 2.0
+LEAVING_SECONDS = 0.5
 MAX_UNENDED_BYTES = 64 * 1024
 """What is kept of a line that does not end within the budget."""
 
@@ -39,11 +37,9 @@ class Deferred:
         self._give: Callable[[Any], None] | None = None
 
     def bind(self, give: Callable[[Any], None]) -> None:
-        """The request whose answer it is."""
         self._give = give
 
     def give(self, result: Any) -> None:
-        """Answer the request."""
         give, self._give = self._give, None
         if give is not None:
             give(result)
@@ -60,9 +56,7 @@ class Observer(Protocol):
         """Called before a message is sent; an exception keeps it from being sent."""
         ...
 
-    def received(self, wire: RecordedWire, message: Any) -> None:
-        """Called with every message of the program."""
-        ...
+    def received(self, wire: RecordedWire, message: Any) -> None: ...
 
 
 class Silence(Exception):
@@ -223,7 +217,6 @@ class RecordedWire:
         return place
 
     def send_json(self, message: Any) -> int:
-        """Send JSON; gives its place in the record."""
         return self.send(json.dumps(message, ensure_ascii=False).encode())
 
     def notify(self, method: str, params: Any) -> int:
@@ -249,13 +242,11 @@ class RecordedWire:
         return next(each for each in found if is_answer(each, id_))
 
     async def request(self, method: str, params: Any, id_: Any = None, seconds: float | None = None) -> dict[str, Any]:
-        """Ask and wait."""
         return await self.answer(self.ask(method, params, id_), seconds)
 
     # --- the end
 
     def close_stdin(self) -> None:
-        """Say nothing more."""
         if self._running is not None:
             self._running.close_stdin()
 
