@@ -37,7 +37,7 @@ RULES = agent_rules(
 
 
 STDIO: dict[EditionName, str] = {"v2_june": "initialize.capabilities.session.mcp.stdio"}
-_GREETED_SECONDS = 8.0
+_GREETED_SECONDS = scaled(8.0)
 
 SERVER = """
 import json, socket, sys

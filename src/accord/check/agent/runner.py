@@ -22,7 +22,7 @@ from accord.check.rule import VERSIONS
 from accord.errors import ConnectFailed
 from accord.time_scale import scaled
 
-RESTORE_SECONDS = 20.0
+RESTORE_SECONDS = scaled(20.0)
 """For the process that sets everything back, from its start to its last answer."""
 ANSWER_SECONDS = scaled(5.0)
 _ROUNDS = 3

@@ -40,8 +40,8 @@ STRANGE = "ACCORD-CLIENT-INIT-005"
 PLACEHOLDER = "{agent}"
 _READ_BYTES = 64 * 1024
 # The end of a client's pipes is seen a little after its own.
-LAST_OUTPUT_SECONDS = 1.0
-TERMINATE_SECONDS = 2.0
+LAST_OUTPUT_SECONDS = scaled(1.0)
+TERMINATE_SECONDS = scaled(2.0)
 
 # Importing a topic registers its steps and judges.
 _TOPICS = (files, handshake, lines, questions, terminals, updates)

@@ -19,7 +19,7 @@ from accord.check.options import Options
 from accord.check.rule import VERSIONS, EditionName
 from accord.time_scale import scaled
 
-CALM_SECONDS = 0.3
+CALM_SECONDS = scaled(0.3)
 STAYS, EARLY = "ACCORD-CLIENT-TURN-001", "ACCORD-CLIENT-UPDATE-004"
 
 

@@ -16,8 +16,8 @@ from accord.check.engine.process import Program, RunningProgram, start_program
 from accord.check.engine.record import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
 from accord.time_scale import scaled
 
-TERMINATE_SECONDS = 2.0
-LEAVING_SECONDS = 0.5
+TERMINATE_SECONDS = scaled(2.0)
+LEAVING_SECONDS = scaled(0.5)
 MAX_UNENDED_BYTES = 64 * 1024
 """What is kept of a line that does not end within the budget."""
 
