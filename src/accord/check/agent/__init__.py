@@ -64,34 +64,13 @@ _TURN_RULES = frozenset((*PROMPT_RULE.values(), IDLE_RULE))
 _NEEDS_LOGIN = "AUTH-GATED: give --auth-method"
 
 # Importing a topic registers its steps and judges.
+# fmt: off
 _TOPICS = (
-    batches,
-    cancel,
-    cancelled_work,
-    client_requests,
-    closing,
-    handshake,
-    lines,
-    listing,
-    load,
-    login,
-    mcp,
-    modes,
-    options,
-    permission,
-    process_end,
-    prompt_blocks,
-    prompts,
-    refusals,
-    request_ids,
-    requests,
-    resume,
-    schema,
-    sessions,
-    terminals,
-    tools,
-    updates,
+    batches, cancel, cancelled_work, client_requests, closing, handshake, lines, listing, load, login, mcp, modes,
+    options, permission, process_end, prompt_blocks, prompts, refusals, request_ids, requests, resume, schema,
+    sessions, terminals, tools, updates,
 )
+# fmt: on
 RULES: tuple[Rule, ...] = tuple(rule for topic in _TOPICS for rule in topic.RULES)
 """Every rule that agents have to keep."""
 

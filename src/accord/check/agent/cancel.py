@@ -11,7 +11,7 @@ from accord.check.agent.turns import STOP_REASONS, TURN_KINDS, prompts_of, recor
 from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_answer, is_state, messages_in
-from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules
+from accord.check.rule import JUNE, JUNE_V2, SESSIONS, V1, V1_JUNE, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
@@ -54,14 +54,6 @@ RULES = agent_rules(
 
 TOO_SHORT = "the turn ended before it was cancelled: give --cancel-prompt"
 TOO_EARLY = "the turn ended before it was cancelled: give --cancel-prompt"
-
-
-class _CancelledPrompt(NamedTuple):
-    """A prompt whose turn was stopped, and by which line of ours."""
-
-    run: StepResult
-    prompt: RecordedRequest
-    by: Entry
 
 
 AT_ONCE_SECONDS = 0.25
@@ -182,26 +174,26 @@ def nothing_is_told_behind_the_answer_to_a_cancelled_prompt(evidence: Evidence) 
         raise Violation("an update of the turn comes behind the answer to its cancelled prompt", answer, late[0][0])
 
 
-def _stopped_prompt(evidence: Evidence, name: str, method: str = "session/cancel") -> _CancelledPrompt:
-    """The turn of a step that was stopped while it went on."""
-    run = evidence.begun(name)
-    prompt = prompts_of(evidence, name)[0]
-    by = next(
-        (
-            entry
-            for entry in run.entries[prompt.entry.place : run.end]
-            if entry.sent and isinstance(entry.message, dict) and entry.message.get("method") == method
-        ),
-        None,
-    )
-    if by is None:
-        raise run.failure or Skipped("nothing was cancelled")
+def _stopping_line(run: StepResult, prompt: RecordedRequest, method: str) -> Entry:
+    """The line of ours that stopped the turn of a prompt."""
+    for entry in run.entries[prompt.entry.place : run.end]:
+        message = as_dict(entry.message) if entry.sent else {}
+        session = as_dict(message.get("params")).get("sessionId")
+        if message.get("method") == method and session == prompt.params["sessionId"]:
+            return entry
+    raise run.failure or Skipped("nothing was cancelled")
+
+
+def _stopped_prompt(evidence: Evidence, name: str) -> CancelledTurn:
+    """The turn of a step that was cancelled while it went on, where the answer to its prompt ends it."""
+    run, prompt = evidence.begun(name), prompts_of(evidence, name)[0]
+    by = _stopping_line(run, prompt, "session/cancel")
     if prompt.answer_entry is not None and prompt.answer_entry.place < by.place:
         raise Skipped(TOO_EARLY)
-    return _CancelledPrompt(run, prompt, by)
+    return CancelledTurn(run, prompt, by, None)
 
 
-def _ended(evidence: Evidence, name: str) -> _CancelledPrompt:
+def _ended(evidence: Evidence, name: str) -> CancelledTurn:
     cancelled = _stopped_prompt(evidence, name)
     if cancelled.prompt.answer_entry is None:
         raise StepFailed("a cancelled prompt was not answered", unending(evidence, "ACP-CANCEL-001"), cancelled.by)
@@ -224,38 +216,15 @@ def no_update_comes_behind_the_answer_to_a_cancelled_prompt(evidence: Evidence) 
         raise Violation("an update came behind the answer to a cancelled prompt", answered, entry)
 
 
-@judge("ACP-CANCEL-206", steps=("cancel", "cancel_with_meta"), editions=JUNE)
-def a_cancellation_needs_no_more_than_the_session(evidence: Evidence) -> None:
-    for name in ("cancel", "cancel_with_meta"):
-        cancelled = _stopped_prompt(evidence, name)
-        if cancelled.prompt.answer_entry is None:
-            what = "with metadata" if name == "cancel_with_meta" else "with the session's id alone"
-            reason = f"a cancellation {what} was not obeyed"
-            raise StepFailed(reason, unending(evidence, "ACP-CANCEL-206"), cancelled.by)
-
-
 def stopped_turn(evidence: Evidence, name: str, method: str = "session/cancel") -> CancelledTurn:
-    """The turn of a step that was stopped while it went on."""
-    run = evidence.begun(name)
-    prompt = prompts_of(evidence, name)[0]
-    session = prompt.params["sessionId"]
-    by = next(
-        (
-            entry
-            for entry in run.entries[prompt.entry.place : run.end]
-            if entry.sent
-            and entry.message.get("method") == method
-            and entry.message["params"].get("sessionId") == session
-        ),
-        None,
-    )
-    if by is None:
-        raise run.failure or Skipped("nothing was cancelled")
+    """The turn of a step that was stopped while it went on (v2)."""
+    run, prompt = evidence.begun(name), prompts_of(evidence, name)[0]
+    by = _stopping_line(run, prompt, method)
     if prompt.answer_entry is None:
         raise StepFailed("a prompt was not answered", "ACP-PROMPT-201", prompt.entry)
     if prompt.result is None and prompt.answer_entry.place < by.place:
         raise StepFailed("a prompt was answered with an error", "ACP-PROMPT-201", prompt.entry, prompt.answer_entry)
-    idle = run.first(lambda message: is_state(message, session, "idle"), prompt.entry.place)
+    idle = run.first(lambda message: is_state(message, prompt.params["sessionId"], "idle"), prompt.entry.place)
     if idle is not None and idle.place < by.place:
         raise Skipped(TOO_EARLY)
     return CancelledTurn(run, prompt, by, idle)
@@ -328,20 +297,18 @@ def _has_id(entry: Entry) -> bool:
     return isinstance(entry.message, dict) and entry.message.get("id") is not None
 
 
-@judge(
-    "ACP-CANCEL-206",
-    steps=("cancel", "cancel_with_meta"),
-    editions=V2,
-    name="a_cancellation_needs_no_more_than_the_session",
-)
-def a_cancellation_needs_no_more_than_the_session_in_v2(evidence: Evidence) -> None:
-    for name in ("cancel", "cancel_with_meta"):
-        cancelled = stopped_turn(evidence, name)
-        if cancelled.idle is None:
-            what = "with metadata" if name == "cancel_with_meta" else "with the session's id alone"
-            raise StepFailed(
-                f"a cancellation {what} was not obeyed", unending(evidence, "ACP-CANCEL-206"), cancelled.by
-            )
+@judge("ACP-CANCEL-206", steps=("cancel", "cancel_with_meta"), editions=JUNE_V2)
+def a_cancellation_needs_no_more_than_the_session(evidence: Evidence) -> None:
+    for name, what in (("cancel", "with the session's id alone"), ("cancel_with_meta", "with metadata")):
+        if evidence.edition == "v2":
+            cancelled = stopped_turn(evidence, name)
+            end = cancelled.idle
+        else:
+            cancelled = _stopped_prompt(evidence, name)
+            end = cancelled.prompt.answer_entry
+        if end is None:
+            reason = f"a cancellation {what} was not obeyed"
+            raise StepFailed(reason, unending(evidence, "ACP-CANCEL-206"), cancelled.by)
 
 
 @judge("ACP-CANCEL-207", steps=("cancel",))

@@ -18,7 +18,8 @@ from accord.check.agent.exchange import (
     wait_for_question,
     wait_or_none,
 )
-from accord.check.agent.queries import FINAL, must_be_refused
+from accord.check.agent.prompts import user_message_entry
+from accord.check.agent.queries import FINAL, must_be_refused, subject_tool
 from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, has_path, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, Entry, is_state, is_update
@@ -56,7 +57,6 @@ RULES = agent_rules(
 # fmt: on
 
 
-_ECHOES = ("user_message", "user_message_chunk")
 _CANCELLING = ("v2_prompt_taken_back", "v2_cancelled_question", "v2_stopped_alone")
 
 
@@ -86,7 +86,7 @@ async def v2_cancelled_question(agent: AgentConversation) -> Notes:
     session = await agent.new()
     since = agent.now
     with agent.replying(session__request_permission=lambda _: None):
-        prompt = agent.prompt(session, agent.options.tool_prompt or agent.options.prompt)
+        prompt = agent.prompt(session, agent.tool_prompt)
         asked = await wait_for_question(agent, "session/request_permission", session, since, prompt)
         if asked is None:
             await wait_for_answers(agent, prompt)
@@ -105,7 +105,7 @@ async def v2_finished_things(agent: AgentConversation) -> Notes:
     """After a turn its tool calls and terminals are cancelled, and some that never were."""
     session = await agent.new()
     since = agent.now
-    await agent.turn(session, agent.options.tool_prompt or agent.options.prompt)
+    await agent.turn(session, agent.tool_prompt)
     named = {"sessionId": session}
     ids = await ask_all(
         agent,
@@ -172,25 +172,15 @@ def _has_ended(entry: Entry, session: str, id_: str) -> bool:
     return id_ in (update.get("toolCallId"), update.get("terminalId")) and ended
 
 
-def _echo_place(run: StepResult, id_: Any) -> int | None:
-    """Where the message of a prompt was told; None if it was not."""
-    result = run.answer(id_).get("result")
-    message_id = result.get("messageId") if isinstance(result, dict) else None
-    for entry, update in run.updates(run["session"], *_ECHOES):
-        if message_id is not None and update.get("messageId") == message_id:
-            return entry.place
-    return None
-
-
 @judge("ACCORD-CANCEL-201", steps=("v2_prompts_and_cancel",))
 def a_held_prompt_is_dropped(evidence: Evidence) -> None:
     run = evidence.step("v2_prompts_and_cancel")
     if "result" in run.answer(run["before"]):
-        place, end = _echo_place(run, run["before"]), _end_of_cancelled_work(run)
+        echo, end = user_message_entry(run, run["before"]), _end_of_cancelled_work(run)
         # Only what comes behind the end of the cancelled work was surely held when the cancellation arrived.
-        if place is None or end is None or place < end.place:
+        if echo is None or end is None or echo.place < end.place:
             raise Skipped("no prompt was held: it was inserted at once")
-        raise Violation("it was inserted after the cancellation", end, run.entries[place])
+        raise Violation("it was inserted after the cancellation", end, echo)
     must_be_refused(run, run["before"], CANCELLED)
 
 
@@ -205,10 +195,10 @@ def _end_of_cancelled_work(run: StepResult) -> Entry | None:
 def a_later_prompt_is_not_touched(evidence: Evidence) -> None:
     run = evidence.step("v2_prompts_and_cancel")
     run.result(run["after"])
-    place = _echo_place(run, run["after"])
-    if place is None:
+    echo = user_message_entry(run, run["after"])
+    if echo is None:
         raise Skipped("the prompt was not told as a message")
-    states = run.updates(run["session"], "state_update", since=place)
+    states = run.updates(run["session"], "state_update", since=echo.place)
     idles = [(entry, update) for entry, update in states if update.get("state") == "idle"]
     skip_unless(idles, "the session never was idle again")
     if all(update.get("stopReason") == "cancelled" for _, update in idles):
@@ -258,21 +248,11 @@ def a_late_answer_revives_nothing(evidence: Evidence) -> None:
 def what_was_not_permitted_is_not_done(evidence: Evidence) -> None:
     run = _asked(evidence)
     skip_unless(run["idle"], "the work was not cancelled")
-    tool = _tool_of(run["asked"])
+    tool = subject_tool(run["asked"].message.get("params"))
     skip_unless(tool, "the permission was not for a tool call")
     for entry, update in run.updates(run["session"], "tool_call_update", since=run["cancelled"]):
         if update.get("toolCallId") == tool and update.get("status") == "completed":
             raise Violation("the tool call was completed", run["asked"], entry)
-
-
-def _tool_of(asked: Entry) -> Any:
-    """The id of the tool call that a permission is about."""
-    params = asked.message.get("params")
-    subject = params.get("subject") if isinstance(params, dict) else None
-    if not isinstance(subject, dict):
-        return None
-    tool = subject.get("toolCall")
-    return tool.get("toolCallId") if isinstance(tool, dict) else subject.get("toolCallId")
 
 
 @judge("ACCORD-CANCEL-207", steps=_CANCELLING)

@@ -9,7 +9,7 @@ from typing import Any
 from accord.check.agent.cancel import must_be_taken_back
 from accord.check.agent.conversation import BARE, AgentConversation, step
 from accord.check.agent.exchange import ClientTerminals, answered_turn, settle, wait_for_answers, wait_for_question
-from accord.check.agent.permission import choosing, tool_prompt
+from accord.check.agent.permission import choosing
 from accord.check.agent.queries import (
     ELICITATION,
     PERMISSION,
@@ -84,7 +84,7 @@ async def _offering(agent: AgentConversation, offered: dict[str, Any]) -> Notes:
     session = await agent.new()
     yes = choosing("allow_once", "allow_always")
     with agent.replying(session__request_permission=yes, **ClientTerminals(exitCode=0).replies()):
-        prompt = await answered_turn(agent, session, tool_prompt(agent), "ACCORD-OFFER-001")
+        prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-OFFER-001")
     await agent.is_alive()
     return {"session": session, "prompt": prompt}
 
@@ -111,7 +111,7 @@ async def v2_only_links(agent: AgentConversation) -> Notes:
     if agent.options.auth_method:
         await agent.log_in()
     session = await agent.new()
-    await agent.turn(session, agent.options.tool_prompt or agent.options.prompt)
+    await agent.turn(session, agent.tool_prompt)
     working = await agent.begin(session)
     await wait_for_answers(agent, working)
     return {"session": session, "working": working}
@@ -123,7 +123,7 @@ async def v2_strange_answer(agent: AgentConversation) -> Notes:
     session = await agent.new()
     since = agent.now
     with agent.replying(elicitation__create=lambda _: {"action": "_accord.check/later"}):
-        prompt = agent.prompt(session, agent.options.tool_prompt or agent.options.prompt)
+        prompt = agent.prompt(session, agent.tool_prompt)
         answer = await agent.answer(prompt, "ACP-PROMPT-201")
         idle = await settle(agent, session, since) if "result" in answer else None
     return {"session": session, "since": since, "prompt": prompt, "idle": idle}
@@ -135,7 +135,7 @@ async def v2_cancelled_form(agent: AgentConversation) -> Notes:
     session = await agent.new()
     since = agent.now
     with agent.replying(elicitation__create=lambda _: None):
-        prompt = agent.prompt(session, agent.options.tool_prompt or agent.options.prompt)
+        prompt = agent.prompt(session, agent.tool_prompt)
         asked = await wait_for_question(agent, "elicitation/create", session, since, prompt)
         if asked is None:
             await wait_for_answers(agent, prompt)

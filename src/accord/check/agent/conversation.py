@@ -168,6 +168,11 @@ class AgentConversation:
         return str(self.folder)
 
     @property
+    def tool_prompt(self) -> str:
+        """A prompt that makes the agent use a tool."""
+        return self.options.tool_prompt or self.options.prompt
+
+    @property
     def now(self) -> int:
         """The place in the record where the next line will stand."""
         return len(self.wire.entries)
@@ -270,6 +275,18 @@ class AgentConversation:
     async def log_in(self) -> dict[str, Any]:
         """Log in as we were told; gives the answer."""
         return await self.request(LOGIN[self.edition], {"methodId": self.options.auth_method})
+
+    async def open(self) -> tuple[Any, dict[str, Any]]:
+        """Open a session; gives the id of the request, and its result if it has a session id.
+
+        Raises:
+            StepFailed: There is none.
+        """
+        new = self.ask("session/new", {"cwd": self.cwd, "mcpServers": []})
+        result = (await self.answer(new, "ACP-SESSION-001")).get("result")
+        if not isinstance(result, dict) or not isinstance(result.get("sessionId"), str):
+            raise StepFailed("session/new gave no session id", "ACP-SESSION-001")
+        return new, result
 
     async def new(self, **params: Any) -> str:
         """Open a session; gives its id.

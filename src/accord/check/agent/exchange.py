@@ -7,12 +7,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from accord.check.agent.conversation import IDLE_RULE, PROMPT_RULE, AgentConversation, can
+from accord.check.agent.conversation import IDLE_RULE, PROMPT_RULE, STEPS, AgentConversation, can
 from accord.check.engine.evidence import StepFailed, has_path
-from accord.check.engine.judging import Notes
+from accord.check.engine.judging import CheckStep, Notes
 from accord.check.engine.record import NOT_FOUND, Entry, is_answer, is_request, is_state, is_update
 from accord.check.engine.wire import Deferred, Refusal, Reply, Silence
-from accord.check.rule import EditionName
+from accord.check.rule import V2, EditionName
 
 NO_SESSION = "accord-check-no-such-session"
 """The id of a session that never was."""
@@ -201,6 +201,15 @@ async def send_each(agent: AgentConversation, rule: str, lines: dict[str, bytes]
         await shows_life(agent, rule)
         parts[name] = (since, agent.now)
     return {"parts": parts}
+
+
+def line_step(name: str, rule: str, lines: dict[str, bytes]) -> None:
+    """Register a step (v2) that sends lines, each followed by a sign of life; `rule` is blamed for silence."""
+
+    async def run(agent: AgentConversation) -> Notes:
+        return await send_each(agent, rule, lines)
+
+    STEPS.add(CheckStep(name, run, "bare", V2, {}, LATE))
 
 
 # --- terminals of the client

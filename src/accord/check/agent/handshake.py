@@ -19,7 +19,7 @@ from accord.check.agent.queries import (
     our_requests_in,
     request_fails_with,
 )
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
 from accord.check.engine.record import INVALID_REQUEST, NO_VERSION, is_answer, messages_in
 from accord.check.engine.shape import Payload, shape_of
@@ -98,12 +98,9 @@ MARKERS: dict[str, dict[str, Any]] = {
 @step("able", gate=SESSIONS, order=10)
 async def meet_able(agent: AgentConversation) -> Notes:
     """`initialized` is the result of its handshake; `prompt` the request of its turn."""
-    new = agent.ask("session/new", {"cwd": agent.cwd, "mcpServers": []})
-    result = (await agent.answer(new, "ACP-SESSION-001")).get("result")
-    session = result.get("sessionId") if isinstance(result, dict) else None
-    if not isinstance(session, str):
-        raise StepFailed("session/new gave no session id", "ACP-SESSION-001")
-    prompt = await agent.turn(session, agent.options.tool_prompt or agent.options.prompt)
+    new, opened = await agent.open()
+    session = opened["sessionId"]
+    prompt = await agent.turn(session, agent.tool_prompt)
     alive = await agent.is_alive()
     return {"initialized": agent.initialized, "new": new, "session": session, "prompt": prompt, "alive": alive}
 

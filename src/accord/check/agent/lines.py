@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, lives, send_each
+from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, line_step, lives
 from accord.check.agent.queries import as_dict, code_of, completed, describe_reaction, judge_completion, listed
 from accord.check.agent.turns import RecordedTurn, turns_in
 from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_if
@@ -132,21 +132,10 @@ async def large_prompt(agent: AgentConversation) -> Notes:
     return {"session": session, "prompt": prompt, "since": since}
 
 
-@step("bare", editions=V2, order=LATE)
-async def v2_no_json(agent: AgentConversation) -> Notes:
-    return await send_each(agent, "ACCORD-WIRE-207", {"no JSON": b"this is no JSON"})
-
-
-@step("bare", editions=V2, order=LATE)
-async def v2_scalars(agent: AgentConversation) -> Notes:
-    return await send_each(agent, "ACCORD-WIRE-208", {"a number": b"42", "a word": b'"hello"', "null": b"null"})
-
-
-@step("bare", editions=V2, order=LATE)
-async def v2_blank_lines(agent: AgentConversation) -> Notes:
-    """Lines with nothing in them, and one that ends like on Windows."""
-    line = b'{"jsonrpc":"2.0","id":"crlf","method":"session/close","params":{"sessionId":"%b"}}\r' % NO_SESSION.encode()
-    return await send_each(agent, "ACCORD-WIRE-209", {"empty": b"", "only CR": b"\r", "CR LF": line})
+_CRLF = b'{"jsonrpc":"2.0","id":"crlf","method":"session/close","params":{"sessionId":"%b"}}\r' % NO_SESSION.encode()
+line_step("v2_no_json", "ACCORD-WIRE-207", {"no JSON": b"this is no JSON"})
+line_step("v2_scalars", "ACCORD-WIRE-208", {"a number": b"42", "a word": b'"hello"', "null": b"null"})
+line_step("v2_blank_lines", "ACCORD-WIRE-209", {"empty": b"", "only CR": b"\r", "CR LF": _CRLF})
 
 
 @step("bare", editions=V2, order=LATE)

@@ -19,7 +19,7 @@ from accord.check.agent.queries import (
     option_lists,
     updates_of,
 )
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, messages_in
 from accord.check.engine.settings import Key, Setting, Value, request_for
@@ -71,10 +71,7 @@ async def options(agent: AgentConversation) -> Notes:
     A value that is refused is followed by the next; the last request counts. `untouched` are the reasons why something
     was left alone. `resume` is there where sessions can be resumed.
     """
-    new = agent.ask("session/new", {"cwd": agent.cwd, "mcpServers": []})
-    opened = (await agent.answer(new, "ACP-SESSION-001")).get("result")
-    if not isinstance(opened, dict) or not isinstance(opened.get("sessionId"), str):
-        raise StepFailed("session/new gave no session id", "ACP-SESSION-001")
+    new, opened = await agent.open()
     session: str = opened["sessionId"]
     notes: Notes = {"session": session, "new": new, "changes": [], "untouched": []}
     for key in list(_settings(agent, session)):
@@ -172,17 +169,13 @@ def objects_in(said: Any) -> list[dict[str, Any]]:
     return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
 
 
-def _values(option: dict[str, Any]) -> list[Any]:
-    """What a select can be, in groups or not."""
-    choices = objects_in(option.get("options"))
-    return [choice.get("value") for each in choices for choice in (objects_in(each.get("options")) or [each])]
-
-
 def _fits(option: dict[str, Any]) -> bool:
     current = option.get("currentValue")
     if option.get("type") == "boolean":
         return isinstance(current, bool)
-    return option.get("type") != "select" or (isinstance(current, str) and current in _values(option))
+    return option.get("type") != "select" or (
+        isinstance(current, str) and current in [choice.get("value") for choice in choices_of(option)]
+    )
 
 
 @judge("ACP-CONFIG-001", steps=("meet", "options"), editions=V1)

@@ -18,6 +18,7 @@ from accord.check.agent.queries import (
     key_of,
     listed,
     questions,
+    subject_tool,
 )
 from accord.check.agent.turns import completed_or_broken, heeds_cancel, idle_behind, prompts_of
 from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_unless
@@ -61,11 +62,6 @@ RULES = agent_rules(
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 
 
-def tool_prompt(agent: AgentConversation) -> str:
-    """A prompt that makes the agent use a tool."""
-    return agent.options.tool_prompt or agent.options.prompt
-
-
 def choosing(*kinds: str) -> Reply:
     """Chooses the first option of one of some kinds; otherwise it dismisses the question."""
 
@@ -86,7 +82,7 @@ async def allowed_work(agent: AgentConversation) -> Notes:
     since = agent.now
     yes = choosing("allow_once", "allow_always")
     with agent.replying(session__request_permission=yes, **ClientTerminals(exitCode=0).replies()):
-        prompt = await answered_turn(agent, session, tool_prompt(agent), "ACCORD-PERM-003")
+        prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-PERM-003")
         await agent.is_alive()
         end = agent.now
         await _close(agent, session)
@@ -112,7 +108,7 @@ async def rejected_work(agent: AgentConversation) -> Notes:
     since = agent.now
     no = choosing("reject_once", "reject_always")
     with agent.replying(session__request_permission=no, **ClientTerminals(exitCode=0).replies()):
-        prompt = await answered_turn(agent, session, tool_prompt(agent), "ACCORD-PERM-004")
+        prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-PERM-004")
         await agent.is_alive()
     return {"session": session, "prompt": prompt, "since": since}
 
@@ -121,7 +117,7 @@ async def cancelled_when(agent: AgentConversation, holds: Callable[[Entry], bool
     """A turn that is cancelled when the agent waits for us; it may also end without ever doing so."""
     session = await agent.new()
     since = agent.now
-    prompt = agent.prompt(session, tool_prompt(agent))
+    prompt = agent.prompt(session, agent.tool_prompt)
     bound = agent.options.turn_seconds
     entry = await agent.until(
         lambda entry: holds(entry) or is_answer(entry.message, prompt),
@@ -205,7 +201,7 @@ async def strange_outcome(agent: AgentConversation) -> Notes:
     session = await agent.new()
     since = agent.now
     with agent.replying(session__request_permission=lambda _: {"outcome": {"outcome": "_later", "when": "tomorrow"}}):
-        prompt = await agent.turn(session, agent.options.tool_prompt or agent.options.prompt)
+        prompt = await agent.turn(session, agent.tool_prompt)
     asked = [
         entry.place for entry in agent.wire.entries[since:] if not entry.sent and is_request(entry.message, PERMISSION)
     ]
@@ -219,7 +215,7 @@ async def v2_strange_choice(agent: AgentConversation) -> Notes:
     since = agent.now
     outcome = {"outcome": {"outcome": "selected", "optionId": "accord-check-never-offered"}}
     with agent.replying(session__request_permission=lambda _: outcome):
-        await agent.turn(session, agent.options.tool_prompt or agent.options.prompt)
+        await agent.turn(session, agent.tool_prompt)
     return {"session": session, "since": since}
 
 
@@ -393,17 +389,10 @@ def what_was_not_offered_is_no_approval(evidence: Evidence) -> None:
     ]
     skip_unless(asked, "no permission was asked for")
     for question, params in asked:
-        tool = _tool(params.get("subject"))
+        tool = subject_tool(params)
         for entry, update in run.updates(run["session"], "tool_call_update", since=question.place):
             if tool is not None and update.get("toolCallId") == tool and update.get("status") == "completed":
                 raise Violation("the tool call was completed", question, entry)
-
-
-def _tool(subject: Any) -> Any:
-    if not isinstance(subject, dict):
-        return None
-    tool = subject.get("toolCall")
-    return tool.get("toolCallId") if isinstance(tool, dict) else subject.get("toolCallId")
 
 
 @judge("ACCORD-PERM-202", steps=("v2_finished_things",))

@@ -225,7 +225,7 @@ def the_answer_does_not_wait_for_the_work(evidence: Evidence) -> None:
 @judge("ACCORD-PROMPT-206", steps=("v2_prompts_in_order",))
 def prompts_keep_their_order(evidence: Evidence) -> None:
     run = evidence.step("v2_prompts_in_order")
-    places = [_echo(run, id_) for id_ in run["ids"]]
+    places = [user_message_entry(run, id_) for id_ in run["ids"]]
     found = [entry for entry in places if entry is not None]
     skip_if(len(found) < len(places), "not every prompt was inserted")
     for before, after in pairwise(found):
@@ -233,7 +233,7 @@ def prompts_keep_their_order(evidence: Evidence) -> None:
             raise Violation("a later prompt was inserted first", after, before)
 
 
-def _echo(run: StepResult, id_: Any) -> Entry | None:
+def user_message_entry(run: StepResult, id_: Any) -> Entry | None:
     """Where the message of a prompt was told first."""
     message_id = accepted_message_id(run.answer(id_))
     for entry, update in run.updates(run["session"], *ECHOES):

@@ -202,6 +202,13 @@ def _is_one_of(method: str, methods: tuple[str, ...]) -> bool:
     return any(method == each or (each.endswith("/") and method.startswith(each)) for each in methods)
 
 
+def subject_tool(params: Any) -> Any:
+    """The id of the tool call that a request for permission is about (v2)."""
+    subject = as_dict(as_dict(params).get("subject"))
+    tool = subject.get("toolCall")
+    return tool.get("toolCallId") if isinstance(tool, dict) else subject.get("toolCallId")
+
+
 def offered(record: Record) -> dict[str, Any]:
     """The capabilities of our client in a process, as its last handshake said."""
     said: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import (
     LATE,
     NO_SESSION,
-    send_each,
+    line_step,
     settle,
     wait_for_answers,
     wait_for_question,
@@ -46,7 +46,7 @@ async def v2_same_ids(agent: AgentConversation) -> Notes:
     session = await agent.new()
     since = agent.now
     with agent.replying(session__request_permission=lambda _: None):
-        prompt = agent.prompt(session, agent.options.tool_prompt or agent.options.prompt)
+        prompt = agent.prompt(session, agent.tool_prompt)
         asked = await wait_for_question(agent, "session/request_permission", session, since, prompt)
         if asked is None:
             await wait_for_answers(agent, prompt)
@@ -61,10 +61,8 @@ async def v2_same_ids(agent: AgentConversation) -> Notes:
     return {"session": session, "id": id_, "place": place, "asked": asked, "idle": idle}
 
 
-@step("bare", editions=V2, order=LATE)
-async def v2_bad_ids(agent: AgentConversation) -> Notes:
-    line = b'{"jsonrpc":"2.0","id":%b,"method":"session/close","params":{"sessionId":"accord-check-no-such-session"}}'
-    return await send_each(agent, "ACCORD-WIRE-206", {name: line % id_ for name, id_ in BAD_IDS.items()})
+_BAD_ID = b'{"jsonrpc":"2.0","id":%b,"method":"session/close","params":{"sessionId":"accord-check-no-such-session"}}'
+line_step("v2_bad_ids", "ACCORD-WIRE-206", {name: _BAD_ID % id_ for name, id_ in BAD_IDS.items()})
 
 
 @step("bare", editions=V2, order=LATE)

@@ -13,8 +13,8 @@ from accord.check.agent.exchange import (
     answer_or_none,
     ask_and_wait,
     comes,
+    line_step,
     lives,
-    send_each,
     shows_life,
 )
 from accord.check.agent.lines import line_is_answered, messages_after
@@ -143,21 +143,14 @@ async def strange_requests(agent: AgentConversation) -> Notes:
     }
 
 
-@step("bare", editions=V2, order=LATE)
-async def v2_stray_responses(agent: AgentConversation) -> Notes:
-    return await send_each(agent, "ACCORD-WIRE-204", RESPONSES)
-
-
-@step("bare", editions=V2, order=LATE)
-async def v2_malformed_responses(agent: AgentConversation) -> Notes:
-    return await send_each(agent, "ACCORD-WIRE-205", MALFORMED_RESPONSES)
-
-
-@step("bare", editions=V2, order=LATE)
-async def v2_bad_notifications(agent: AgentConversation) -> Notes:
-    """Notifications with params that do not fit, and a prompt behind them."""
-    line = b'{"jsonrpc":"2.0","method":"session/cancel","params":%b}'
-    return await send_each(agent, "ACCORD-WIRE-210", {name: line % params for name, params in BAD_PARAMS.items()})
+_BAD_NOTIFICATION = b'{"jsonrpc":"2.0","method":"session/cancel","params":%b}'
+line_step("v2_stray_responses", "ACCORD-WIRE-204", RESPONSES)
+line_step("v2_malformed_responses", "ACCORD-WIRE-205", MALFORMED_RESPONSES)
+line_step(
+    "v2_bad_notifications",
+    "ACCORD-WIRE-210",
+    {name: _BAD_NOTIFICATION % params for name, params in BAD_PARAMS.items()},
+)
 
 
 @step("bare", editions=V2, order=LATE)

@@ -114,7 +114,7 @@ async def v2_resumes(agent: AgentConversation) -> Notes:
     """A session with a turn is closed, and resumed in several ways."""
     session = await agent.new()
     began = agent.now
-    await agent.turn(session, agent.options.tool_prompt or agent.options.prompt)
+    await agent.turn(session, agent.tool_prompt)
     ended = agent.now
     named = {"sessionId": session, "cwd": agent.cwd, "mcpServers": []}
     ids: dict[str, Any] = {}

@@ -162,14 +162,9 @@ def _is_about(record: Record, result: Any, version: int) -> bool:
     return all(isinstance(each, dict) and each.get("protocolVersion") == version for each in params)
 
 
-def _requests(evidence: Evidence) -> list[Any]:
-    """What the agent said with `_meta`, wherever that stands."""
-    return [(entry, message) for record in evidence.records for entry, message in messages_in(record.entries)]
-
-
 @judge("ACCORD-META-001", steps=("meet", "two_turns", "allowed_work"))
 def metadata_is_an_object(evidence: Evidence) -> None:
-    for entry, message in _requests(evidence):
+    for _, entry, message in evidence.messages():
         for value in _metas(message):
             if value is not None and not isinstance(value, dict):
                 raise Violation(f"`_meta` is {value!r}", entry)
@@ -183,7 +178,7 @@ def _metas(value: Any) -> list[Any]:
         each = todo.pop()
         if isinstance(each, dict):
             found.extend(item for key, item in each.items() if key == "_meta")
-            todo.extend(item for key, item in each.items() if key not in {"_meta", "rawInput", "rawOutput"})
+            todo.extend(item for key, item in each.items() if key not in FREE)
         elif isinstance(each, list):
             todo.extend(each)
     return found
@@ -405,25 +400,13 @@ def what_a_notification_with_a_dollar_does(evidence: Evidence) -> str:
     return f"answered with {said}" if said else "ignored"
 
 
-def _metadata(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        if "_meta" in value:
-            yield value["_meta"]
-        for key, inner in value.items():
-            if key not in FREE:
-                yield from _metadata(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _metadata(inner)
-
-
 @judge("ACP-META-201", steps=("turns", "meet_able"))
 def all_metadata_are_objects(evidence: Evidence) -> None:
     handshake(evidence)
     for _, entry, message in evidence.messages():
         if str(message.get("method", "")).startswith("_"):
             continue
-        for each in _metadata([message.get("params"), message.get("result")]):
+        for each in _metas([message.get("params"), message.get("result")]):
             if each is not None and not isinstance(each, dict):
                 raise Violation(f"metadata are {each!r}, and no object", entry)
 

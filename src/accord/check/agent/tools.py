@@ -8,7 +8,7 @@ from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import answered_turn
-from accord.check.agent.permission import choosing, tool_prompt
+from accord.check.agent.permission import choosing
 from accord.check.agent.queries import (
     FINAL,
     TOOLS,
@@ -89,7 +89,7 @@ async def failing_client(agent: AgentConversation) -> Notes:
         terminal__create=lambda _: Refusal(-32603, "Internal error"),
         elicitation__create=lambda _: {"action": "cancel"},
     ):
-        prompt = await answered_turn(agent, session, tool_prompt(agent), "ACCORD-TOOL-003")
+        prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-TOOL-003")
         await agent.is_alive()
     return {"session": session, "prompt": prompt, "since": since}
 

@@ -181,22 +181,11 @@ class ClientConversation:
                 raise ClientLeft("the client left instead of answering", rule, *asked) from None
             raise StepFailed(f"it was not answered: {silence}", rule, *asked) from None
 
-    async def request(self, method: str, rule: str, /, **params: Any) -> dict[str, Any]:
-        """Ask about this session and wait for the answer, result or error."""
-        return await self.answer(self.ask(method, **params), rule)
-
-    async def result(self, method: str, rule: str, /, **params: Any) -> dict[str, Any]:
-        """Ask for something that has to succeed; gives the result, `null` as an empty one.
-
-        Raises:
-            StepFailed: It did not; `rule` is blamed.
-        """
-        id_ = self.ask(method, **params)
-        answer = await self.answer(id_, rule)
-        result = answer.get("result")
-        if "result" not in answer or not isinstance(result, dict | None):
-            raise StepFailed(f"{method} did not succeed", rule, *self.exchange(id_))
-        return result or {}
+    async def ask_and_wait(self, method: str, params: Any, rule: str, seconds: float | None = None) -> Notes:
+        """Send a request and wait for the answer, result or error; notes its id. `rule` is blamed for silence."""
+        id_ = self.wire.ask(method, params)
+        await self.answer(id_, rule, seconds)
+        return {"id": id_}
 
     def exchange(self, id_: Any) -> list[Entry]:
         """The lines with an id: a request and its answer."""

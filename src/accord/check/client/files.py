@@ -106,9 +106,7 @@ async def read_relative(turn: ClientConversation) -> Notes:
 async def read_for_nobody(turn: ClientConversation) -> Notes:
     """A file, for a session that the client does not have."""
     params = {"sessionId": "session-of-nobody", "path": _file(turn, "numbers.txt")}
-    id_ = turn.wire.ask("fs/read_text_file", params)
-    await turn.answer(id_, "ACCORD-CLIENT-FS-010")
-    return {"id": id_}
+    return await turn.ask_and_wait("fs/read_text_file", params, "ACCORD-CLIENT-FS-010")
 
 
 @step("fs", "writeTextFile", editions=V1, order=47)

@@ -88,9 +88,7 @@ async def open_permissions(turn: ClientConversation) -> Notes:
 async def strange_permission(turn: ClientConversation) -> Notes:
     """A question about a session that the client does not have."""
     params = permission(turn.edition, "session-of-nobody", "accord check: for nobody?")
-    id_ = turn.wire.ask("session/request_permission", params)
-    await turn.answer(id_, STRANGER, turn.options.turn_seconds)
-    return {"id": id_}
+    return await turn.ask_and_wait("session/request_permission", params, STRANGER, turn.options.turn_seconds)
 
 
 @step(order=50, editions=V1_V2)
@@ -257,23 +255,20 @@ async def extensions(turn: ClientConversation) -> Notes:
 @step(order=64)
 async def bad_request(turn: ClientConversation) -> Notes:
     """A question without anything to choose from, and without what it is about."""
-    id_ = turn.ask("session/request_permission", options="yes or no")
-    await turn.answer(id_, "ACCORD-CLIENT-REQUEST-001")
-    return {"id": id_}
+    params = {"sessionId": turn.session, "options": "yes or no"}
+    return await turn.ask_and_wait("session/request_permission", params, "ACCORD-CLIENT-REQUEST-001")
 
 
 @step("elicitation", "form", order=40, editions=V1_V2)
 async def form(turn: ClientConversation) -> Notes:
-    id_ = turn.wire.ask("elicitation/create", elicitation(turn.session, "form"))
-    await turn.answer(id_, "ACCORD-CLIENT-ELICIT-001", turn.options.turn_seconds)
-    return {"id": id_}
+    params = elicitation(turn.session, "form")
+    return await turn.ask_and_wait("elicitation/create", params, "ACCORD-CLIENT-ELICIT-001", turn.options.turn_seconds)
 
 
 @step("elicitation", "url", order=41, editions=V1_V2)
 async def address(turn: ClientConversation) -> Notes:
-    id_ = turn.wire.ask("elicitation/create", elicitation(turn.session, "url"))
-    await turn.answer(id_, "ACCORD-CLIENT-ELICIT-002", turn.options.turn_seconds)
-    return {"id": id_}
+    params = elicitation(turn.session, "url")
+    return await turn.ask_and_wait("elicitation/create", params, "ACCORD-CLIENT-ELICIT-002", turn.options.turn_seconds)
 
 
 def _need(turn: ClientConversation, *path: str) -> None:
@@ -291,9 +286,8 @@ def _place(folder: Path, name: str, content: str | None = None) -> str:
 @step(order=45)
 async def unoffered_read(turn: ClientConversation) -> Notes:
     _need(turn, "fs", "readTextFile")
-    id_ = turn.ask("fs/read_text_file", path=_place(turn.folder, "there.txt", "there\n"))
-    await turn.answer(id_, READ)
-    return {"id": id_}
+    params = {"sessionId": turn.session, "path": _place(turn.folder, "there.txt", "there\n")}
+    return await turn.ask_and_wait("fs/read_text_file", params, READ)
 
 
 @step(order=45)
