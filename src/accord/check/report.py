@@ -112,7 +112,7 @@ def shown(raw: bytes, characters: int = _SHOWN_CHARACTERS) -> str:
     return f"{text[:half]} … {len(text) - 2 * half} characters … {text[-half:]}"
 
 
-# What XML cannot hold, however it is written.
+# Characters that XML cannot represent.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -10,7 +10,7 @@ EditionName: TypeAlias = Literal["v1", "v2_june", "v2"]
 Tier: TypeAlias = Literal["mandatory", "capability", "advisory", "informational"]
 """How much a failure weighs."""
 Side: TypeAlias = Literal["agent", "client", "both"]
-"""Who a rule is about."""
+"""The side that has to keep a rule."""
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
 V1, JUNE, V2 = ((edition,) for edition in EDITIONS)
 V1_JUNE, JUNE_V2 = EDITIONS[:2], EDITIONS[1:]
@@ -29,32 +29,32 @@ class Rule:
     id: str
     tier: Tier
     says: str
-    """In one sentence of ours."""
+    """The rule in one sentence."""
     page: str
-    """Where the specification says it: a page of its site, or a pointer into the schema."""
+    """The source in the specification: a page of its site, or a pointer into the schema."""
     side: Side = "agent"
-    """Who has to keep it."""
+    """The side that has to keep it."""
     gate: str = ""
-    """What has to be advertised: a path into the answers to `initialize` and `session/new`, or "" for nothing."""
+    """The capability it needs: a path into the results of `initialize` and `session/new`, or "" for none."""
     superseded: str = ""
     """Why the edition's own text overrules it; then it is reported and never judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Rules that necessarily fall together when one thing is wrong."""
+    """Rules that necessarily fail together."""
 
     edition: EditionName
     root: str
-    """The rule that names what is wrong."""
+    """The rule that names the cause."""
     says: str
-    """What is wrong, in one sentence."""
+    """The cause, in one sentence."""
     also: tuple[str, ...]
-    """The ids that cannot hold either."""
+    """The ids of the rules that fail with it."""
 
     @property
     def ids(self) -> frozenset[str]:
-        """All of them."""
+        """The ids of all of these rules."""
         return frozenset((self.root, *self.also))
 
 
@@ -119,7 +119,7 @@ _V1 = "initialize.agentCapabilities."
 _V2 = "initialize.capabilities."
 _SESSION = f"{_V2}session"
 SESSIONS: dict[EditionName, str] = {"v1": "", "v2_june": _SESSION, "v2": _SESSION}
-"""What has to be advertised for there to be sessions at all; in v1 there always are."""
+"""The capability for sessions; in v1 every agent has them."""
 _V1_PATHS = {"load": "loadSession", "stdio": "", "http": "mcpCapabilities.http"}
 _V1_PATHS |= {word: f"promptCapabilities.{word}" for word in ("image", "audio", "embeddedContext")}
 _V2_PATHS = {word: f"prompt.{word}" for word in ("image", "audio", "embeddedContext")}

@@ -1,4 +1,4 @@
-"""Conformance as tests: one pytest test per rule, for whoever writes an agent."""
+"""Conformance as tests: one pytest test per rule, for authors of agents and clients."""
 
 from __future__ import annotations
 

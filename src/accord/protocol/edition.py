@@ -39,7 +39,7 @@ class Edition:
         self.version = version
         """The `protocolVersion` that it announces."""
         self.rules = rules
-        """What its JSON-RPC allows."""
+        """The JSON-RPC variants that it allows."""
         self.cancels_requests = cancels_requests
         """Whether it has `$/cancel_request`."""
         self.initializes_once = initializes_once
@@ -74,7 +74,7 @@ class Edition:
 
     @functools.cached_property
     def as_client(self) -> Edition:
-        """`with_drafts` for a client, which also reads what an agent offers of the unstable text in `initialize`."""
+        """`with_drafts` for a client, which also reads the capabilities of the unstable text in `initialize`."""
 
         def methods() -> tuple[Method, ...]:
             return tuple(self.draft.initialize if m is self.initialize else m for m in self.with_drafts.methods)
@@ -95,7 +95,7 @@ class Edition:
 
     @functools.cached_property
     def requires_info(self) -> bool:
-        """Whether an `initialize` must say who the client is, in `info`."""
+        """Whether `info` is required in `initialize`."""
         fields = msgspec.structs.fields(self.initialize.params)
         return any(field.encode_name == "info" and field.required for field in fields)
 
@@ -117,7 +117,7 @@ class Edition:
 
     @property
     def initialize(self) -> RequestMethod[Any, Any]:
-        """The handshake."""
+        """The row of `initialize`."""
         return self._requests["initialize", "agent"]
 
 

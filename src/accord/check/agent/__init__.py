@@ -1,4 +1,4 @@
-"""`check_agent`: plays with an agent the steps that the rules need, judges every rule, and reports what is wrong."""
+"""`check_agent`: runs the steps that the rules need with an agent, judges every rule, and reports the failures."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
 
 
 def _stuck(rule: Rule, evidence: Evidence) -> list[Judgement]:
-    """A failure for each step, whatever it was about, in which a turn did not end: what fell there falls with this."""
+    """A failure for each step in which a turn did not end: failures of that step are grouped under this rule."""
     failures = [run.failure for run in evidence.steps.values()]
     return [
         Judgement("a_turn_ends_in_every_step", "FAIL", failure.reason, evidence=failure.evidence)
@@ -166,7 +166,7 @@ async def _open_ledger(program: Program, options: Options, folder: Path) -> tupl
 
 
 def left_changed(program: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
-    """A line for every setting of an agent that checks of it left changed, as their journal says."""
+    """A line for every setting of an agent that the journal lists as changed and not restored."""
     try:
         page = Journal(program, env).read()
     except JournalError as error:

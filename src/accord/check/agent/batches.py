@@ -42,7 +42,7 @@ RULES = agent_rules(
 
 
 ANSWER_SECONDS = scaled(3.0)
-"""For the answer to an array behind a sign of life: what answers at all does so by then."""
+"""Bound for the answer to an array, counted from the sign of life that follows it."""
 
 
 def _request(id_: Any, method: str, params: Any = None) -> dict[str, Any]:
@@ -65,25 +65,25 @@ ARRAYS: dict[str, list[Any]] = {
     "notifications": [_notification("_example.com/unknown", {}), _notification("_example.com/note", {})],
     "answers too": [_request("four", "_example.com/unknown"), {"jsonrpc": "2.0", "id": 999_999, "result": {}}],
 }
-"""By name; those that more agents survive come first."""
+"""By name, the most widely tolerated first: after the end of the process no further array can be sent."""
 SILENT = {"notifications"}
-"""What is not waited for: June has no answer to it."""
+"""Arrays whose answer is not waited for: June has none."""
 
 
 def answers_an_array(entry: Entry) -> bool:
     """Whether a line of the agent is an answer to a whole array: another array, or an answer without an id."""
     message = entry.message
     if isinstance(message, list):
-        # What the agent says of its own accord may come in arrays as well.
+        # Requests and notifications of the agent may come in arrays as well.
         return not any(isinstance(each, dict) and "method" in each for each in message)
     return isinstance(message, dict) and "method" not in message and message.get("id", 0) is None
 
 
 @step("own", editions=JUNE_V2)
 async def arrays(agent: AgentConversation) -> Notes:
-    """What the agent says to each array, as places in the record: (from, to).
+    """Sends each array; notes the part of the record (from, to) with the reaction to it.
 
-    `ended` is the array behind which the agent did not answer any more, or "". `work` is a prompt in an array beside a
+    `ended` is the array after which the agent stopped answering, or "". `work` is a prompt in an array beside a
     quick call, where there are sessions: `cancel` is the place at which that was cancelled.
     """
     await agent.handshake()
@@ -103,7 +103,7 @@ async def _send_array(agent: AgentConversation, notes: Notes, name: str, array: 
     try:
         await agent.is_alive()
         if name in SILENT:
-            await agent.is_alive()  # What is done in the background has been done by the second sign of life.
+            await agent.is_alive()  # Background work is done by the second sign of life.
         else:
             await agent.wire.until(answers_an_array, since, min(agent.options.timeout_seconds, ANSWER_SECONDS))
     except StepFailed:
@@ -259,7 +259,7 @@ def nothing_in_an_array_is_answered(evidence: Evidence) -> None:
 
 
 def reactions(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[Entry]]:
-    """What an agent said to an array, signs of life left out, with the line of the array."""
+    """The run, the line with an array, and the reactions to it without the signs of life."""
     run = evidence.step("arrays")
     places = run["reactions"].get(name)
     if places is None:
@@ -275,7 +275,7 @@ def reactions(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[En
 
 
 def _is_reaction(entry: Entry) -> bool:
-    """Whether a line answers something, in contrast to what an agent says of its own accord."""
+    """Whether a line answers something; requests and notifications of the agent do not."""
     messages = entry.message if isinstance(entry.message, list) else [entry.message]
     return not messages or any(not isinstance(each, dict) or "method" not in each for each in messages)
 

@@ -1,4 +1,4 @@
-"""`session/cancel`: how a cancelled turn ends and what comes after it."""
+"""`session/cancel`: the end of a cancelled turn and the messages after it."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ async def cancel_with_meta(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V1_JUNE, order=60)
 async def idle_cancels(agent: AgentConversation) -> Notes:
-    """Cancellations of what does not run; a turn; one that is cancelled; and a turn after that."""
+    """Cancellations while nothing runs; a turn; a turn that is cancelled; and a turn after that."""
     session = await agent.new()
     agent.notify("session/cancel", {"sessionId": session})
     agent.notify("session/cancel", {"sessionId": "accord-check-nobody"})
@@ -250,7 +250,7 @@ def no_other_state_is_told_behind_the_end(evidence: Evidence) -> None:
     idle = cancelled.idle
     since = idle.place + 1 if idle is not None else 0
     for entry, update in cancelled.run.updates(cancelled.session, "state_update", since=since):
-        # A state is a snapshot: to say the same again changes nothing.
+        # A state is a snapshot: repeating it changes nothing.
         if update.get("state") != "idle" or update.get("stopReason") not in {None, cancelled.reason}:
             raise Violation("a state was told behind the end of a cancelled turn", cancelled.idle, entry)
 
@@ -320,7 +320,7 @@ def no_word_of_the_agents_own_stands_in_for_cancelled(evidence: Evidence) -> Non
 
 
 def closed_turn(evidence: Evidence) -> tuple[CancelledTurn, RecordedRequest]:
-    """The turn whose session was closed, and the request for that."""
+    """The turn that `session/close` stopped, and that request."""
     closed = stopped_turn(evidence, "closing", "session/close")
     (busy,) = [each for each in our_requests_in(closed.run, "session/close") if each.entry is closed.by]
     return closed, busy
@@ -336,7 +336,7 @@ def closing_is_a_cancellation(evidence: Evidence) -> None:
 
 
 def _messages_behind(run: StepResult, place: int, session: str) -> str:
-    """What came of a cancellation, up to the next sign of life."""
+    """The reaction to a cancellation, up to the next sign of life."""
     kinds = [str(update.get("state") or update.get("sessionUpdate")) for _, update in run.updates(session, since=place)]
     answered = [each for _, each in messages_in(run.entries[place : run.end]) if each.get("id", 0) is None]
     return ", ".join([*kinds, *("an error" for _ in answered)]) or "nothing"

@@ -132,7 +132,7 @@ def _last_id(agent: AgentConversation, since: int, session: str, field: str) -> 
 
 @step("bare", editions=V2, gate=SESSIONS)
 async def v2_stopped_alone(agent: AgentConversation) -> Notes:
-    """In work that goes on, a tool call and a terminal are cancelled that say that they can be."""
+    """During a turn, a tool call and a terminal that advertise cancellation are cancelled."""
     session = await agent.new()
     since = agent.now
     working = await agent.begin(session)
@@ -154,7 +154,7 @@ async def v2_stopped_alone(agent: AgentConversation) -> Notes:
 
 
 def _cancellable(agent: AgentConversation, since: int, session: str, kind: str, field: str) -> Any:
-    """What says last that it can be cancelled."""
+    """The id of a tool call or terminal whose last update advertises cancellation; None if there is none."""
     can: dict[str, bool] = {}
     for entry in agent.wire.entries[since:]:
         if is_update(entry.message, session, kind):
@@ -177,7 +177,7 @@ def a_held_prompt_is_dropped(evidence: Evidence) -> None:
     run = evidence.step("v2_prompts_and_cancel")
     if "result" in run.answer(run["before"]):
         echo, end = user_message_entry(run, run["before"]), _end_of_cancelled_work(run)
-        # Only what comes behind the end of the cancelled work was surely held when the cancellation arrived.
+        # Only a prompt inserted after the end of the cancelled work was certainly held when the cancellation arrived.
         if echo is None or end is None or echo.place < end.place:
             raise Skipped("no prompt was held: it was inserted at once")
         raise Violation("it was inserted after the cancellation", end, echo)

@@ -1,4 +1,4 @@
-"""Which rules for agents fall together when one thing is wrong."""
+"""Which rules for agents fail together for one cause."""
 
 from __future__ import annotations
 

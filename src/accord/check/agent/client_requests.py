@@ -1,4 +1,4 @@
-"""Requests to the client: only what it offers; files, forms and addresses."""
+"""Requests to the client: only offered capabilities are used; files, forms and addresses."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ async def v2_only_links(agent: AgentConversation) -> Notes:
 
 @step("able", editions=V2, gate=SESSIONS)
 async def v2_strange_answer(agent: AgentConversation) -> Notes:
-    """A question is answered with an action that nobody knows."""
+    """An elicitation is answered with an unknown action."""
     session = await agent.new()
     since = agent.now
     with agent.replying(elicitation__create=lambda _: {"action": "_accord.check/later"}):

@@ -59,7 +59,7 @@ async def deleting(agent: AgentConversation) -> Notes:
 
 @step(gate=gate("close"), order=56)
 async def closing(agent: AgentConversation) -> Notes:
-    """An idle session is closed, then one that works: `prompt` is what it works on."""
+    """An idle session is closed, then one with a running turn; `prompt` is the request of that turn."""
     idle = await ask_and_wait(agent, "session/close", {"sessionId": await agent.new()})
     session = await agent.new()
     prompt = await agent.begin(session)

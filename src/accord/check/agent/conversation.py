@@ -1,7 +1,7 @@
-"""How a client of each edition says what every step needs: the handshake, a session, a turn and its end.
+"""The client end of a conversation with an agent, in every edition: handshake, sessions, turns and their ends.
 
-When something that every agent must do does not happen, the step fails and the failure names the rule that was broken:
-what could not be judged for that reason is one cause with it.
+Where an agent misses something that every agent must do, the step fails and the failure names the broken rule, so that
+rules which could not be judged for that reason are grouped with it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ProcessGroup: TypeAlias = Literal["bare", "able", "own", "again"]
 """The steps that share a process.
 
 `bare`: one process whose client offers nothing; `able`: one whose client offers everything; `own`: a process for the
-step alone, which shakes hands itself; `again`: one that is started when the `bare` one has ended.
+step alone, which sends its own `initialize`; `again`: one that is started when the `bare` one has ended.
 """
 
 INFO = {"name": "accord-check", "version": "1"}
@@ -53,7 +53,7 @@ ABLE: dict[EditionName, dict[str, Any]] = {
 }
 """The handshake of a client that offers everything."""
 PROMPT_RULE: dict[EditionName, str] = {"v1": "ACP-PROMPT-001", "v2_june": "ACP-PROMPT-001", "v2": "ACP-PROMPT-201"}
-"""What is broken where a prompt is not answered, or with an error."""
+"""The rule that is broken where a prompt is not answered, or is answered with an error."""
 IDLE_RULE = "ACP-STATE-202"
 EXTENSION_RULE = "ACP-EXT-001"
 LOGIN = {"v1": "authenticate", "v2_june": "authenticate", "v2": "auth/login"}
@@ -79,11 +79,11 @@ REPLIES: dict[str, Reply] = {
     "terminal/kill": lambda _: {},
     "terminal/release": lambda _: {},
 }
-"""How a client answers that says yes, whether it offered it or not: what was asked is judged later."""
+"""Answers of a client that grants every request, offered or not: the requests themselves are judged later."""
 
 
 STEPS = StepRegistry()
-"""What is done with agents."""
+"""The steps of checks of agents."""
 
 
 def step(
@@ -98,7 +98,7 @@ def step(
 
 
 def can(agent: AgentConversation, word: str) -> bool:
-    """Whether the agent said in this process that it has a capability."""
+    """Whether the agent advertised a capability in this process."""
     path = gate(word)[agent.edition]
     return not path or has_path({"initialize": agent.initialized}, path)
 
@@ -113,7 +113,7 @@ _SHORT_SECONDS = 0.2
 
 
 class WaitLimits:
-    """Of one check; what is waited for is named by the rule that it breaks if it does not come."""
+    """Bounds of the waits of one check, shorter after repeated silence; a wait is named by the rule it is for."""
 
     def __init__(self) -> None:
         self._silences: Counter[str] = Counter()
@@ -139,7 +139,7 @@ class WaitLimits:
 
 
 class AgentConversation:
-    """A client that talks with one start of an agent. `notes` has what earlier steps noted, by their names."""
+    """A client connected to one start of an agent. `notes` has the notes of earlier steps, by step name."""
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class AgentConversation:
     # --- the handshake
 
     async def handshake(self, *, able: bool = False) -> dict[str, Any]:
-        """Introduce ourselves, and log in where we were told how; gives the result.
+        """Send `initialize`, and log in if a login method is configured; gives the result of `initialize`.
 
         Raises:
             StepFailed: It did not succeed.
@@ -273,7 +273,7 @@ class AgentConversation:
         return self.initialized
 
     async def log_in(self) -> dict[str, Any]:
-        """Log in as we were told; gives the answer."""
+        """Log in with the configured method; gives the answer."""
         return await self.request(LOGIN[self.edition], {"methodId": self.options.auth_method})
 
     async def open(self) -> tuple[Any, dict[str, Any]]:
@@ -341,7 +341,7 @@ class AgentConversation:
     async def begin(self, session: str) -> Any:
         """Begin a turn that should go on for a while, and wait for its first sign; gives the id of its request.
 
-        A turn that is only short is given the time to end, so that nobody takes its end for an answer to what follows.
+        A short turn is given the time to end, so that its end is not mistaken for a reaction to the next message.
         """
         since = self.now
         id_ = self.prompt(session, self.options.cancel_prompt)
@@ -362,10 +362,10 @@ class AgentConversation:
     async def until(
         self, holds: Callable[[Entry], bool], since: int, reason: str, rule: str = "", seconds: float | None = None
     ) -> Entry:
-        """Wait for something that the agent says.
+        """Wait for a message of the agent.
 
         Raises:
-            StepFailed: It did not; `reason` says what was waited for.
+            StepFailed: It did not come; `reason` names the message.
         """
         bound = self.limits.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
         try:
@@ -374,7 +374,7 @@ class AgentConversation:
             raise self._failure(reason, rule, silence) from None
 
     async def is_alive(self) -> bool:
-        """Whether the agent still answers; and what it had to say before that was said by then.
+        """Whether the agent still answers; earlier messages of it have arrived by then.
 
         Raises:
             StepFailed: It does not.

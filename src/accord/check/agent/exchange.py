@@ -24,7 +24,7 @@ LATE = 70
 
 
 async def answer_or_none(agent: AgentConversation, id_: Any, seconds: float | None = None) -> dict[str, Any] | None:
-    """Wait for an answer; silence is not the step's concern, but of whoever judges."""
+    """Wait for an answer; None for silence, which the judges of the request report."""
     try:
         return await agent.answer(id_, seconds=seconds)
     except StepFailed:
@@ -39,7 +39,7 @@ async def ask_and_wait(agent: AgentConversation, method: str, params: Any, id_: 
 
 
 async def lives(agent: AgentConversation) -> bool:
-    """Whether the agent still answers; that it does not is not the step's concern either."""
+    """Whether the agent still answers; the judges report that it does not."""
     try:
         return await agent.is_alive()
     except StepFailed:
@@ -48,7 +48,7 @@ async def lives(agent: AgentConversation) -> bool:
 
 @contextmanager
 def folders(agent: AgentConversation, *names: str) -> Iterator[list[Path]]:
-    """Folders beside each other where the sessions work; in somebody's own folder they do not stay."""
+    """Sibling folders below the working directory; removed afterwards where that directory is the user's."""
     made = [agent.folder / f"accord-check-{name}" for name in names]
     for folder in made:
         folder.mkdir(exist_ok=True)
@@ -63,7 +63,7 @@ def folders(agent: AgentConversation, *names: str) -> Iterator[list[Path]]:
 async def wait_for_answers(agent: AgentConversation, *ids: Any) -> list[Any]:
     """Wait for the answers to some requests, those that come; gives the ids."""
     for id_ in ids:
-        # Who judges this request says that it was not answered.
+        # The judge of this request reports that it was not answered.
         with suppress(Silence):
             await agent.wire.answer(id_, agent.options.timeout_seconds)
     return list(ids)
@@ -81,7 +81,7 @@ async def ask_all(agent: AgentConversation, **requests: tuple[str, Any]) -> dict
 async def shows_life(agent: AgentConversation, rule: str = "ACCORD-CLOSE-204") -> None:
     """A sign of life: any answer to a request that does nothing.
 
-    Closing a session that never was does not depend on whether the agent knows how to refuse unknown methods.
+    Closing a session that does not exist works also with agents that do not refuse unknown methods.
     """
     await agent.request("session/close", {"sessionId": NO_SESSION}, rule)
 
@@ -91,7 +91,7 @@ async def wait_or_none(
 ) -> Entry | None:
     """Wait for a line, as long as for a turn; None if it does not come."""
     try:
-        # With an agent that never rests nobody waits for the end of every turn: the manifest has what falls with that.
+        # With an agent that never becomes idle the full bound is not spent on every turn: CAUSES groups the failures.
         bound = agent.limits.seconds(agent.options.turn_seconds, IDLE_RULE) if seconds is None else seconds
         return await agent.wire.until(holds, since, bound)
     except Silence:
@@ -104,7 +104,7 @@ async def settle(agent: AgentConversation, session: str, since: int) -> Entry | 
 
 
 async def settle_cancelled(agent: AgentConversation, session: str, since: int) -> Entry | None:
-    """Cancel what a session does and wait until it is idle; where it was idle before, nothing more comes."""
+    """Cancel the work of a session and wait until it is idle; one that was idle before sends no further state."""
     states = [entry for entry in agent.wire.entries[since:] if is_update(entry.message, session, "state_update")]
     cancelled = agent.notify("session/cancel", {"sessionId": session})
     if states and is_state(states[-1].message, session, "idle"):
@@ -134,7 +134,7 @@ def first_option(question: Any) -> Any:
 
 
 def advertises(agent: AgentConversation, path: str) -> bool:
-    """Whether the agent said at the handshake of this process that its sessions have something."""
+    """Whether the agent advertised a session capability in the handshake of this process."""
     asked = [
         entry.message["id"] for entry in agent.wire.entries if entry.sent and is_request(entry.message, "initialize")
     ]
@@ -194,7 +194,7 @@ async def answers_received(agent: AgentConversation, id_: Any) -> list[Any]:
 
 
 async def send_each(agent: AgentConversation, rule: str, lines: dict[str, bytes]) -> Notes:
-    """Send lines, each followed by a sign of life; notes for each from where to where it was heard."""
+    """Send lines, each followed by a sign of life; notes the part of the record (from, to) of each line."""
     parts = {}
     for name, line in lines.items():
         since = agent.wire.send(line)

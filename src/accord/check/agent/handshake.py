@@ -153,7 +153,7 @@ async def v2_early_notification(agent: AgentConversation) -> Notes:
 
 @step("own", editions=V2)
 async def v2_ancient_client(agent: AgentConversation) -> Notes:
-    """A client from before all versions; alone, since who speaks version 1 may welcome it and is bound by that."""
+    """A client that asks for version 0; in a process of its own, since an agent of version 1 may accept it."""
     return await ask_all(agent, ancient=("initialize", {**BARE["v2"], "protocolVersion": 0}))
 
 
@@ -163,7 +163,7 @@ async def v2_handshakes(agent: AgentConversation) -> Notes:
     params = BARE["v2"]
     return await ask_all(
         agent,
-        # Not without any `info`: that is how clients of June say hello, and who speaks both may welcome them.
+        # Not without any `info`: that is the handshake of June, which an agent of both drafts may accept.
         incomplete=("initialize", {**params, "info": {"title": "A client without a name"}}),
         odd=("initialize", {**params, "capabilities": _ODD}),
         again=("initialize", params),
@@ -317,7 +317,7 @@ def the_agent_tells_its_name(evidence: Evidence) -> None:
 
 
 def _markers(said: Any, tree: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
-    """Every capability that an edition knows and an agent told, with its path."""
+    """Every advertised capability that the edition defines, with its path."""
     yield path, said
     if isinstance(said, dict):
         for key, inner in tree.items():
@@ -375,8 +375,8 @@ def the_versions_are_told(evidence: Evidence) -> None:
         raise Skipped("there was no error -32022")
     data = error.get("data")
     supported = data.get("supported") if isinstance(data, dict) else None
-    is_told = isinstance(data, dict) and data.get("requested") == 0 and isinstance(supported, list)
-    if not is_told or not all(type(version) is int for version in supported or []):
+    is_complete = isinstance(data, dict) and data.get("requested") == 0 and isinstance(supported, list)
+    if not is_complete or not all(type(version) is int for version in supported or []):
         raise run.violation(f"the data is {data!r}", run["ancient"])
 
 

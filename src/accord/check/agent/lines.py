@@ -41,7 +41,7 @@ RULES = agent_rules(
 
 
 LINES = {
-    # What more agents survive comes first: after the end of the program nothing can be seen any more.
+    # The most widely tolerated lines come first: after the end of the process no further line can be sent.
     "no JSON-RPC": b'{"hello":"world"}',
     "no version": b'{"id":77001,"method":"_example.com/unknown"}',
     "no JSON": b"this is not JSON",
@@ -82,9 +82,9 @@ _MEBIBYTE = 1 << 20
 
 @step("own")
 async def bad_lines(agent: AgentConversation) -> Notes:
-    """What the agent says to each line; `places` has (from, to) in the record.
+    """Sends each line; `reactions` has the answers, `places` the part of the record (from, to).
 
-    `ended` is the line behind which the agent did not answer any more, or "".
+    `ended` is the line after which the agent stopped answering, or "".
     """
     await agent.handshake()
     reactions: dict[str, list[str]] = {}
@@ -102,7 +102,7 @@ async def bad_lines(agent: AgentConversation) -> Notes:
 
 @step("own", editions=V1_JUNE)
 async def odd_lines(agent: AgentConversation) -> Notes:
-    """What the agent says to each line, as places in the record (from, to); and of which it died, if it did."""
+    """Sends each line; notes the part of the record (from, to) with the reaction, and the fatal line, if any."""
     await agent.handshake()
     reactions: dict[str, tuple[int, int]] = {}
     for name, line in UNUSUAL_LINES.items():
@@ -182,7 +182,7 @@ def everything_on_stdout_is_utf_8(evidence: Evidence) -> None:
 
 
 def reaction(evidence: Evidence, name: str) -> str:
-    """What an agent says to a bad line, in a few words."""
+    """The reaction to a malformed line, as a phrase for the report."""
     run = evidence.step("bad_lines")
     if name not in run["reactions"]:
         raise Skipped(f"{run['ended']} had ended the connection before")
@@ -192,9 +192,9 @@ def reaction(evidence: Evidence, name: str) -> str:
 
 
 def _reactions(evidence: Evidence, *names: str) -> str:
-    # Where an earlier line had ended the connection, that is said by the first of them.
-    seen = [name for name in names if name in evidence.step("bad_lines")["reactions"]]
-    return "; ".join(reaction(evidence, name) for name in seen or names[:1])
+    # Where an earlier line had ended the connection, the first of them reports that.
+    tested = [name for name in names if name in evidence.step("bad_lines")["reactions"]]
+    return "; ".join(reaction(evidence, name) for name in tested or names[:1])
 
 
 def messages_after(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[tuple[Entry, dict[str, Any]]]]:
@@ -219,7 +219,7 @@ def line_is_answered(evidence: Evidence, name: str, id_: Any) -> None:
 
 
 def line_reaction(evidence: Evidence, name: str) -> str:
-    """What came of a line about which nothing is written, in words."""
+    """The reaction to a line that the specification does not mention, as a phrase for the report."""
     run, _, said = messages_after(evidence, name)
     if run["died_of"] == name:
         return "the agent said nothing more after it"

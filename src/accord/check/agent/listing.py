@@ -1,4 +1,4 @@
-"""`session/list`: filters, pages and what a list says of each session."""
+"""`session/list`: filters, pages and the entries of a list."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def pages(agent: AgentConversation, **params: Any) -> list[Any]:
 
 @step("bare", editions=V1_JUNE, gate=gate("list"), order=40)
 async def list_pages(agent: AgentConversation) -> Notes:
-    """Every page of everything; the sessions of one folder, and of one that has none; a cursor that nobody gave."""
+    """All pages of the whole list; the sessions of one folder, and of an empty one; an unknown cursor."""
     folder = agent.folder / "more-list"
     folder.mkdir(exist_ok=True)
     here, there = await agent.new(), await agent.new(cwd=str(folder))
@@ -226,16 +226,16 @@ def a_folder_without_sessions_has_an_empty_list(evidence: Evidence) -> None:
 def pages_end_and_do_not_overlap(evidence: Evidence) -> str | None:
     run = evidence.step("v2_lists")
     skip_if("result" not in run.answer(run["pages"][0]), "session/list does not work")
-    seen: dict[Any, Entry] = {}
+    found: dict[Any, Entry] = {}
     for id_ in run["pages"]:
         entry, result = run.answer_entry(id_), run.result(id_)
         sessions = result.get("sessions") if isinstance(result, dict) else None
         for session in sessions if isinstance(sessions, list) else []:
             named = session.get("sessionId") if isinstance(session, dict) else None
-            if named in seen:
-                raise Violation(f"session {named!r} stands there twice", seen[named], entry)
-            seen[named] = entry
-    return f"{len(seen)} sessions on {len(run['pages'])} pages"
+            if named in found:
+                raise Violation(f"session {named!r} stands there twice", found[named], entry)
+            found[named] = entry
+    return f"{len(found)} sessions on {len(run['pages'])} pages"
 
 
 @judge("ACCORD-LIST-202", steps=("v2_lists",))
@@ -276,8 +276,8 @@ def listed_in_v2(evidence: Evidence, run: StepResult, note: str) -> list[Any]:
 def sessions_can_be_listed_in_v2(evidence: Evidence) -> str:
     sessions = listed_in_v2(evidence, run := evidence.step("listing"), "all")
     known = {each.get("sessionId") for each in sessions if isinstance(each, dict)}
-    seen = len({run["here"], run["there"]} & known)
-    return f"{len(sessions)} sessions, {seen} of the 2 that were just opened"
+    found = len({run["here"], run["there"]} & known)
+    return f"{len(sessions)} sessions, {found} of the 2 that were just opened"
 
 
 @judge("ACP-LIST-202", steps=("listing",), editions=V2, name="a_folder_without_sessions_has_an_empty_list")

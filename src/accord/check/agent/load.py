@@ -98,7 +98,7 @@ async def load_after_restart(agent: AgentConversation) -> Notes:
 async def keep(agent: AgentConversation) -> Notes:
     """A session with a turn and an empty one, left behind; `prompt` is the answer to the turn's request.
 
-    `to_resume` is another such pair where sessions can be loaded too: what the next process has loaded is open there.
+    `to_resume` is another such pair where sessions can be loaded too: the next process has the first pair open.
     """
     notes = await _left_behind(agent)
     if agent.edition != "v2" and can(agent, "load") and can(agent, "resume"):
@@ -132,7 +132,7 @@ async def loaded(agent: AgentConversation, session: str) -> Notes:
 
 
 def _texts(updates: list[tuple[Entry, dict[str, Any]]]) -> str:
-    """All words of some messages, without white space."""
+    """The text of some messages, without white space."""
     texts: list[str] = []
     for _, update in updates:
         content = update.get("content")
@@ -176,7 +176,7 @@ def what_the_agent_said_is_replayed_in_its_order(evidence: Evidence) -> None:
 
 
 def _last_messages(run: StepResult, kinds: tuple[str, ...]) -> list[str]:
-    """The last message of each turn: what is said on the way may be of the moment only, such as a notice."""
+    """The last message of each turn: earlier ones may be transient, such as a notice."""
     found: list[str] = []
     for id_ in run["prompts"]:
         request, answer = run.request_entry(id_), run.answer_entry(id_)
@@ -274,7 +274,7 @@ def a_session_can_be_loaded_in_june(evidence: Evidence) -> None:
 def a_loaded_session_is_replayed_before_the_answer_in_june(evidence: Evidence) -> None:
     for each in succeeded_in_june(evidence, "session/load", "load", "load_after_restart"):
         since = each.answer_entry.place if each.answer_entry else 0
-        # What later steps do with the session is not this replay.
+        # Messages of later steps are not part of this replay.
         until = each.record.end if isinstance(each.record, StepResult) else None
         for entry, message in messages_in(each.record.entries[since:until]):
             if is_update(message, each.params["sessionId"], *HISTORY_OF_JUNE):

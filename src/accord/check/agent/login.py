@@ -182,7 +182,7 @@ def ways_to_log_in_have_a_type(evidence: Evidence) -> None:
 
 
 def _methods_in_v2(evidence: Evidence) -> Iterator[tuple[RecordedRequest, dict[str, Any]]]:
-    """Every way to log in that was told to somebody, with the handshake."""
+    """Every advertised login method, with its handshake."""
     found = False
     for asked in handshakes(evidence):
         methods = (asked.result or {}).get("authMethods")
@@ -197,12 +197,12 @@ def _methods_in_v2(evidence: Evidence) -> Iterator[tuple[RecordedRequest, dict[s
 @judge("ACP-AUTH-001", steps=("meet",), editions=JUNE, name="ways_to_log_in_have_ids_of_their_own")
 def ways_to_log_in_have_ids_of_their_own_in_v2(evidence: Evidence) -> None:
     key = "methodId" if evidence.edition == "v2" else "id"
-    seen = set()
+    known = set()
     for asked, method in _methods_in_v2(evidence):
         where = (asked.entry.place, id(asked.record.entries), str(method.get(key)))
-        if where in seen:
+        if where in known:
             raise Violation(f"two ways to log in are {method.get(key)!r}", asked.answer_entry)
-        seen.add(where)
+        known.add(where)
 
 
 def _can_by_terminal(asked: RecordedRequest) -> bool:

@@ -54,11 +54,11 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5) as door:
         if "id" in asked:
             print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """
-"""A server without tools; its port says where we listen."""
+"""A server without tools; its argument is the port on which the check listens."""
 
 
 class _GreetingListener:
-    """Where the server says that it was greeted."""
+    """Receives the report of the server that it got `initialize`."""
 
     def __init__(self) -> None:
         self.greeted = asyncio.Event()

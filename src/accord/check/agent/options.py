@@ -75,7 +75,7 @@ async def options(agent: AgentConversation) -> Notes:
     session: str = opened["sessionId"]
     notes: Notes = {"session": session, "new": new, "changes": [], "untouched": []}
     for key in list(_settings(agent, session)):
-        # One change may alter the choices of others: each is taken from what was said last.
+        # One change may alter the choices of others: each is taken from the latest settings.
         setting = _settings(agent, session).get(key)
         if setting is not None and key.kind != "model":
             await _change(agent, session, setting, notes)
@@ -102,7 +102,7 @@ async def _change(agent: AgentConversation, session: str, setting: Setting, note
 
 
 def offered_values(agent: AgentConversation, setting: Setting) -> tuple[list[Value], str]:
-    """What a setting may be set to, the value that it has last; and why others are left out.
+    """The values a setting may be set to, its current value last; and the reason why others are left out.
 
     A setting that is to be left alone has none at all: not even its own value is sent to it.
     """
@@ -124,7 +124,7 @@ async def set_first_taken(agent: AgentConversation, session: str, key: Key, valu
     for value in values:
         request = agent.ask(*request_for(agent.edition, session, key, value))
         answer = await answer_or_none(agent, request)
-        # An agent may refuse a value that it offers (a plan without that model), and say so with an error.
+        # An agent may refuse a value that it offers (a plan without that model) with an error.
         if answer is None or "error" not in answer:
             break
     return value, request
@@ -158,7 +158,7 @@ def options_and_their_values_have_ids_of_their_own(evidence: Evidence) -> None:
 
 
 def first_session(evidence: Evidence) -> tuple[StepResult, Entry, dict[str, Any]]:
-    """What the answer to the first `session/new` said, and its line."""
+    """The run, the line and the result of the first `session/new`."""
     meet = evidence.step("meet")
     skip_unless(meet["new"], "no session was asked for")
     result = meet.result(meet["new"][0])
@@ -227,7 +227,7 @@ def _wants_toggles(offered: dict[str, Any]) -> bool:
 
 
 def _options(record: Record) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """Every option that an agent tells of, in answers and updates."""
+    """Every option in the results and updates of a process."""
     for entry, message in messages_in(record.entries):
         params = message.get("params")
         for said in (message.get("result"), params.get("update") if isinstance(params, dict) else None):
@@ -269,7 +269,7 @@ def _in(value: Any) -> list[dict[str, Any]] | None:
 
 
 def _lack(option: dict[str, Any]) -> str:
-    """What is wrong with an option of v2, "" if nothing is."""
+    """The fault of an option of v2, or ""."""
     for key in ("configId", "name"):
         if not is_whole(option.get(key)):
             return f"the {key} {option.get(key)!r}"
@@ -294,7 +294,7 @@ def _check(options: list[dict[str, Any]], entry: Entry) -> None:
 
 
 def _offered(evidence: Evidence) -> tuple[StepResult, list[dict[str, Any]]]:
-    """The step with the options, and what was offered in it."""
+    """The run of the step with the options, and the options that its session offered."""
     run = evidence.step("options")
     options = _in(run.result(run["new"])) or []
     skip_unless(options, "this session has no options")
@@ -355,7 +355,7 @@ def resuming_tells_options_in_the_same_shape(evidence: Evidence) -> None:
 
 
 def _lists(evidence: Evidence) -> Iterator[tuple[Entry, list[dict[str, Any]]]]:
-    """Every list of options that was told, in all processes."""
+    """Every list of options, in all processes."""
     for _, entry, message in evidence.messages():
         params = message.get("params")
         said = params.get("update") if isinstance(params, dict) else message.get("result")
@@ -365,7 +365,7 @@ def _lists(evidence: Evidence) -> Iterator[tuple[Entry, list[dict[str, Any]]]]:
 
 
 def _select_values(option: dict[str, Any]) -> list[Any]:
-    """What a select can be, in groups or not."""
+    """The values of a select, in groups or not."""
     choices = [each for each in option.get("options") or [] if isinstance(each, dict)]
     nested = [each.get("options", [each]) for each in choices]
     return [one.get("value") for each in nested if isinstance(each, list) for one in each if isinstance(one, dict)]

@@ -77,7 +77,7 @@ def choosing(*kinds: str) -> Reply:
 
 @step("able", editions=V1_JUNE, order=30)
 async def allowed_work(agent: AgentConversation) -> Notes:
-    """A turn of a client that says yes to everything; then the session is closed, if it can be."""
+    """A turn of a client that grants every permission; then the session is closed, if it can be."""
     session = await agent.new()
     since = agent.now
     yes = choosing("allow_once", "allow_always")
@@ -181,7 +181,7 @@ async def unanswered_permission(agent: AgentConversation) -> Notes:
 
 
 async def _question_or_work(agent: AgentConversation, session: str, prompt: object, since: int) -> None:
-    """Wait for the question; where nobody said how to provoke one, until the agent speaks."""
+    """Wait for the permission request; without a tool prompt, until the first message of the agent."""
     speech = () if agent.options.tool_prompt else ("agent_message", "agent_message_chunk")
 
     def is_sign(entry: Entry) -> bool:
@@ -197,7 +197,7 @@ async def _question_or_work(agent: AgentConversation, session: str, prompt: obje
 
 @step(gate=SESSIONS, order=61)
 async def strange_outcome(agent: AgentConversation) -> Notes:
-    """A client answers a question for permission with a word of its own; `asked` are the places of the questions."""
+    """A permission request is answered with an extension outcome; `asked` are the places of the requests."""
     session = await agent.new()
     since = agent.now
     with agent.replying(session__request_permission=lambda _: {"outcome": {"outcome": "_later", "when": "tomorrow"}}):
@@ -241,7 +241,7 @@ def _permissions(evidence: Evidence) -> list[Any]:
 
 
 def _asked_in(evidence: Evidence, step: str, rule: str) -> tuple[Any, Entry]:
-    """A step in whose turn a permission was asked for, and the first question."""
+    """A run in whose turn a permission was requested, and the first request."""
     run = completed(evidence, step, rule)
     for entry, message in messages_in(run.entries[run["since"] : run.end]):
         if message.get("method") == "session/request_permission":
@@ -309,7 +309,7 @@ def _questions(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]
 
 
 def _sessions_of(record: Record) -> set[Any]:
-    """The sessions that were spoken of in a process by us."""
+    """The sessions that our messages in a process name."""
     named = [message.get("params") for _, message in messages_in(record.entries, sent=True)]
     return {params.get("sessionId") for params in named if isinstance(params, dict)}
 
@@ -331,7 +331,7 @@ def a_permission_question_is_whole(evidence: Evidence) -> str:
 
 
 def _lack(params: dict[str, Any], sessions: set[Any]) -> str:
-    """What is missing in a question, "" if nothing is."""
+    """The missing part of a permission request, or ""."""
     if params.get("sessionId") not in sessions:
         return f"the sessionId {params.get('sessionId')!r}"
     if not is_whole(params.get("title")):
@@ -362,7 +362,7 @@ def a_session_requires_action_while_a_permission_is_awaited(evidence: Evidence) 
         needs = [entry for entry, message in turn if is_state(message, session, "requires_action")]
         if not needs:
             raise Violation("while a permission was awaited the session did not require action", questions[0], idle)
-        # Who gives up when it is answered need not run again; who goes on has to say so.
+        # A turn that ends with the answer need not run again; one that goes on must report that it runs.
         runs = [entry for entry, message in turn if is_state(message, session, "running")]
         if not runs or runs[-1].place < needs[-1].place:
             raise Violation("behind the permission the session did not run again", needs[-1], idle)

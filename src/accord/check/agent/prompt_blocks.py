@@ -64,7 +64,7 @@ _BLOCKS: dict[str, dict[str, Any]] = {
 
 @step(gate=SESSIONS)
 async def prompt_blocks(agent: AgentConversation) -> Notes:
-    """A turn for each kind of block that the agent says it accepts; the others have no note."""
+    """A turn for each advertised kind of block; the others have no note."""
     session = await agent.new()
     notes: Notes = {"session": session}
     for note, (capability, block) in BLOCKS.items():
@@ -95,7 +95,7 @@ async def v2_refused_prompts(agent: AgentConversation) -> Notes:
 
 @step("bare", editions=V2, gate=SESSIONS)
 async def v2_lenient_prompt(agent: AgentConversation) -> Notes:
-    """A block whose annotations are not what they should be."""
+    """A block with malformed annotations."""
     session = await agent.new()
     since = agent.now
     block = {**text(agent.options.prompt), "annotations": {"priority": "high", "audience": 7}}
@@ -123,7 +123,7 @@ def _refused_prompts(evidence: Evidence, *names: str) -> None:
 @judge("ACCORD-PROMPT-204", steps=("v2_refused_prompts",))
 def a_refused_prompt_has_no_message(evidence: Evidence) -> None:
     run = evidence.step("v2_refused_prompts")
-    # What was not answered at all was not refused either; whose rule that is says so.
+    # An unanswered prompt was not refused either; another rule reports that.
     answers = [answer for id_ in run["ids"].values() for _, answer in run.answers(id_)]
     skip_unless([answer for answer in answers if "error" in answer], "no prompt was refused")
     inserted = [accepted_message_id(answer) for answer in answers]

@@ -110,7 +110,7 @@ async def v2_prompts_in_order(agent: AgentConversation) -> Notes:
 
 
 def _place_of_message(agent: AgentConversation, session: str, answer: dict[str, Any], since: int) -> int:
-    """Where the message of a prompt was told, if it was."""
+    """The place of the message of a prompt; `since` if there is none."""
     message_id = answer["result"].get("messageId") if isinstance(answer["result"], dict) else None
     for entry in agent.wire.entries[since:]:
         is_echo = is_update(entry.message, session, "user_message", "user_message_chunk")
@@ -188,7 +188,7 @@ def _check_update(entry: Entry, params: Any, opened: set[Any]) -> None:
 
 
 def _sessions(run: StepResult) -> set[Any]:
-    """The sessions that were opened so far in this process: one of them may have something to tell of its own."""
+    """The sessions that were opened so far in this process: each of them may send updates."""
     results = [message.get("result") for _, message in messages_in(run.entries[: run.end])]
     ids = [result.get("sessionId") for result in results if isinstance(result, dict)]
     return {run["session"], *(id_ for id_ in ids if isinstance(id_, str))}
@@ -234,7 +234,7 @@ def prompts_keep_their_order(evidence: Evidence) -> None:
 
 
 def user_message_entry(run: StepResult, id_: Any) -> Entry | None:
-    """Where the message of a prompt was told first."""
+    """The first line with the message of a prompt, under the id in the answer to the prompt."""
     message_id = accepted_message_id(run.answer(id_))
     for entry, update in run.updates(run["session"], *ECHOES):
         if message_id is not None and update.get("messageId") == message_id:
@@ -318,7 +318,7 @@ def background_work_is_always_told(evidence: Evidence) -> None:
 
 
 def _items(update: dict[str, Any]) -> set[str]:
-    """The ids of the background work that an update lists; with what they are, since ids may be alike."""
+    """The ids of the background work that an update lists, with their kind, since ids of two kinds may be equal."""
     found = set()
     for item in dicts(update, "background"):
         for name in ("terminalId", "toolCallId"):
@@ -328,7 +328,7 @@ def _items(update: dict[str, Any]) -> set[str]:
 
 
 def _subjects(update: dict[str, Any]) -> set[str]:
-    """What an update that is no state is about, in the same words."""
+    """The ids that an update other than a state names, in the same form."""
     return {f"{name} {update[name]}" for name in ("terminalId", "toolCallId") if isinstance(update.get(name), str)}
 
 

@@ -1,4 +1,4 @@
-"""Questions to the evidence of a check of an agent: handshakes, prompts, turns, updates, refusals."""
+"""Queries on the evidence of a check of an agent: handshakes, requests, updates, refusals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DRIVE_LENGTH = 3
 
 
 class RecordedUpdate(NamedTuple):
-    """One update, where it stands, and whose it is."""
+    """One update with its record, line and session."""
 
     record: Record
     entry: Entry
@@ -28,7 +28,7 @@ MESSAGES = ("user_message", "agent_message", "agent_thought")
 CHUNKS = tuple(f"{kind}_chunk" for kind in MESSAGES)
 TOOLS = ("tool_call_update", "tool_call_content_chunk")
 HISTORY = (*MESSAGES, *CHUNKS, *TOOLS, "plan_update", "compaction_update", "compaction_summary_chunk")
-"""What happened, in contrast to how things stand: a session that is resumed tells the latter only."""
+"""Updates about events, in contrast to the current state: resuming a session sends only the latter."""
 
 
 class RecordedRequest(NamedTuple):
@@ -42,7 +42,7 @@ class RecordedRequest(NamedTuple):
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """What came of it, if that is an object."""
+        """The result, if that is an object."""
         result = self.answer.get("result")
         return result if isinstance(result, dict) else None
 
@@ -126,9 +126,9 @@ def entities(
     id_name: str,
     at: Callable[[RecordedUpdate, dict[Any, dict[str, Any]]], None] | None = None,
 ) -> dict[Any, dict[str, Any]]:
-    """Things as they stand after some updates: what is absent stays, what is there replaces.
+    """The state of tool calls or terminals after some updates: absent fields stay, others are replaced.
 
-    `at` is called at each update with what stood by then.
+    `at` is called at each update with the state at that time.
     """
     found: dict[Any, dict[str, Any]] = {}
     for each in updates:
@@ -151,7 +151,7 @@ def is_absolute(path: Any) -> bool:
 
 
 def completed(evidence: Evidence, name: str, *ids: str) -> StepResult:
-    """A step to its end."""
+    """The run of a completed step; one that failed for another reason than `ids` skips the judge."""
     try:
         return evidence.step(name)
     except StepFailed as failure:
@@ -162,12 +162,12 @@ def completed(evidence: Evidence, name: str, *ids: str) -> StepResult:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """An object; an empty one for what is none."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: Any) -> list[Any]:
-    """A list; an empty one for what is none."""
+    """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
@@ -182,7 +182,7 @@ def is_relative(path: Any) -> bool:
 
 
 def tool_updates(evidence: Evidence) -> Iterator[tuple[Record, Entry, Any, dict[str, Any]]]:
-    """Whatever was told of tool calls, also in questions for permission."""
+    """Everything about tool calls, in updates and permission requests."""
     yield from updates_of(evidence, "tool_call", "tool_call_update")
     for record, entry, params in questions(evidence, "session/request_permission"):
         yield record, entry, params.get("sessionId"), as_dict(params.get("toolCall"))
@@ -210,7 +210,7 @@ def subject_tool(params: Any) -> Any:
 
 
 def offered(record: Record) -> dict[str, Any]:
-    """The capabilities of our client in a process, as its last handshake said."""
+    """The capabilities of our client in a process, from its last handshake."""
     said: dict[str, Any] = {}
     for _, message in messages_in(record.entries, sent=True):
         if message.get("method") == "initialize":
@@ -257,7 +257,7 @@ def our_requests(evidence: Evidence, method: str) -> list[RecordedRequest]:
 
 
 def our_requests_in(run: StepResult, method: str) -> list[RecordedRequest]:
-    """Every request of ours by a method in one step, also in one that was not played to its end."""
+    """Every request of ours by a method in one run, completed or not."""
     return [_answered(run, entry) for entry in run.entries[run.start : run.end] if _ours(entry, method)]
 
 
@@ -279,7 +279,7 @@ def handshake(evidence: Evidence) -> tuple[RecordedRequest, dict[str, Any]]:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether something is a text that is not empty."""
+    """Whether a value is a non-empty string."""
     return isinstance(value, str) and bool(value)
 
 
@@ -297,7 +297,7 @@ def describe_reaction(message: Any) -> str:
 
 
 def meeting(evidence: Evidence) -> tuple[StepResult, dict[str, Any]]:
-    """The first meeting, and what the agent said of itself in it."""
+    """The run of the step `meet`, and the result of its handshake."""
     meet = evidence.begun("meet")
     for _, answer in meet.answers(meet["initialize"]):
         if isinstance(answer.get("result"), dict):
@@ -308,7 +308,7 @@ def meeting(evidence: Evidence) -> tuple[StepResult, dict[str, Any]]:
 
 
 def only_if_offered(evidence: Evidence, method: str, *path: str, holds: Callable[[dict[str, Any]], bool]) -> None:
-    """A request that an agent makes only of a client that offers it; `path` is what it needs."""
+    """A request that needs a capability of the client; `path` is that capability."""
     for name in ("text_file_reads_only", "text_file_writes_only"):
         completed(evidence, name)
     found = [(record, entry) for record, entry, params in questions(evidence, method) if holds(params)]
@@ -363,7 +363,7 @@ def dicts(owner: Any, name: str) -> list[dict[str, Any]]:
 
 
 def option_lists(evidence: Evidence, name: str) -> Iterator[tuple[Entry, list[dict[str, Any]]]]:
-    """Every list of options or of commands that the agent told."""
+    """Every list of options or commands, in results and updates."""
     for _, entry, result in answers_to(evidence, "session/new", "session/resume", "session/set_config_option"):
         yield entry, dicts(result, name)
     for each in updates_of(evidence, "config_option_update", "available_commands_update"):

@@ -76,7 +76,7 @@ _SERVERS: dict[str, dict[str, Any]] = {
 
 @step("bare", editions=V1_JUNE, order=70)
 async def invalid_sessions(agent: AgentConversation) -> Notes:
-    """Sessions without a folder, in a relative one and without servers; a login that nobody offers."""
+    """Sessions without a folder, in a relative one and without servers; a login method that was not offered."""
     return {
         "no_cwd": await ask_and_blame(agent, "session/new", {"mcpServers": []}, "ACCORD-VALID-001"),
         "relative": await ask_and_blame(
@@ -173,7 +173,7 @@ async def v2_wrong_options(agent: AgentConversation) -> Notes:
     ids = await ask_all(agent, option=("session/set_config_option", {**named, **unknown}))
     if not selects:
         return {"new": new, **ids}
-    # What was changed by a refused request would be put right by setting the same option.
+    # Setting the same option would hide a change by a refused request.
     last = {**named, "configId": selects[-1].key.id, "type": "id", "value": selects[-1].value}
     named |= {"configId": selects[0].key.id}
     ids |= await ask_all(

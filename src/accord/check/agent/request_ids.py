@@ -85,13 +85,13 @@ def what_comes_of_strange_ids(evidence: Evidence) -> str:
 def requests_are_answered_once(evidence: Evidence) -> None:
     for record in evidence.records:
         asked = [key_of(each["id"]) for _, each in messages_in(record.entries, sent=True) if _asks(each)]
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for entry, each in messages_in(record.entries):
             key = key_of(each.get("id"))
             if "method" in each or key not in asked or key == key_of(None):
                 continue
-            seen[key] = seen.get(key, 0) + 1
-            if seen[key] > asked.count(key):
+            counts[key] = counts.get(key, 0) + 1
+            if counts[key] > asked.count(key):
                 raise Violation(f"request {each['id']!r} was answered once more", entry)
 
 

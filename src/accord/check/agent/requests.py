@@ -88,7 +88,7 @@ _TRACE = re.compile(
 
 @step("bare", editions=V1, order=64)
 async def request_cancels(agent: AgentConversation) -> Notes:
-    """A prompt that is taken back as a request, and requests taken back that nobody made or that have their answer."""
+    """`$/cancel_request` for a running prompt, for unknown requests and for one that was answered."""
     session = await agent.new()
     prompt = await agent.begin(session)
     since = agent.now
@@ -107,7 +107,7 @@ async def request_cancels(agent: AgentConversation) -> Notes:
 
 @step("own")
 async def strange_requests(agent: AgentConversation) -> Notes:
-    """Ids of every kind (`ids`), methods that nobody has, notifications that nobody takes, and requests that are wrong.
+    """Ids of every kind (`ids`), unknown methods, unknown notifications, and requests with bad params.
 
     `extension` is a request that starts with an underscore, `unknown` one that does not; `notifications` is the place
     of the first notification, and at `quiet` an answer to one would have come; `after` is a session that is asked for
@@ -167,15 +167,15 @@ async def v2_takes_back_nothing(agent: AgentConversation) -> Notes:
 
 @judge("ACP-ERROR-001", steps=("strange_requests", "unknown_session"))
 def the_message_of_an_error_is_one_line(evidence: Evidence) -> None:
-    seen = False
+    found = False
     for _, entry, message in evidence.messages():
         error = message.get("error")
         said = error.get("message") if isinstance(error, dict) else None
         if isinstance(said, str):
-            seen = True
+            found = True
             if not said.strip() or len(said.splitlines()) != 1:
                 raise Violation("the message of an error is empty or has several lines", entry)
-    skip_unless(seen, "there was no error")
+    skip_unless(found, "there was no error")
 
 
 @judge("ACP-JSONRPC-001", steps=("strange_requests",))

@@ -66,7 +66,7 @@ _HISTORY = (
 
 Updates = list[tuple[Entry, dict[str, Any]]]
 BROKEN = (-32601, -32603)
-"""Errors that do not say that there is no such session, but that nothing can be resumed."""
+"""Errors that mean that resuming does not work at all, not that the session does not exist."""
 REPLAYED = (*HISTORY, "terminal_update", "terminal_output_chunk")
 _USERS = ("user_message", "user_message_chunk")
 
@@ -98,7 +98,7 @@ async def resume(agent: AgentConversation) -> Notes:
 
 
 async def resumed(agent: AgentConversation, session: str) -> Notes:
-    """A session is resumed without a replay, and where there is such a wish, from the start; notes for that."""
+    """Resume a session without a replay, and in v2 with a replay from the start; gives the notes."""
     params: Notes = {"sessionId": session, "cwd": agent.cwd}
     plain = await ask_and_wait(agent, "session/resume", params)
     notes = {"session": session, "plain": plain, "alive": await agent.is_alive()}
@@ -176,7 +176,7 @@ def _resumed(evidence: Evidence) -> StepResult:
 
 
 def _between(run: StepResult, name: str, *kinds: str) -> Updates:
-    """What was told between a request and its answer."""
+    """The updates between a request and its answer."""
     asked = run.request_entry(run[name])
     since = asked.place if asked else 0
     return run.updates(run["session"], *kinds, since=since, before=run.answer_entry(run[name]).place)
@@ -307,7 +307,7 @@ def a_session_can_be_resumed_in_v2(evidence: Evidence) -> str:
 
 
 def _replays(evidence: Evidence) -> Iterator[tuple[StepResult, list[tuple[Entry, dict[str, Any]]]]]:
-    """What was told between the wish for a replay and its answer, where that was one."""
+    """The updates of each replay: those between the request and its answer."""
     found = False
     for run in _resuming_runs(evidence):
         if _succeeded(run, "replayed"):

@@ -1,4 +1,4 @@
-"""The runner of a check of an agent: plays steps in as few processes as they allow, and sets back what they change."""
+"""The runner of a check of an agent: runs steps in as few processes as possible and restores changed settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RESTORE_SECONDS = scaled(20.0)
 """For the process that sets everything back, from its start to its last answer."""
 ANSWER_SECONDS = scaled(5.0)
 _ROUNDS = 3
-"""One setting may bring another with it: what is still different is set once more."""
+"""One setting may change another: values that still differ are set once more."""
 State: TypeAlias = Literal["set back", "left changed", "changed by another", "not offered", "not visible"]
 
 
@@ -35,7 +35,7 @@ class Restored:
     key: Key
     old: Value
     now: Value | None
-    """As a new session says; None where that could not be seen."""
+    """The value in a new session; None where it could not be read."""
     state: State
 
     @property
@@ -49,11 +49,11 @@ class Restored:
         return f"{self.key} {now}{why}; before the check it was {self.old!r}"
 
 
-# --- in the process that changed it
+# --- restoring in the process that changed a setting
 
 
 async def restore_in(agent: AgentConversation, ledger: SettingsLedger) -> None:
-    """Set back what a process changed, in the sessions that it was changed in; what fails is left to `restore_last`."""
+    """Restore the settings that a process changed, in the same sessions; failures are left to `restore_last`."""
     for session, keys in ledger.changed_in(agent.wire).items():
         for _ in range(_ROUNDS):
             for key in reversed(keys):
@@ -72,16 +72,16 @@ async def _set(agent: AgentConversation, session: str, key: Key, value: Value) -
     return False
 
 
-# --- in a process of its own
+# --- restoring in a process of its own
 
 
 async def restore_last(
     program: Program, options: Options, folder: Path, ledger: SettingsLedger, changes: Mapping[Key, Change]
 ) -> list[Restored]:
-    """Start the agent once more and set back what is not back; bounded by `RESTORE_SECONDS`.
+    """Start the agent once more and restore the remaining settings; bounded by `RESTORE_SECONDS`.
 
-    Only a value that came of the check is replaced. What was dealt with is taken from the ledger and so from the
-    journal; what could not be seen stays there for the next run.
+    Only values that the check set are replaced. Restored settings are removed from the ledger and the journal; those
+    that could not be read stay there for the next run.
     """
     found: dict[Key, Restored] = {
         key: Restored(key, change.old, None, "not visible") for key, change in changes.items()
@@ -96,7 +96,7 @@ async def restore_last(
             await agent.handshake(able=True)
             await _restore_all(agent, ledger, changes, found)
     except (TimeoutError, Silence, StepFailed, Untouched, ConnectFailed):
-        pass  # What was not seen to be back is named.
+        pass  # Settings that were not seen to be restored are reported.
     finally:
         if wire is not None:
             await wire.shut(min(options.grace_seconds, 1.0))
@@ -127,7 +127,7 @@ async def _restore_all(
 
 
 def _restored(change: Change, setting: Setting | None, first: Setting | None) -> Restored:
-    """What a new session says of a setting; `first` is what the first session of this process said."""
+    """The state of a setting in a new session; `first` is the setting in the first session of this process."""
     if setting is None:
         return Restored(change.key, change.old, None, "not offered")
     if setting.value == change.old:
@@ -136,11 +136,11 @@ def _restored(change: Change, setting: Setting | None, first: Setting | None) ->
     return Restored(change.key, change.old, setting.value, "left changed" if is_ours else "changed by another")
 
 
-# --- what a killed run left
+# --- settings that a killed run left changed
 
 
 async def leftovers(program: Program, options: Options, folder: Path, journal: Journal) -> list[Restored]:
-    """What an earlier check of this agent left changed, and set back where it still has the value of that check.
+    """Settings that an earlier check left changed, restored where they still have the value of that check.
 
     Raises:
         JournalError: The journal cannot be read.
@@ -169,7 +169,7 @@ LEAVING_SECONDS = scaled(1.0)
 
 
 class AgentRunner:
-    """Where steps are played, each once."""
+    """Runs each step once and collects the evidence."""
 
     def __init__(
         self, program: Program, options: Options, folder: Path, progress: Progress, ledger: SettingsLedger | None = None
@@ -194,7 +194,7 @@ class AgentRunner:
         self.evidence = Evidence(options)
 
     async def run(self, steps: list[CheckStep]) -> Evidence:
-        """Meet the agent, then play what makes sense with it.
+        """Run the step `meet`, then the steps whose capabilities the agent advertises.
 
         Raises:
             ConnectFailed: There is no such command.
@@ -240,10 +240,10 @@ class AgentRunner:
             return False
         return True
 
-    # --- what is advertised
+    # --- the advertised capabilities
 
     async def _meet(self) -> None:
-        """The handshake and a session of a client that offers nothing: the step `meet`, and what is gated by it."""
+        """The step `meet`: the handshake and sessions of a client that offers nothing; records the capabilities."""
         self._progress("meet", 0, self._total)
         wire = await self._open("meet")
         try:
@@ -315,7 +315,7 @@ class AgentRunner:
                     await self._shut(wire)
 
     def _give_up(self, step: CheckStep) -> None:
-        """The agent wrote more than a check keeps: nothing more can be seen of it."""
+        """Fail a step without running it: the agent wrote more than a check keeps."""
         reason = "the agent wrote more than a check keeps in memory, so this was not played"
         failure = StepFailed(reason, self._flood or PROMPT_RULE[self._options.edition])
         failure.is_silence = True
@@ -352,7 +352,7 @@ class AgentRunner:
         return run.failure is None
 
     async def restore(self) -> list[Restored]:
-        """Show in a process of its own that everything is set back, and set back what is not."""
+        """Verify in a new process that every setting is restored, and restore the others."""
         if not self.ledger.changes:
             return []
         return await restore_last(self._program, self._options, self._folder, self.ledger, dict(self.ledger.changes))

@@ -1,4 +1,4 @@
-"""Messages fit the schema of their edition: shapes, keys, open words, metadata and extensions."""
+"""Messages fit the schema of their edition: shapes, keys, open enums, metadata and extensions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ UNSTABLE = {
     "session": {"fork", "archive", "status", "title", "systemPrompt"},
     "session.mcp": {"acp"},
 }
-"""What the unstable texts add to it: no vendor's."""
+"""Keys that the unstable texts add: not those of a vendor."""
 
 _VALUES: dict[str, set[str]] = {
     "kind of an option": {"allow_once", "allow_always", "reject_once", "reject_always"},
@@ -128,7 +128,7 @@ UPDATES = {
         "compaction_summary_chunk",
         "terminal_update",
         "terminal_output_chunk",
-        # Of the unstable text: no vendor's.
+        # Of the unstable text, not of a vendor.
         "subagent_update",
         "session_message",
         "session_message_chunk",
@@ -136,7 +136,7 @@ UPDATES = {
 }
 
 FREE = {"rawInput", "rawOutput", "_meta"}
-"""What is inside belongs to tools or vendors."""
+"""Fields whose content belongs to tools or vendors."""
 
 
 @judge("ACP-SCHEMA-002", steps=("meet", "turns", "meet_able"))
@@ -198,7 +198,7 @@ def what_is_said_fits_the_schema(evidence: Evidence) -> None:
 
 
 def is_judged_by_schema(payload: Payload) -> bool:
-    """The basic exchange, without what has a rule of its own: the handshake, a turn's updates, empty results."""
+    """Whether no other rule judges a payload, as for the handshake, updates of a turn and empty results."""
     if payload.is_result:
         return payload.method in {"session/new", "session/prompt"} and isinstance(payload.value, dict)
     if payload.method != "session/update":
@@ -208,9 +208,9 @@ def is_judged_by_schema(payload: Payload) -> bool:
 
 
 def misfit(edition: str, method: str, value: Any, *, is_result: bool) -> str:
-    """What does not fit in params of the agent's or in a result of its, "" if all does.
+    """The misfit of params or a result of the agent, or "".
 
-    Unknown words are for other rules, which say what they may be; what a lenient reader would drop does not fit.
+    Unknown enum values are judged by other rules; values that a lenient reader would drop are misfits.
     """
     kind = _type_of(_EDITIONS[edition], method, is_result=is_result)
     if kind is None:
@@ -314,7 +314,7 @@ def _values_of_options(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
 
 
 def _is_strange(value: Any, known: set[str]) -> bool:
-    """Whether a word is neither known nor private; what is no word at all is not this rule's matter."""
+    """Whether an enum value is neither known nor an extension; values that are no strings break another rule."""
     return isinstance(value, str) and value not in known and not is_extension(value)
 
 
@@ -381,7 +381,7 @@ def an_extension_notification_is_ignored(evidence: Evidence) -> None:
 
 
 def messages_behind(run: StepResult, entry: Entry) -> bool:
-    """Whether the agent said anything behind a line of ours in a step."""
+    """Whether the agent sent anything after a line of ours in a run."""
     return any(True for _ in messages_in(run.entries[entry.place : run.end]))
 
 

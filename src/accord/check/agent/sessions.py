@@ -1,4 +1,4 @@
-"""New sessions: ids, directories, several at once, and whose session a message names."""
+"""New sessions: ids, directories, several at once, and the session ids in messages."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _Window(NamedTuple):
 async def two_sessions_at_once(agent: AgentConversation) -> Notes:
     """While a turn runs: a turn of another session, and then another prompt in its own.
 
-    What a second prompt does to the first is not written anywhere, so nothing is demanded of either.
+    The specification does not define the effect of a second prompt on the first, so neither has to succeed.
     """
     busy, other = await agent.new(), await agent.new()
     first = await agent.begin(busy)
@@ -190,8 +190,8 @@ def _end(record: Record, asked: Entry, prompt: dict[str, Any], edition: str) -> 
 @judge("ACCORD-SESSION-004", steps=("turns", "load", "resume", "keep"), editions=V1_JUNE)
 @judge("ACCORD-SESSION-205", steps=("turns", "resume", "keep"))
 def what_is_said_in_a_turn_names_its_session(evidence: Evidence) -> str:
-    """Only where nothing at all is said for the session that was prompted: another one may speak for itself."""
-    seen = 0
+    """Fails only where no message names the prompted session: another session may send messages of its own."""
+    found = 0
     for record in evidence.records:
         for window in _windows(record, evidence.edition):
             said = [
@@ -199,7 +199,7 @@ def what_is_said_in_a_turn_names_its_session(evidence: Evidence) -> str:
                 for entry, message in messages_in(window.part)
                 if _is_speech(message)
             ]
-            seen += bool(said)
+            found += bool(said)
             if said and all(session != window.session for _, session in said):
                 entry, session = said[0]
                 if session in window.others:
@@ -208,8 +208,8 @@ def what_is_said_in_a_turn_names_its_session(evidence: Evidence) -> str:
                         window.asked,
                         entry,
                     )
-    skip_unless(seen, "nothing was said in a turn")
-    return f"{seen} turns"
+    skip_unless(found, "nothing was said in a turn")
+    return f"{found} turns"
 
 
 def _is_speech(message: dict[str, Any]) -> bool:
@@ -317,7 +317,7 @@ def _session_of(asked: RecordedRequest) -> str | None:
 
 
 def _opened(evidence: Evidence) -> list[RecordedRequest]:
-    """What the first client did to open sessions."""
+    """The requests of the step `meet` for sessions."""
     handshakes(evidence)
     opened = our_requests_in(evidence.begun("meet"), "session/new")
     if not any(_session_of(each) for each in opened):
@@ -334,12 +334,12 @@ def a_session_can_be_opened(evidence: Evidence) -> None:
 @judge("ACP-SESSION-002", steps=("meet",), editions=JUNE_V2, name="two_sessions_have_two_ids")
 def two_sessions_have_two_ids_in_v2(evidence: Evidence) -> None:
     _opened(evidence)
-    seen: dict[tuple[int, str], RecordedRequest] = {}
+    found: dict[tuple[int, str], RecordedRequest] = {}
     for each in our_requests(evidence, "session/new"):
         session = _session_of(each)
         if session is None:
             continue
-        other = seen.setdefault((id(each.record.entries), session), each)
+        other = found.setdefault((id(each.record.entries), session), each)
         if other is not each:
             raise Violation(f"two sessions are {session!r}", other.answer_entry, each.answer_entry)
 

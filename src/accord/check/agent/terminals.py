@@ -224,8 +224,8 @@ def each_piece_of_output_is_base64_by_itself(evidence: Evidence) -> None:
             raise Violation("a piece of a terminal's output is not base64", entry) from None
 
 
-def _output_parts(seen: list[RecordedUpdate]) -> Iterator[tuple[Entry, Any]]:
-    for each in seen:
+def _output_parts(updates: list[RecordedUpdate]) -> Iterator[tuple[Entry, Any]]:
+    for each in updates:
         if each.update["sessionUpdate"] == "terminal_output_chunk":
             yield each.entry, each.update.get("data")
         elif isinstance(each.update.get("output"), dict):

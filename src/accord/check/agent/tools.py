@@ -78,7 +78,7 @@ _HEADS = ("--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "
 
 @step("able", editions=V1, order=34)
 async def failing_client(agent: AgentConversation) -> Notes:
-    """A turn of a client that permits everything and then has no file and no terminal, and declines to say more."""
+    """A turn of a client that grants permissions, but fails file and terminal requests and cancels elicitations."""
     session = await agent.new()
     since = agent.now
     missing = Refusal(-32002, "Resource not found")
@@ -117,7 +117,7 @@ def a_tool_call_is_announced_once(evidence: Evidence) -> None:
         for entry in record.entries:
             message = as_dict(entry.message)
             if entry.sent and message.get("method") in {"session/load", "session/resume"}:
-                known.clear()  # What is replayed is announced again.
+                known.clear()  # A replay announces tool calls again.
             if not entry.sent and is_update(message, None, "tool_call"):
                 key = key_of(message["params"].get("sessionId"), message["params"]["update"].get("toolCallId"))
                 if key in known:
@@ -148,7 +148,7 @@ def _is_backward(before: str, status: str) -> bool:
 
 
 def _is_replayed(evidence: Evidence, session: Any) -> bool:
-    """Whether a session was told again as a whole: then its tool calls begin again."""
+    """Whether a session was loaded: a replay repeats its tool calls from the start."""
     return any(
         message.get("method") == "session/load" and as_dict(message.get("params")).get("sessionId") == session
         for _, _, message in evidence.messages(sent=True)
@@ -230,7 +230,7 @@ def diffs_name_absolute_paths(evidence: Evidence) -> None:
 
 
 def _chunks(evidence: Evidence) -> list[Any]:
-    """June's pieces of content, as lists of one."""
+    """Content chunks of June, as lists of one."""
     found = updates_of(evidence, "tool_call_content_chunk")
     return [(record, entry, session, {"content": [chunk.get("content")]}) for record, entry, session, chunk in found]
 
@@ -247,7 +247,7 @@ def a_tool_call_has_its_title_from_the_start(evidence: Evidence) -> None:
 
 
 def tool_call_updates(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """All that was told of tool calls, by updates and by permissions."""
+    """Tool calls in updates and in permission requests, with their lines."""
     for each in updates_of(evidence, *_CHANGED):
         yield each.entry, each.update
     for _, entry, params in questions(evidence, "session/request_permission"):
@@ -257,7 +257,7 @@ def tool_call_updates(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any
 
 
 def tool_contents(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """Every piece of content of a tool call."""
+    """Every content item of a tool call."""
     for entry, call in tool_call_updates(evidence):
         single = [call["content"]] if isinstance(call.get("content"), dict) else []
         for content in [*single, *dicts(call, "content")]:
@@ -284,7 +284,7 @@ def paths_are_absolute(evidence: Evidence) -> None:
 @judge("ACCORD-TOOL-202", steps=("v2_finished_things",))
 def a_diff_has_a_patch(evidence: Evidence) -> None:
     diffs = _diffs(evidence)
-    # A binary file, or one that is as it was before, has none; who gives one elsewhere knows how.
+    # A binary or unchanged file has no patch; one patch shows that the agent can make them.
     if not any(isinstance(diff.get("patch"), dict) for _, diff in diffs):
         raise Violation("no diff has a patch", diffs[0][0])
 
@@ -348,7 +348,7 @@ def can_be_cancelled(thing: dict[str, Any]) -> bool:
 
 
 def check_cancellation_offers(evidence: Evidence, kind: str, id_name: str, why_not: str) -> None:
-    """What has ended does not offer to be cancelled."""
+    """A tool call or terminal that has ended does not advertise cancellation."""
     offered = 0
     for updates in updates_by_session(evidence, kind):
         offered += sum(can_be_cancelled(each.update) for each in updates)
@@ -366,7 +366,7 @@ def ended_tool_calls_offer_nothing(evidence: Evidence) -> None:
 
 @judge("ACCORD-TOOL-206", steps=("v2_finished_things",))
 def tool_calls_end_before_the_session_is_idle(evidence: Evidence) -> None:
-    seen = 0
+    known = 0
 
     def look(each: RecordedUpdate, calls: dict[Any, dict[str, Any]]) -> None:
         if each.update.get("sessionUpdate") != "state_update" or each.update.get("state") != "idle":
@@ -380,8 +380,8 @@ def tool_calls_end_before_the_session_is_idle(evidence: Evidence) -> None:
                 raise Violation(f"tool call {id_!r} has not ended", call["entry"], each.entry)
 
     for updates in updates_by_session(evidence, "tool_call_update", "state_update"):
-        seen += len(entities(updates, "toolCallId", look))
-    skip_unless(seen, "there was no tool call")
+        known += len(entities(updates, "toolCallId", look))
+    skip_unless(known, "there was no tool call")
 
 
 @judge("ACCORD-TOOL-207", steps=("v2_prompts_in_order",))
@@ -397,7 +397,7 @@ def ended_tool_calls_do_not_begin_again(evidence: Evidence) -> None:
 
 
 def updates_of_three_turns(evidence: Evidence, kind: str) -> list[tuple[Entry, dict[str, Any]]]:
-    """What was told in the one session that has several turns and is never resumed."""
+    """The updates of the one session that has several turns and is never resumed."""
     run = evidence.step("v2_prompts_in_order")
     return run.updates(run["session"], kind, since=run["since"])
 
@@ -413,7 +413,7 @@ def everything_about_a_tool_call_names_it(evidence: Evidence) -> None:
 
 
 def tool_call_facts(evidence: Evidence) -> Iterator[tuple[str, str, Entry, dict[str, Any]]]:
-    """Everything that was said of tool calls, in questions too: process and session, id, line, what was said."""
+    """Every mention of a tool call, also in permission requests: process and session, id, line, fields."""
     prompts_of(evidence, "turns")
     for record, entry, message in evidence.messages():
         params = message.get("params")
@@ -432,15 +432,15 @@ def tool_call_facts(evidence: Evidence) -> Iterator[tuple[str, str, Entry, dict[
 @judge("ACP-PATCH-208", steps=("turns", "meet_able"))
 def a_tool_call_begins_with_a_title_and_keeps_its_name(evidence: Evidence) -> None:
     names: dict[tuple[str, str], tuple[Entry, Any]] = {}
-    seen = set()
+    known = set()
     for where, id_, entry, said in tool_call_facts(evidence):
-        if (where, id_) not in seen and not is_whole(said.get("title")):
+        if (where, id_) not in known and not is_whole(said.get("title")):
             raise Violation("a tool call was first told without a title", entry)
-        seen.add((where, id_))
+        known.add((where, id_))
         name = said.get("name")
         if name is None:
             continue
         first, before = names.setdefault((where, id_), (entry, name))
         if name != before:
             raise Violation(f"the name of a tool call changed from {before!r} to {name!r}", first, entry)
-    skip_unless(seen, "the agent used no tool: give --tool-prompt")
+    skip_unless(known, "the agent used no tool: give --tool-prompt")

@@ -61,7 +61,7 @@ def _turn(record: Record, entry: Entry, message: dict[str, Any]) -> RecordedTurn
     end, is_cancelled = len(record.entries), False
     for line, said in messages_in(record.entries[entry.place + 1 :], sent=True):
         is_about_it = as_dict(said.get("params")).get("sessionId") == session
-        # What is told of it in a turn of another session belongs to that: `ACCORD-SESSION-004` judges it.
+        # Updates during a turn of another session belong to that turn: `ACCORD-SESSION-004` judges them.
         if line.place > since and (is_about_it or said.get("method") == "session/prompt"):
             end = line.place
             break
@@ -96,7 +96,7 @@ def _is_cancelled_while_it_works(part: list[Entry], session: Any) -> bool:
 
 
 def prompts_of(evidence: Evidence, name: str) -> list[RecordedRequest]:
-    """The prompts of a step; a session that could not be opened is what is wrong then."""
+    """The prompts of a step; without any, the failure of the step is raised."""
     run = evidence.begun(name)
     prompts = our_requests_in(run, "session/prompt")
     if not prompts:
@@ -115,8 +115,8 @@ def idle_behind(asked: RecordedRequest) -> Entry | None:
 def next_about(record: Record | StepResult, session: Any, since: int) -> int:
     """The place where we next named a session or began any turn, from a place on.
 
-    What is said behind it may be the answer to that. What an agent tells of the session in a turn of another one has a
-    rule of its own.
+    Messages behind it may be a reaction to that. Updates of the session during a turn of another one have a rule of
+    their own.
     """
     for entry in record.entries[since:]:
         message = entry.message if entry.sent and isinstance(entry.message, dict) else {}
@@ -128,7 +128,7 @@ def next_about(record: Record | StepResult, session: Any, since: int) -> int:
 
 
 def completed_or_broken(evidence: Evidence, name: str, message: str) -> StepResult:
-    """A step that was played to its end; where it failed though plain turns do not, that is a violation."""
+    """The run of a completed step; a failure is a violation where plain turns do not fail."""
     run, turns = evidence.begun(name), evidence.begun("turns")
     failure = run.failure
     if failure is None:
@@ -139,7 +139,7 @@ def completed_or_broken(evidence: Evidence, name: str, message: str) -> StepResu
 
 
 def recorded(evidence: Evidence, name: str) -> StepResult:
-    """A step for what is only recorded: where it failed there is nothing to record, and that is no failure again."""
+    """The run of a step whose outcome is only recorded: a failed step skips the judge."""
     failure = evidence.begun(name).failure
     if failure is not None and failure.blame != "ACP-INIT-001":
         raise Skipped(failure.reason)
@@ -147,7 +147,7 @@ def recorded(evidence: Evidence, name: str) -> StepResult:
 
 
 def unending(evidence: Evidence, rule: str) -> str:
-    """Whom to blame for a turn that did not end: a rule, unless no turn of the agent ever does."""
+    """The rule to blame for a turn that did not end: the given one, unless plain turns do not end either."""
     turns = evidence.steps.get("turns")
     blame = turns.failure.blame if turns is not None and turns.failure is not None else ""
     return blame if blame in {"ACP-STATE-202", "ACP-PROMPT-001", "ACP-PROMPT-201"} else rule
@@ -156,7 +156,7 @@ def unending(evidence: Evidence, rule: str) -> str:
 def until_asked(run: StepResult, place: int) -> int | None:
     """The place behind another at which we next asked something of the step's session, or began any turn; or None.
 
-    What an agent tells of the session in a turn of another one belongs to that turn: that has a rule of its own.
+    Updates of the session during a turn of another one belong to that turn, which has a rule of its own.
     """
     for entry, message in messages_in(run.entries[place + 1 :], sent=True):
         params = message.get("params")

@@ -72,7 +72,7 @@ RULES = agent_rules(
 
 
 PROMPT_TEXT = "Reply with the single word: hello (this is accord-check-9f4e)"
-"""Has a word that can be found again in a replay."""
+"""Contains a unique token that can be found again in a replay."""
 _NAME = re.compile(r"[^\s/]\S*")
 
 _OWNER = {
@@ -89,7 +89,7 @@ _CHUNKS = tuple(kind for kind in _OWNER if kind.endswith("_chunk"))
 
 @step("bare", editions=V1_JUNE, order=20)
 async def two_turns(agent: AgentConversation) -> Notes:
-    """A session with two turns, and time for what is said too late."""
+    """A session with two turns, each followed by a sign of life so that late updates are recorded."""
     session = await agent.new()
     first = await agent.turn(session, PROMPT_TEXT)
     await agent.is_alive()
@@ -261,7 +261,7 @@ def sessions_are_known(evidence: Evidence) -> None:
 
 
 def _known_sessions(record: Record) -> set[str]:
-    """The sessions that we named in a process, or were told of as the result of a request."""
+    """The sessions that our messages or the results of our requests name in a process."""
     owners = [message.get("params") for _, message in messages_in(record.entries, sent=True)]
     owners += [message.get("result") for _, message in messages_in(record.entries)]
     found = [owner.get("sessionId") for owner in owners if isinstance(owner, dict)]
@@ -272,20 +272,20 @@ def _known_sessions(record: Record) -> set[str]:
 def messages_of_two_turns_are_two(evidence: Evidence) -> None:
     run = evidence.step("v2_prompts_in_order")
     turn = 0
-    seen: dict[Any, tuple[int, Entry]] = {}
+    known: dict[Any, tuple[int, Entry]] = {}
     kinds = ("state_update", "agent_message", "agent_message_chunk")
     for entry, update in run.updates(run["session"], *kinds, since=run["since"]):
         if update["sessionUpdate"] == "state_update":
             turn += update.get("state") == "idle"
             continue
-        first, before = seen.setdefault(update.get("messageId"), (turn, entry))
+        first, before = known.setdefault(update.get("messageId"), (turn, entry))
         if first != turn:
             raise Violation("a message of a later turn has the id of an earlier one", before, entry)
-    skip_unless(seen, "the agent said nothing")
+    skip_unless(known, "the agent said nothing")
 
 
 def _compactions(evidence: Evidence) -> list[list[RecordedUpdate]]:
-    """What was told of each compaction in turns that were live."""
+    """The updates of each compaction, without replays."""
     sessions = {
         evidence.steps[name].get("session")
         for name in ("v2_finished_things", "v2_strange_answer")
@@ -335,13 +335,13 @@ def a_failed_compaction_says_why(evidence: Evidence) -> None:
 @judge("ACP-PATCH-203", steps=("turns",))
 def two_prompts_have_two_ids(evidence: Evidence) -> None:
     prompts_of(evidence, "turns")
-    seen: dict[tuple[int, str, str], RecordedRequest] = {}
+    known: dict[tuple[int, str, str], RecordedRequest] = {}
     for prompt in our_requests(evidence, "session/prompt"):
         message_id = (prompt.result or {}).get("messageId")
         if not isinstance(message_id, str):
             continue
         key = (id(prompt.record.entries), str(prompt.params.get("sessionId")), message_id)
-        other = seen.setdefault(key, prompt)
+        other = known.setdefault(key, prompt)
         if other is not prompt:
             raise Violation(f"two prompts are {message_id!r}", other.answer_entry, prompt.answer_entry)
 

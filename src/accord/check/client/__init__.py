@@ -1,4 +1,4 @@
-"""`check_client`: starts a client with an agent that we play, judges every rule, and reports what is wrong."""
+"""`check_client`: starts a client with our stub agent, judges every rule, and reports the failures."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from accord.time_scale import scaled
 from accord.transport.process import start
 
 MAX_STARTS = 8
-"""A client that ends in the middle is started again for what is left, but not for ever."""
+"""A client that ends early is started again for the remaining steps, at most this often."""
 STRANGE = "ACCORD-CLIENT-INIT-005"
 PLACEHOLDER = "{agent}"
 _READ_BYTES = 64 * 1024
-# The end of a client's pipes is seen a little after its own.
+# The pipes of a client close a little after its end.
 LAST_OUTPUT_SECONDS = scaled(1.0)
 TERMINATE_SECONDS = scaled(2.0)
 
@@ -85,7 +85,7 @@ async def _run_steps(program: Program, options: Options, rules: list[Rule], prog
 
 
 def _is_blocked(evidence: Evidence) -> bool:
-    """Whether the client speaks other versions only: it asked for one and never opened a session."""
+    """Whether the client supports other versions only: it asked for one and never opened a session."""
     asked = [message for _, _, message in evidence.messages() if message.get("method") == "initialize"]
     if any(message.get("method") == "session/new" for _, _, message in evidence.messages()):
         return False
@@ -101,7 +101,7 @@ def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
         skipped = f"not offered: {rule.gate}"
 
     def excuse(failure: StepFailed) -> str:
-        # That one fails. Whether this one holds will be seen when it does.
+        # The blamed rule fails; this one can be judged when that is fixed.
         return f"not seen, because {failure.blame} is broken" if failure.blame != rule.id else ""
 
     tests = judged(rule, evidence, "client", excuse, skipped)
@@ -168,7 +168,7 @@ async def _start(argv: Sequence[str], cwd: str, env: Mapping[str, str | None]) -
     child, pipes = start(argv, cwd or None, env)
     client = RunningProcess(child, pipes, lambda _: None)
     await client.open()
-    # Who reads prompts from stdin has to be given them by a command around it.
+    # A client that reads prompts from stdin needs a wrapping command that supplies them.
     client.close_stdin()
     return client
 
@@ -186,7 +186,7 @@ async def _serve(client: RunningProgram, options: Options, agent: StubAgent) -> 
     finally:
         status = await client.destroy()
         agent.runner.sweep()
-    # Who never reached its agent may say on stderr why.
+    # A client that never started its agent may have the reason on stderr.
     wires = agent.wires or [agent.accept()]
     agent.evidence.records += [wire.record(bytes(client.stderr), ended_by, status) for wire in wires]
     run = agent.evidence.steps.get("left_running")
@@ -196,7 +196,7 @@ async def _serve(client: RunningProgram, options: Options, agent: StubAgent) -> 
 
 
 async def _watch(client: RunningProgram, options: Options, agent: StubAgent) -> bool:
-    """Whether the client ended by itself, before we lost patience with it."""
+    """Whether the client ended by itself, within the bounds."""
     ending = asyncio.ensure_future(client.wait(24 * 3600.0))
     try:
         while not ending.done():
@@ -215,7 +215,7 @@ async def _watch(client: RunningProgram, options: Options, agent: StubAgent) -> 
 
 def _wait_seconds(options: Options, agent: StubAgent) -> float:
     if agent.is_busy:
-        # What is being played has bounds of its own.
+        # The running step has bounds of its own.
         return options.turn_seconds + options.timeout_seconds
     if not agent.is_met:
         return options.start_seconds
@@ -244,7 +244,7 @@ async def _is_left(agent: StubAgent, *, wait: bool) -> bool:
 
 
 class _RelayServer:
-    """Lets in who was started by the client, and nobody else."""
+    """Accepts connections of the relay only, which has the token."""
 
     def __init__(self, agent: StubAgent) -> None:
         self.token = secrets.token_hex(16)

@@ -1,4 +1,4 @@
-"""A conversation with a client, in one turn of one session: the agent's end, by hand."""
+"""The agent end of a conversation with a client, in one turn of one session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 IMPATIENT_SECONDS = 0.5
 KNOWS = "ACCORD-CLIENT-EXT-001"
 STEPS = StepRegistry()
-"""What is done with clients."""
+"""The steps of checks of clients."""
 
 
 def step(
@@ -34,7 +34,7 @@ def step(
 ) -> Callable[[P], P]:
     """Make a function a step, named like it; `offer` is the capability that a client needs for it, as a path.
 
-    It gives its notes; a `StepFailed` says why it could not, and an `Skipped` why it makes no sense with this client.
+    It gives its notes; it raises `StepFailed` where it fails and `Skipped` where it does not apply to this client.
     """
     gate = dict.fromkeys(EDITIONS, ".".join(offer)) if offer else None
     return STEPS.step(when, editions=editions, gate=gate, order=order)
@@ -49,7 +49,7 @@ class Pipe(Protocol):
 
 
 class ClientWire(RecordedWire):
-    """Where the agent sits that we play. `on_message` gets what the client asks and tells, and never its answers."""
+    """The agent end of a connection. `on_message` gets requests and notifications of the client, never its answers."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ClientWire(RecordedWire):
         self._pipe: Pipe | None = None
 
     def join(self, pipe: Pipe) -> None:
-        """Speak through this."""
+        """Use a pipe for all further messages."""
         self._pipe = pipe
 
     def feed(self, data: bytes) -> None:
@@ -97,12 +97,12 @@ class ClientWire(RecordedWire):
             self._pipe.close_stdin()
 
     def record(self, stderr: bytes, ended_by: str, status: int | None) -> Record:
-        """All that was said; `ended_by` and `status` are those of the client."""
+        """The record of this connection; `ended_by` and `status` are those of the client."""
         return Record(self.name, self.entries, b"".join(self._parts), stderr, ended_by, status)
 
 
 class ClientConversation:
-    """The agent that we play, in one turn of one session."""
+    """The stub agent in one turn of one session."""
 
     def __init__(
         self, wire: ClientWire, options: Options, session: str, cwd: str, offered: dict[str, Any], blamed: set[str]
@@ -112,7 +112,7 @@ class ClientConversation:
         self.edition = options.edition
         self.session = session
         self.cwd = cwd
-        """Where the client says that the session works."""
+        """The working directory that the client gave the session."""
         self.offered = offered
         """Its capabilities."""
         self.cancelled = asyncio.Event()
@@ -141,7 +141,7 @@ class ClientConversation:
         return self._folder
 
     def sweep(self) -> Path | None:
-        """The folder that was made, if one was: whoever asks removes it."""
+        """The folder that was made, if any; the caller removes it."""
         folder, self._folder = self._folder, None
         return folder
 
@@ -152,13 +152,13 @@ class ClientConversation:
             said = said.get(key) if isinstance(said, dict) else None
         return said is not None and said is not False
 
-    # --- telling
+    # --- updates
 
     def update(self, update: Update) -> int:
-        """Tell something; gives its place in the record."""
+        """Send an update; gives its place in the record."""
         return self.wire.notify("session/update", {"sessionId": self.session, "update": update})
 
-    # --- asking
+    # --- requests
 
     def ask(self, method: str, **params: Any) -> Any:
         """Ask about this session without waiting; gives the id."""
@@ -199,7 +199,7 @@ class ClientConversation:
         """
         id_ = self.wire.ask("_accord.check/are_you_there", {})
         if KNOWS in self._blamed:
-            # It leaves what it does not know unanswered, which is judged elsewhere: that it stays must do.
+            # It does not answer unknown requests, which another rule judges: a live connection has to be enough.
             with suppress(Silence):
                 await self.wire.answer(id_, IMPATIENT_SECONDS / 10)
             if not self.wire.ended:

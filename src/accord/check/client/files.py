@@ -97,7 +97,7 @@ async def read_missing(turn: ClientConversation) -> Notes:
 
 @step("fs", "readTextFile", editions=V1, order=46)
 async def read_relative(turn: ClientConversation) -> Notes:
-    """A file whose path says where it is only to who knows where we are."""
+    """A file by a relative path."""
     path = Path(_file(turn, "numbers.txt"))
     return {"id": await _read(turn, f"{path.parent.name}/{path.name}", "ACCORD-CLIENT-FS-011")}
 
@@ -111,7 +111,7 @@ async def read_for_nobody(turn: ClientConversation) -> Notes:
 
 @step("fs", "writeTextFile", editions=V1, order=47)
 async def write(turn: ClientConversation) -> Notes:
-    """A new file, then another text for it; with what the disk has after each."""
+    """Writes a new file, then replaces its text; notes the content on disk after each."""
     path = _file(turn, "written.txt", None)
     first = turn.ask("fs/write_text_file", path=path, content=TEXT)
     await turn.answer(first, "ACCORD-CLIENT-FS-006")
@@ -168,7 +168,7 @@ def _check_ranges(evidence: Evidence, step: str, note: str) -> None:
     run = evidence.step(step)
     for params, id_ in run[note]:
         content = _content_of(run, id_)
-        # Whether the last line of a part has its end is nobody's rule.
+        # No rule says whether the last line of a part ends with a newline.
         if content.removesuffix("\n") != _expected(params.get("line"), params.get("limit")):
             wanted = ", ".join(f"{key} {value}" for key, value in params.items())
             raise run.violation(f"other lines than those of {wanted}", id_)

@@ -60,7 +60,7 @@ METHODS: dict[EditionName, set[str]] = {
     "v2": {"initialize", "session/new", "session/prompt", "session/cancel", "session/set_config_option"}
     | {"session/list", "session/resume", "session/close"},
 }
-"""What every agent has, and what ours told of."""
+"""Methods of every agent, and those that our stub advertises."""
 
 GATED: dict[EditionName, set[str]] = {
     "v1": {"authenticate", "logout", "session/set_mode"}
@@ -69,7 +69,7 @@ GATED: dict[EditionName, set[str]] = {
     | {f"session/{verb}" for verb in ("load", "list", "resume", "close", "delete")},
     "v2": {"auth/login", "auth/logout", "session/delete", "tool_call/cancel", "terminal/cancel"},
 }
-"""What an agent has to tell of first."""
+"""Methods that an agent has to advertise first."""
 ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 
 SHAPES: dict[EditionName, dict[str, type]] = {
@@ -95,7 +95,7 @@ SHAPES: dict[EditionName, dict[str, type]] = {
 
 
 def _calls(evidence: Evidence, method: str) -> list[tuple[Entry, dict[str, Any]]]:
-    """What the client asked or told by a method, to an agent that speaks its version."""
+    """Calls of a method by the client, without those to the agent with an unknown version."""
     found = [
         (entry, message)
         for record, entry, message in evidence.messages()

@@ -178,7 +178,7 @@ def only_requests_are_answered(evidence: Evidence) -> None:
     for record, entry, message in _answering(evidence):
         id_ = message.get("id")
         if id_ is None:
-            # Who could not read our id says so; there is nothing else that it could mean.
+            # An error without an id reports that our id could not be read.
             if "error" not in message or not _was_rude(record, entry):
                 raise Violation("something was answered that was no request", entry)
         elif not any("method" in asked and is_same(asked.get("id"), id_) for _, asked in _sent(record)):
@@ -191,7 +191,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def _was_rude(record: Record, entry: Entry) -> bool:
-    """Whether we said something before that has no id to answer."""
+    """Whether we sent a malformed line before, which has no id to answer."""
     for sent in record.entries[: entry.place]:
         if sent.sent and sent.raw.strip():
             said = sent.message

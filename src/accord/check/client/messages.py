@@ -1,4 +1,4 @@
-"""How the agent that we play says things in each edition: the handshake, sessions, updates, questions."""
+"""Messages of the stub agent in each edition: the handshake, sessions, updates, requests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def chunk(edition: EditionName, content: str, message: str = "m1") -> Update:
 
 
 def tool(edition: EditionName, id_: str, **fields: Any) -> Update:
-    """A tool call, seen for the first time."""
+    """The first update of a tool call."""
     kind = "tool_call" if edition == "v1" else "tool_call_update"
     return {"sessionUpdate": kind, "toolCallId": id_, "title": f"Tool {id_}", "kind": "other", **fields}
 
@@ -76,11 +76,11 @@ def elicitation(session: str, mode: str) -> dict[str, Any]:
     return {**scope, "requestedSchema": {"type": "object", "properties": properties, "required": ["name"]}}
 
 
-# --- everything that an edition can say
+# --- every update of an edition
 
 
 def every_update(edition: EditionName, offered: dict[str, Any]) -> list[Update]:
-    """Every kind of update that this client may be told, each with all that it can carry."""
+    """Every kind of update that this client may get, each with all optional fields."""
     if edition == "v1":
         return [*_chunks("v1"), *_work_v1(), *_state("v1"), *_gated_v1(offered)]
     if edition == "v2_june":

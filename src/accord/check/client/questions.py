@@ -1,4 +1,4 @@
-"""Requests of an agent: permission, elicitation, unknown requests, and requests for what the client does not offer."""
+"""Requests of an agent: permission, elicitation, unknown requests, and requests that need an unoffered capability."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def permissions(turn: ClientConversation) -> Notes:
 
 @step(order=31, editions=JUNE_V2)
 async def open_permissions(turn: ClientConversation) -> Notes:
-    """Questions with an option and, where there are subjects, a subject that no client knows."""
+    """Permission requests with an unknown option kind and, in v2, an unknown subject."""
     options = (("maybe", "_maybe"), ("yes", "allow_once"), ("no", "reject_once"))
     params = permission(turn.edition, turn.session, "accord check: may this be done, or what?", options)
     ids = [turn.wire.ask("session/request_permission", params)]
@@ -254,7 +254,7 @@ async def extensions(turn: ClientConversation) -> Notes:
 
 @step(order=64)
 async def bad_request(turn: ClientConversation) -> Notes:
-    """A question without anything to choose from, and without what it is about."""
+    """A permission request without options and without a tool call."""
     params = {"sessionId": turn.session, "options": "yes or no"}
     return await turn.ask_and_wait("session/request_permission", params, "ACCORD-CLIENT-REQUEST-001")
 
@@ -360,7 +360,7 @@ def _action(evidence: Evidence, step: str) -> str:
 @judge("ACCORD-CLIENT-ELICIT-003", steps=("unoffered_elicitation",))
 def a_mode_that_was_not_offered_is_refused(evidence: Evidence) -> None:
     run = evidence.step("unoffered_elicitation")
-    # Who offers no mode at all need not know the method.
+    # A client that offers no mode at all need not have the method.
     codes = {INVALID_PARAMS, NO_METHOD} if len(run["ids"]) == len(MODES) else {INVALID_PARAMS}
     for id_ in run["ids"]:
         if run.error(id_).get("code") not in codes:

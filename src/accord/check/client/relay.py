@@ -1,4 +1,4 @@
-"""The program that a client starts as its agent: joins its stdin and stdout to the check, which plays the agent.
+"""The program that a client starts as its agent: connects its stdin and stdout to the stub agent of the check.
 
 It is started by its path and imports the standard library only, so that nothing of the client's environment matters.
 """
@@ -22,7 +22,7 @@ def main(port: str, token: str) -> None:
         view = memoryview(data)
         while view:
             view = view[os.write(1, view) :]
-    # The thread may still wait for the client: nothing is left to say to either.
+    # The thread may still wait for the client: no data is left for either side.
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""The stub agent: serves a client, and plays each step once: in a turn, after it, or in one that shall be cancelled."""
+"""The stub agent: serves a client and runs each step once, in a turn, after it, or in one that should be cancelled."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ STAYS, EARLY = "ACCORD-CLIENT-TURN-001", "ACCORD-CLIENT-UPDATE-004"
 
 
 class ClientRunner:
-    """What is left to be played, and in its evidence what came of the rest."""
+    """Runs the steps, each once; `evidence` has the results, `remaining` the steps that are left."""
 
     def __init__(self, options: Options, steps: list[CheckStep], progress: Progress) -> None:
         self.evidence = Evidence(options)
         self.remaining = sorted(steps, key=lambda step: step.order)
         self.finished = 0
-        """How often something was seen to its end."""
+        """How many steps were finished."""
         self.blamed: set[str] = set()
-        """The rules that were found broken while something was played."""
+        """The rules that were found broken during steps."""
         self._options = options
         self._edition = options.edition
         self._total = len(steps)
         self._progress = progress
         self._calmed: set[ClientWire] = set()
         self._folders: list[Path] = []
-        # Turns of several sessions may run at once, but steps are played one after the other.
+        # Turns of several sessions may run at once, but steps run one after the other.
         self._lock = asyncio.Lock()
 
     def sweep(self) -> None:
-        """Leave no file: once more when the client has ended, since what it ran may have written until then."""
+        """Remove all folders; again when the client has ended, since its commands may have written until then."""
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
 
     def send_early(self, wire: ClientWire, session: str) -> bool:
-        """Tell something of a session that the client does not know yet, once; whether it was now."""
+        """Send an update of a session before the answer that names it, once; whether it was sent now."""
         if "early" in self.evidence.steps:
             return False
         since = len(wire.entries)
@@ -58,19 +58,19 @@ class ClientRunner:
         return True
 
     async def check_early(self, turn: ClientConversation) -> None:
-        """Whether the client lives on after it."""
+        """Check that the client still answers after that update."""
         run = self.evidence.steps["early"]
         try:
             await turn.is_alive(EARLY, turn.wire.entries[run.start])
         except ClientLeft as failure:
             run.failure = failure
         except StepFailed:
-            pass  # It is there, and does not answer what it does not know: that is judged elsewhere.
+            pass  # It is connected and does not answer unknown requests: another rule judges that.
         run.end = turn.now
         self.finished += 1
 
     async def run_turn(self, turn: ClientConversation, id_: Any, prompt: list[Any]) -> None:
-        """Play what there is to play inside a turn, and what comes after it."""
+        """Run the steps that belong inside a turn, end the turn, then run those that come after one."""
         if self._edition == "v2":
             message = f"u-{id_}"
             turn.update({"sessionUpdate": "user_message", "messageId": message, "content": prompt})
@@ -78,7 +78,7 @@ class ClientRunner:
             turn.update({"sessionUpdate": "state_update", "state": "running"})
         async with self._lock:
             if turn.wire.ended:
-                # It left while another of its turns was played: that is judged there.
+                # It left during another of its turns: that is judged there.
                 return
             if await self._calm(turn):
                 await self._run_steps(turn)
@@ -96,7 +96,7 @@ class ClientRunner:
             turn.wire.answer_to(id_, {"stopReason": reason})
 
     async def _calm(self, turn: ClientConversation) -> bool:
-        """Whether a client stays while nothing happens: what it leaves for later is judged only then."""
+        """Whether a client stays connected while nothing happens; otherwise no step can be judged."""
         turn.update(chunk(self._edition, "Let me see. "))
         run = StepResult("calm", turn.wire.entries, turn.now, turn.now)
         try:
@@ -114,7 +114,7 @@ class ClientRunner:
         await turn.is_alive(STAYS)
         if turn.wire not in self._calmed:
             self._calmed.add(turn.wire)
-            # Who leaves as soon as its prompt was taken needs a moment for that.
+            # A client that leaves as soon as its prompt was accepted needs a moment for that.
             with suppress(Silence):
                 await turn.wire.until(lambda _: False, turn.now, min(CALM_SECONDS, self._options.grace_seconds / 10))
             await turn.is_alive(STAYS)
@@ -156,7 +156,7 @@ class ClientRunner:
         self.finished += 1
 
     async def _notes_of(self, step: CheckStep, turn: ClientConversation) -> dict[str, Any] | None:
-        """What it noted; None if the client cancelled the turn meanwhile: then it is played another time."""
+        """The notes of a step; None if the client cancelled the turn meanwhile: then it runs in another turn."""
         if step.group != "turn":
             return await step.run(turn)
         running = asyncio.ensure_future(step.run(turn))
@@ -171,14 +171,14 @@ class ClientRunner:
 
 
 STRANGE_VERSIONS: dict[EditionName, int] = {"v1": 9999, "v2_june": 9999, "v2": 0}
-"""What nobody speaks; v2 lets an agent answer with no more than it was asked for."""
+"""Versions that do not exist; in v2 an agent must not answer with a higher version than requested."""
 SETTLE_SECONDS = scaled(1.0)
 MAX_OPEN_TURNS = 1000
 """A client that begins more at once is not served any further."""
 
 
 class _Client:
-    """What is known of one connection."""
+    """The state of one connection."""
 
     def __init__(self) -> None:
         self.is_met = False
@@ -197,7 +197,7 @@ class StubAgent:
         self.wires: list[ClientWire] = []
         self.budget = RecordBudget()
         self.is_strange = False
-        """Whether it answers with a version that nobody speaks."""
+        """Whether it answers with a version that does not exist."""
         self.changed = asyncio.Event()
         self._options = options
         self._edition = options.edition
@@ -208,7 +208,7 @@ class StubAgent:
         self._starts = 0
 
     def _report_progress(self, what: str, done: int, total: int) -> None:
-        # Also when the client says nothing to it: what is played goes on.
+        # A step that runs counts as activity, also where the client sends nothing.
         self.changed.set()
         self._progress(what, done, total)
 
@@ -239,7 +239,7 @@ class StubAgent:
 
     @property
     def is_met(self) -> bool:
-        """Whether a client of this start has shaken hands."""
+        """Whether a client of this start has sent `initialize`."""
         return any(self._clients[wire].is_met for wire in self.wires)
 
     async def leave(self) -> None:
@@ -247,7 +247,7 @@ class StubAgent:
             wire.leave()
 
     async def settle(self) -> None:
-        """See to the end what is being played: the client has left, so that is soon; what takes longer is given up.
+        """Wait for the running steps, which end soon since the client has left; cancel the others.
 
         Raises:
             BaseException: Where something of ours failed, and not of the client.
@@ -260,7 +260,7 @@ class StubAgent:
         for error in self._errors:
             raise error
 
-    # --- what the client says
+    # --- requests of the client
 
     def _on_message(self, wire: ClientWire, message: dict[str, Any]) -> None:
         self.changed.set()
@@ -320,7 +320,7 @@ class StubAgent:
         self._answer(wire, id_, {"configOptions": config_options(self._edition, params.get("value"))})
 
     def _list(self, wire: ClientWire, id_: Any, _params: dict[str, Any]) -> None:
-        # The baseline of v2 only; who asks in another edition was told that there is no such thing.
+        # Baseline of v2 only; in other editions the stub does not advertise it.
         if self._edition == "v2":
             sessions = [{"sessionId": each, "cwd": cwd} for each, cwd in self._clients[wire].sessions.items()]
             self._answer(wire, id_, {"sessions": sessions})

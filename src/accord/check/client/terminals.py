@@ -92,7 +92,7 @@ def _real(folder: str) -> str:
 
 @step("terminal", editions=V1, order=53)
 async def limited(turn: ClientConversation) -> Notes:
-    """A command that says more than is to be kept."""
+    """A command with more output than the limit."""
     create, terminal = await _create(turn, 'printf %s "$1"', OUTPUT_TEXT, outputByteLimit=LIMIT_BYTES)
     await _do(turn, "wait_for_exit", terminal, WAIT)
     output = await _do(turn, "output", terminal, LIMIT)
@@ -118,7 +118,7 @@ def _pid(path: Path) -> int | None:
 
 @step("terminal", editions=V1, order=54)
 async def killed(turn: ClientConversation) -> Notes:
-    """A command that is killed; what of it can be asked before and after."""
+    """A command that is killed; its output is requested before and after."""
     terminal, _ = await _sleeper(turn, "killed")
     before = await _do(turn, "output", terminal, OUTPUT)
     kill = await _do(turn, "kill", terminal, KILL)
@@ -130,7 +130,7 @@ async def killed(turn: ClientConversation) -> Notes:
 
 @step("terminal", editions=V1, order=55)
 async def released(turn: ClientConversation) -> Notes:
-    """A command that is released while it runs and somebody waits for it."""
+    """A running command whose terminal is released while a request waits for its exit."""
     terminal, pid = await _sleeper(turn, "released")
     wait = turn.ask("terminal/wait_for_exit", terminalId=terminal)
     # So that it is being waited for when it is released.

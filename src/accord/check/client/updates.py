@@ -44,7 +44,7 @@ RULES = client_rules(
 
 LARGE_BYTES = 1024 * 1024
 Messages: TypeAlias = Callable[[ClientConversation], list[Any]]
-"""What is said: messages, or bytes where it is none."""
+"""The messages that are sent, as bytes where they are no JSON-RPC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ for _each in TOLERANCES:
 
 
 def _left_in_peace(evidence: Evidence, run: StepResult) -> None:
-    """Who ends when a turn has ended, as it does at other times, did not break at what came then."""
+    """A client that ends after every turn did not fail because of an update after the turn."""
     if isinstance(run.failure, ClientLeft):
         statuses = {
             record.entries is run.entries: record.status for record in evidence.records if _is_plain(record.name)

@@ -37,7 +37,7 @@ _CHANGE_FIELDS = {"kind", "id", "old", "new"}
 
 
 class JournalError(Exception):
-    """The journal cannot be written or read; says why in one line."""
+    """The journal cannot be written or read; has the reason in one line."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Change:
 
 @dataclass
 class Page:
-    """What one run changed."""
+    """The changes of one run."""
 
     edition: EditionName
     env: str
@@ -103,7 +103,7 @@ class Journal:
         return True
 
     def unlock(self) -> None:
-        """Let others have it; what is on disk stays."""
+        """Release the lock; the file stays."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -144,7 +144,7 @@ class Journal:
             raise
 
     def read(self) -> Page | None:
-        """What an earlier run left; None if there is nothing.
+        """The changes that an earlier run left; None if there are none.
 
         Raises:
             JournalError: The file is not a journal of this agent, or one of a later version.
@@ -211,26 +211,26 @@ FLAGS = {"model": "--touch-model", "permission": "--touch-permission"}
 
 
 class Untouched(Exception):
-    """A setting is left as it is; says why."""
+    """A setting must not be changed; has the reason."""
 
 
 class SettingsLedger:
-    """Of all processes of one check."""
+    """The settings that the processes of one check changed."""
 
     def __init__(self, options: Options, journal: Journal | str | None) -> None:
         self._options = options
         self._journal = journal
-        """None: nothing has to survive us. A text: why there is no journal, so that nothing can be changed."""
+        """None: no journal is needed. A text: why there is no journal, so that nothing can be changed."""
         self._first: dict[Key, Value] = {}
-        """What a new session had before anything was changed."""
+        """The values in a new session before anything was changed."""
         self._views: dict[tuple[str, str], dict[Key, Setting]] = {}
-        """What each session of each process said last."""
+        """The latest settings of each session of each process."""
         self._asked: dict[tuple[str, str], dict[str, Any]] = {}
-        """Requests that will tell settings."""
+        """Pending requests whose results contain settings."""
         self._changed_in: dict[tuple[str, str], list[Key]] = {}
         self.changes: dict[Key, Change] = {}
 
-    # --- what may be done
+    # --- allowed changes
 
     def why_not(self, setting: Setting, value: Any) -> str:
         """Why a setting is not set to a value; "" if it may be."""
@@ -245,11 +245,11 @@ class SettingsLedger:
         return dict(self._views.get((wire.name, str(session)), {}))
 
     def changed_in(self, wire: RecordedWire) -> dict[str, list[Key]]:
-        """The sessions of a process in which something was changed, and what, in this order."""
+        """The sessions of a process with changed settings, and their keys in the order of the changes."""
         return {session: list(keys) for (name, session), keys in self._changed_in.items() if name == wire.name}
 
     def is_back(self, wire: RecordedWire, session: str) -> bool:
-        """Whether a session says that everything which was changed in it has its old value; then that is noted."""
+        """Whether all changed settings of a session have their old values; then the session counts as restored."""
         view = self.settings(wire, session)
         keys = self._changed_in.get((wire.name, session), [])
         if any(key not in view or view[key].value != self.changes[key].old for key in keys):
@@ -258,7 +258,7 @@ class SettingsLedger:
         return True
 
     def forget(self, key: Key) -> None:
-        """A setting has its old value again, as a new session of a new process says.
+        """Remove a change: a new session of a new process has the old value again.
 
         Raises:
             JournalError: That could not be written.
@@ -270,13 +270,13 @@ class SettingsLedger:
         if isinstance(self._journal, Journal):
             self._journal.unlock()
 
-    # --- what goes over the wire
+    # --- messages
 
     def sending(self, wire: RecordedWire, message: Any) -> None:
         """See `Observer`.
 
         Raises:
-            Untouched: It would change what is to be left alone.
+            Untouched: It would change a protected setting.
         """
         for session, key, value in set_by(message):
             self._before_change(wire, str(session), key, value)
@@ -288,7 +288,7 @@ class SettingsLedger:
     def _before_change(self, wire: RecordedWire, session: str, key: Key, value: Any) -> None:
         setting = self._views.get((wire.name, session), {}).get(key)
         if setting is None or not isinstance(value, str | bool):
-            return  # Nobody has such a setting: it has to be refused.
+            return  # There is no such setting: the agent has to refuse it.
         if value == self._first.get(key, setting.value) == setting.value:
             return
         is_back = key in self.changes and value == self.changes[key].old
@@ -345,7 +345,7 @@ class SettingsLedger:
             for setting in settings:
                 self._first.setdefault(setting.key, setting.value)
         for _, key, value in set_by(request):
-            # The answers to `set_mode` and `set_model` tell nothing: that they succeeded has to do.
+            # The results of `set_mode` and `set_model` contain no settings: success has to be enough.
             before = self._views.get((wire.name, str(session)), {}).get(key)
             if before is not None and all(setting.key != key for setting in settings):
                 settings.append(replace(before, value=value))
@@ -366,9 +366,9 @@ class SettingsLedger:
                 self._follow(place, setting, before.value)  # type: ignore[union-attr]
 
     def _follow(self, place: tuple[str, str], setting: Setting, before: Value) -> None:
-        """One change may bring others with it: they are set back as well."""
+        """One change may cause others: they are restored as well."""
         if setting.key not in self._changed_in[place]:
             self._changed_in[place].append(setting.key)
-        # Where it cannot be written: it has happened already, and what caused it is in the journal.
+        # Where it cannot be written: it has happened already, and its cause is in the journal.
         with suppress(Untouched):
             self._note(setting.key, setting.value, before)

@@ -15,9 +15,9 @@ from accord.check.options import Options
 from accord.check.rule import EDITIONS, Cause, EditionName, Rule
 
 Notes: TypeAlias = dict[str, Any]
-"""What a step tells those who judge it: ids of sessions and requests, places in the record."""
+"""The notes of a step for its judges: ids of sessions and requests, places in the record."""
 StepFunction: TypeAlias = Callable[[Any], Awaitable[Notes]]
-"""Plays a step in a conversation; raises `StepFailed` where it could not be played to its end."""
+"""Runs a step in a conversation; raises `StepFailed` where it could not be completed."""
 Verdict: TypeAlias = Callable[[Evidence], str | None]
 """Gives a note for the report, or None; raises `Violation`, `Skipped`, or lets the `StepFailed` of a step through."""
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
@@ -26,24 +26,24 @@ V = TypeVar("V", bound=Callable[..., str | None])
 
 @dataclass(frozen=True, slots=True)
 class CheckStep:
-    """One thing that is done with a program."""
+    """One exchange with a program, whose record judges read."""
 
     name: str
     run: StepFunction
     group: str
-    """Where it is played; the sides have different groups."""
+    """The process it runs in (agents), or the part of a turn (clients)."""
     editions: tuple[EditionName, ...]
     gate: Mapping[EditionName, str]
-    """By edition what the program has to advertise for the step to make sense; see `Rule.gate`."""
+    """By edition the capability that the step needs; see `Rule.gate`."""
     order: int
-    """Within a process, what disturbs others comes late."""
+    """Order within a process: steps that disturb others come late."""
 
 
 class StepRegistry(dict[str, CheckStep]):
     """The steps of one side by name."""
 
     def add(self, step: CheckStep) -> None:
-        """Let it be played.
+        """Add a step.
 
         Raises:
             ValueError: There is one of that name.
@@ -78,7 +78,7 @@ class Judge(NamedTuple):
     steps: tuple[str, ...]
     verdict: Verdict
     name: str
-    """As reports say it."""
+    """The name in reports."""
 
 
 JUDGES: list[Judge] = []
@@ -89,8 +89,8 @@ def judge(
 ) -> Callable[[V], V]:
     """Let a function judge the rules with these ids, in those of `editions` that have them.
 
-    `steps` are what has to be played for it; everything that was played is there to be looked at. `name` is for a
-    judge of a rule that another edition judges by another function of that name.
+    `steps` have to run for it; the evidence has all steps that ran. `name` is for a judge of a rule that another
+    edition judges by another function of that name.
     """
 
     def add(verdict: V) -> V:
@@ -146,11 +146,11 @@ def judges_of(edition: EditionName, id_: str) -> list[Judge]:
 
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with the name of what is done, how many steps are done, and how many there are."""
+"""Called with the name of the current step, the number of finished steps, and the number of steps."""
 Excuse: TypeAlias = Callable[[StepFailed], str]
 """Why the failure of a step excuses a rule from being judged; "" where it does not."""
 PROBLEMS = (KeyError, TypeError, AttributeError, IndexError, ValueError)
-"""What code raises on a shape that it did not expect: what it looks at came from the program that is judged."""
+"""Errors of our code on data of an unexpected shape, which came from the judged program."""
 
 
 def silent_progress(_what: str, _done: int, _total: int) -> None:
@@ -177,7 +177,7 @@ def steps_for(rules: Sequence[Rule]) -> set[str]:
 
 
 def judged(rule: Rule, evidence: Evidence, side: str, excuse: Excuse, skipped: str = "") -> list[Judgement]:
-    """What every judge of a rule says; with `skipped`, the reason why none of them looks."""
+    """The judgement of every judge of a rule; with `skipped`, all of them are skipped for that reason."""
     judges = judges_of(rule.edition, rule.id)
     if skipped:
         return [Judgement(judge.name, "SKIPPED", skipped) for judge in judges]
@@ -206,7 +206,7 @@ def _judgement(rule: Rule, judge: Judge, evidence: Evidence, side: str, excuse: 
 
 
 def unexpected(side: str, error: BaseException) -> str:
-    """A shape that no judge and no step expected is a shape that is wrong."""
+    """The failure for data of a shape that no judge and no step expected."""
     return f"what the {side} said has an unexpected shape ({type(error).__name__}: {error})"
 
 

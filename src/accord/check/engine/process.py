@@ -1,4 +1,4 @@
-"""The pipes of the program that is judged: a process of its own, or a peer that runs in this one."""
+"""The judged program: a process of its own, or a peer that runs in this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 from accord.transport.process import ChildProcess, Pipes, start
 
-# What is kept of stderr: the end of it says why something failed.
+# The end of stderr is kept: it has the reason of a failure.
 STDERR_BYTES = 20_000
 _READ_BYTES = 64 * 1024
 
@@ -21,7 +21,7 @@ class Peer(Protocol):
     """A program that is judged without a process: it reads lines and writes bytes until there are no more lines."""
 
     async def serve(self, lines: AsyncIterator[bytes], write: Callable[[bytes], None], /) -> None:
-        """Live; lines come without their ends, and what is written needs them."""
+        """Run until `lines` ends; lines come without newlines, written bytes need them."""
         ...
 
 
@@ -30,7 +30,7 @@ Program: TypeAlias = Sequence[str] | Callable[[], Peer]
 
 
 class RunningProgram(Protocol):
-    """One start of a program. `on_data` gets what it says, b"" at the end."""
+    """One start of a program. `on_data` gets its stdout, b"" at the end."""
 
     stderr: bytearray
 
@@ -45,7 +45,7 @@ class RunningProgram(Protocol):
     def terminate(self) -> None: ...
 
     async def destroy(self) -> int | None:
-        """Leave nothing of it; its exit status."""
+        """Kill the rest of it; gives its exit status."""
         ...
 
 
@@ -112,7 +112,7 @@ class RunningProcess:
         await self._child.wait(2.0)
         await self._child.sweep()
         self._child.destroy()
-        # What stood in the pipes has been read by now, or belongs to nobody.
+        # The content of the pipes has been read by now.
         await asyncio.sleep(0)
         for transport in (*self._readers, self._stdin):
             if transport is not None:
@@ -183,7 +183,7 @@ class RunningPeer:
         return None
 
 
-# --- processes of others
+# --- processes that are not our children
 
 _PAUSE_SECONDS = 0.01
 
@@ -200,7 +200,7 @@ def is_running(pid: int) -> bool:
 
 
 async def outlives(pid: int, seconds: float) -> bool:
-    """Whether it still runs after so long; nobody tells us of the end of another's child."""
+    """Whether a process that is not our child still runs after some seconds; polls."""
     until = time.monotonic() + seconds
     while is_running(pid):
         if time.monotonic() > until:

@@ -23,19 +23,19 @@ class Entry(NamedTuple):
 
 
 class Record(NamedTuple):
-    """All that went over the wire to the end of one process, and how it ended."""
+    """All lines of one process in both directions, and how it ended."""
 
     name: str
     entries: list[Entry]
     unended: bytes
-    """What stood on stdout behind the last newline."""
+    """The bytes on stdout behind the last newline."""
     stderr: bytes
     ended_by: str
-    """What it took: "itself" (it ended before it was asked to), "closed stdin", "SIGTERM" or "SIGKILL"."""
+    """What ended it: "itself" (it ended before it was asked to), "closed stdin", "SIGTERM" or "SIGKILL"."""
     status: int | None
 
     def heard(self) -> list[Entry]:
-        """What the program said."""
+        """The lines of the program."""
         return [entry for entry in self.entries if not entry.sent]
 
 
@@ -48,7 +48,7 @@ def read_json(raw: bytes) -> Any:
 
 
 def messages_in(entries: list[Entry], *, sent: bool = False) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """Every JSON object that one side said, those in arrays too, each with its line."""
+    """Every JSON object of one side, also in arrays, each with its line."""
     for entry in entries:
         if entry.sent is sent:
             for message in entry.message if isinstance(entry.message, list) else [entry.message]:
@@ -82,14 +82,14 @@ def is_update(message: Any, session: Any = None, *kinds: str) -> bool:
 
 
 def is_state(message: Any, session: Any, *states: str) -> bool:
-    """Whether a message tells that a session is in one of some states (v2)."""
+    """Whether a message is a state update of a session with one of some states (v2)."""
     return is_update(message, session, "state_update") and message["params"]["update"].get("state") in states
 
 
 # --- the memory of records
 
 MAX_START_BYTES = 40 * 1024 * 1024
-"""For one start of a program. A start that is judged in full was seen to take less than a tenth of it."""
+"""For one start of a program. A full check of an agent took less than a tenth of it per start."""
 MAX_TOTAL_BYTES = 100 * 1024 * 1024
 """For all starts of one check."""
 
@@ -100,12 +100,12 @@ _LEAST_BYTES = 4 * 1024 * 1024
 
 
 def cost_of(line: bytes) -> int:
-    """What a line takes when it is kept, raw and parsed; an upper estimate that needs no parsing."""
+    """The memory that a kept line takes, raw and parsed; an upper estimate that needs no parsing."""
     return _LINE_BYTES + 2 * len(line) + _VALUE_BYTES * (line.count(b"{") + line.count(b"[") + line.count(b","))
 
 
 class RecordBudget:
-    """What is left for all starts."""
+    """The memory left for the records of all starts."""
 
     def __init__(self, total_bytes: int = MAX_TOTAL_BYTES, start_bytes: int = MAX_START_BYTES) -> None:
         self.left = total_bytes
@@ -120,7 +120,7 @@ class RecordBudget:
 
 
 class Allowance:
-    """What is left for one start."""
+    """The memory left for the record of one start."""
 
     def __init__(self, budget: RecordBudget, left: int) -> None:
         self._budget = budget

@@ -1,6 +1,6 @@
-"""What an agent says of the settings of a session: config options, the mode, the model; and which are left alone.
+"""The settings of a session (config options, mode, model) in one form for every edition, and which are protected.
 
-Every edition in one shape. Nothing is sent from here.
+Nothing is sent from here.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Setting:
     key: Key
     value: Value
     choices: dict[Value, str] = field(default_factory=dict)
-    """Every value that is offered, with all words that the agent says of it."""
+    """Every offered value, with its id, name and description as one text."""
     category: str = ""
     text: str = ""
-    """All words that the agent says of the setting itself."""
+    """The id, name and description of the setting as one text."""
 
     @property
     def others(self) -> list[Value]:
@@ -48,7 +48,7 @@ class Setting:
 
 
 def settings_in(said: Any) -> list[Setting]:
-    """The settings that the answer to a request, or an update, tells; what has another shape is left out."""
+    """The settings in a result or an update; malformed ones are left out."""
     if not isinstance(said, dict):
         return []
     options = [_option(option) for option in _objects(said.get("configOptions"))]
@@ -120,7 +120,7 @@ def set_by(message: Any) -> Iterator[tuple[Any, Key, Any]]:
             yield params.get("sessionId"), Key("model", "model"), params.get("modelId")
 
 
-# --- what is left alone
+# --- protected settings
 
 _MODEL = re.compile(r"\b(models?|providers?)\b")
 _PERMISSION = re.compile(
@@ -136,7 +136,7 @@ _LOOSE = re.compile(
 
 
 def _plain(text: str) -> str:
-    """Words apart and small: `acceptEdits`, `accept_edits` and `Accept-Edits` are two words each."""
+    """Lower-case words: `acceptEdits`, `accept_edits` and `Accept-Edits` are two words each."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
     return re.sub(r"[^a-z0-9]+", " ", apart.lower())
 
@@ -144,17 +144,17 @@ def _plain(text: str) -> str:
 def caution_of(setting: Setting, value: Any) -> Literal["", "model", "permission"]:
     """Why a setting is not given another value unless that is allowed: it picks the model, or may loosen permission.
 
-    An option counts as one of permission if its category, its own words or the words of any of its values speak of
-    that. Such a setting may be set to a value whose words say that it only plans or reads, and to one that the agent
-    does not offer and so has to refuse.
+    An option is about permission if its category, its own text or the text of one of its values suggests it. Such a
+    setting may be set to a value whose text says that it only plans or reads, and to one that the agent does not offer
+    and so has to refuse.
     """
     if value == setting.value and type(value) is type(setting.value):
         return ""
     own = _plain(setting.text)
     if setting.category in {"model", "model_config"} or _MODEL.search(own):
         return "model"
-    speaks = _PERMISSION.search(own) or any(_PERMISSION.search(_plain(text)) for text in setting.choices.values())
-    if setting.category not in {"mode", "permission", "permissions"} and not speaks:
+    matches = _PERMISSION.search(own) or any(_PERMISSION.search(_plain(text)) for text in setting.choices.values())
+    if setting.category not in {"mode", "permission", "permissions"} and not matches:
         return ""
     if isinstance(value, str) and value not in setting.choices:
         return ""

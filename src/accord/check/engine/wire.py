@@ -1,7 +1,7 @@
-"""Our end of a program's pipes, by hand: raw bytes kept both ways, nothing too malformed to be sent.
+"""Our end of a program's pipes: records raw bytes in both directions and can send malformed lines.
 
-It knows JSON-RPC and how a program is ended, and no method of the protocol; how the program's own requests are answered
-is given to it. Every wait is bounded.
+It implements JSON-RPC and the end of the program, and no method of the protocol; answers to requests of the program are
+given to it. Every wait is bounded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from accord.time_scale import scaled
 TERMINATE_SECONDS = scaled(2.0)
 LEAVING_SECONDS = scaled(0.5)
 MAX_UNENDED_BYTES = 64 * 1024
-"""What is kept of a line that does not end within the budget."""
+"""How much is kept of a line that does not end within the budget."""
 
 
 class Refusal(NamedTuple):
@@ -50,7 +50,7 @@ Reply: TypeAlias = Callable[[Any], Any]
 
 
 class Observer(Protocol):
-    """Sees every message of a wire in both directions."""
+    """Gets every message of a wire in both directions."""
 
     def sending(self, wire: RecordedWire, message: Any) -> None:
         """Called before a message is sent; an exception keeps it from being sent."""
@@ -60,15 +60,15 @@ class Observer(Protocol):
 
 
 class Silence(Exception):
-    """What was waited for did not come in time."""
+    """A message did not come in time."""
 
 
 class ProgramEnded(Silence):
-    """What was waited for cannot come any more: the program has ended."""
+    """A message cannot come any more: the program has ended."""
 
 
 class RecordedWire:
-    """One start of a program, and all that was said to and by it."""
+    """One start of a program, with all lines in both directions."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class RecordedWire:
         self._observer = observer
         self._next_id = 1
         self._asked: dict[str, int] = {}
-        """Where each request was sent: its answer stands behind it."""
+        """The place of each request: its answer comes behind it."""
         self._running: RunningProgram | None = None
         self.ended = False
         """Whether nothing more of it is read: its stdout has ended, or it wrote more than the budget keeps."""
@@ -117,7 +117,7 @@ class RecordedWire:
         wire._running = await start_program(program, env, wire._on_data)
         return wire
 
-    # --- listening
+    # --- receiving
 
     def _on_data(self, data: bytes) -> None:
         if not data:
@@ -170,7 +170,7 @@ class RecordedWire:
         else:
             answer = {"result": given}
         place = self.send_json({"jsonrpc": "2.0", "id": request["id"], **answer})
-        # What the program asks without end must not fill the record with our answers either.
+        # Endless requests of the program must not fill the record with our answers either.
         self._allowance.spend(cost_of(self.entries[place].raw))
 
     def _keep(self, raw: bytes, message: Any, *, sent: bool) -> None:
@@ -203,7 +203,7 @@ class RecordedWire:
         except TimeoutError:
             raise Silence(f"nothing came in {bound:g} s") from None
 
-    # --- speaking
+    # --- sending
 
     def send(self, line: bytes) -> int:
         """Send a line, whatever it is; gives its place in the record."""
@@ -251,12 +251,12 @@ class RecordedWire:
             self._running.close_stdin()
 
     async def shut(self, grace_seconds: float) -> Record:
-        """End the program, gently first, and hear all that it still has to say."""
+        """End the program: by closing stdin, then by signals; reads its remaining output."""
         running = self._running
         if running is None:
             raise RuntimeError("it was never started")
         ended_by = "itself"
-        # Who has closed its stdout is on its way out, and is not pushed.
+        # A program that has closed its stdout is about to end by itself.
         if not await running.wait(LEAVING_SECONDS if self.ended and not self.overflowed else 0):
             ended_by = "closed stdin"
             if self.overflowed:
