@@ -23,7 +23,6 @@ from accord.check.agent import (
     modes,
     options,
     permission,
-    process_end,
     prompt_blocks,
     prompts,
     refusals,
@@ -67,7 +66,7 @@ _NEEDS_LOGIN = "AUTH-GATED: give --auth-method"
 # fmt: off
 _TOPICS = (
     batches, cancel, cancelled_work, client_requests, closing, handshake, lines, listing, load, login, mcp, modes,
-    options, permission, process_end, prompt_blocks, prompts, refusals, request_ids, requests, resume, schema,
+    options, permission, prompt_blocks, prompts, refusals, request_ids, requests, resume, schema,
     sessions, terminals, tools, updates,
 )
 # fmt: on

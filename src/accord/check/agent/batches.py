@@ -10,7 +10,7 @@ from accord.check.agent.exchange import LATE, NO_SESSION, send_each
 from accord.check.agent.lines import each_line_gets, line_reaction
 from accord.check.agent.queries import code_of, handshake
 from accord.check.agent.requests import RESPONSES
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation
 from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_REQUEST, Entry, is_answer, is_update, messages_in
 from accord.check.engine.wire import Silence
@@ -225,7 +225,7 @@ def answers_in_an_array_are_found_by_their_ids(evidence: Evidence) -> None:
 def whether_entries_run_side_by_side(evidence: Evidence) -> str:
     run = evidence.step("arrays")
     if run.get("work") is None:
-        raise Skipped("there was no work in an array")
+        raise Inconclusive("there was no work in an array")
     since, before = run["work"]
     for entry in run.entries[since:before]:
         if not entry.sent and answers_an_array(entry):
@@ -263,7 +263,7 @@ def reactions(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[En
     run = evidence.step("arrays")
     places = run["reactions"].get(name)
     if places is None:
-        raise Skipped(f"the agent had ended by then, behind the array {run['ended']!r}")
+        raise Inconclusive(f"the agent had ended by then, behind the array {run['ended']!r}")
     since, before = places
     ours = [entry.message.get("id") for entry in run.entries[since + 1 : before] if entry.sent]
     said = [
@@ -307,7 +307,7 @@ def what_an_array_that_is_broken_off_does(evidence: Evidence) -> str:
     run = evidence.step("bad_lines")
     places = run["places"].get("a broken array")
     if places is None:
-        raise Skipped(f"the agent had ended by then, behind {run['ended']}")
+        raise Inconclusive(f"the agent had ended by then, behind {run['ended']}")
     return _codes(run, *places) + (", and the agent ended" if run["ended"] == "a broken array" else "")
 
 

@@ -8,7 +8,7 @@ from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import TRACE, answer_or_none, answered_turn, end_of_cancelled, lives
 from accord.check.agent.queries import RecordedRequest, as_dict, completed, is_extension, key_of, our_requests_in
 from accord.check.agent.turns import STOP_REASONS, TURN_KINDS, prompts_of, recorded, unending, until_asked
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_answer, is_state, messages_in
 from accord.check.rule import JUNE, JUNE_V2, SESSIONS, V1, V1_JUNE, RuleRow, agent_rules
@@ -181,7 +181,7 @@ def _stopping_line(run: StepResult, prompt: RecordedRequest, method: str) -> Ent
         session = as_dict(message.get("params")).get("sessionId")
         if message.get("method") == method and session == prompt.params["sessionId"]:
             return entry
-    raise run.failure or Skipped("nothing was cancelled")
+    raise run.failure or Inconclusive("nothing was cancelled")
 
 
 def _stopped_prompt(evidence: Evidence, name: str) -> CancelledTurn:
@@ -189,7 +189,7 @@ def _stopped_prompt(evidence: Evidence, name: str) -> CancelledTurn:
     run, prompt = evidence.begun(name), prompts_of(evidence, name)[0]
     by = _stopping_line(run, prompt, "session/cancel")
     if prompt.answer_entry is not None and prompt.answer_entry.place < by.place:
-        raise Skipped(TOO_EARLY)
+        raise Inconclusive(TOO_EARLY)
     return CancelledTurn(run, prompt, by, None)
 
 
@@ -226,7 +226,7 @@ def stopped_turn(evidence: Evidence, name: str, method: str = "session/cancel") 
         raise StepFailed("a prompt was answered with an error", "ACP-PROMPT-201", prompt.entry, prompt.answer_entry)
     idle = run.first(lambda message: is_state(message, prompt.params["sessionId"], "idle"), prompt.entry.place)
     if idle is not None and idle.place < by.place:
-        raise Skipped(TOO_EARLY)
+        raise Inconclusive(TOO_EARLY)
     return CancelledTurn(run, prompt, by, idle)
 
 
@@ -282,7 +282,7 @@ def nothing_answers_a_cancellation(evidence: Evidence) -> None:
     run = evidence.begun("cancel")
     by = next((entry for entry in run.entries[run.start : run.end] if _is_cancel(entry)), None)
     if by is None:
-        raise run.failure or Skipped("nothing was cancelled")
+        raise run.failure or Inconclusive("nothing was cancelled")
     asked = [entry.message["id"] for entry in run.entries if entry.sent and _has_id(entry)]
     for entry, message in messages_in(run.entries[by.place : run.end]):
         if "method" not in message and "id" in message and not any(is_answer(message, id_) for id_ in asked):
@@ -330,7 +330,7 @@ def closed_turn(evidence: Evidence) -> tuple[CancelledTurn, RecordedRequest]:
 def closing_is_a_cancellation(evidence: Evidence) -> None:
     closed, busy = closed_turn(evidence)
     if closed.idle is None:
-        raise Skipped("closing the session did not end its work")
+        raise Inconclusive("closing the session did not end its work")
     if closed.reason != "cancelled":
         raise Violation(f"closing a session ended its work with {closed.reason!r}", busy.entry, closed.idle)
 

@@ -20,7 +20,7 @@ from accord.check.agent.exchange import (
 )
 from accord.check.agent.prompts import user_message_entry
 from accord.check.agent.queries import FINAL, must_be_refused, subject_tool
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, has_path, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, has_path, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, Entry, is_state, is_update
 from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
@@ -179,7 +179,7 @@ def a_held_prompt_is_dropped(evidence: Evidence) -> None:
         echo, end = user_message_entry(run, run["before"]), _end_of_cancelled_work(run)
         # Only a prompt inserted after the end of the cancelled work was certainly held when the cancellation arrived.
         if echo is None or end is None or echo.place < end.place:
-            raise Skipped("no prompt was held: it was inserted at once")
+            raise Inconclusive("no prompt was held: it was inserted at once")
         raise Violation("it was inserted after the cancellation", end, echo)
     must_be_refused(run, run["before"], CANCELLED)
 
@@ -197,7 +197,7 @@ def a_later_prompt_is_not_touched(evidence: Evidence) -> None:
     run.result(run["after"])
     echo = user_message_entry(run, run["after"])
     if echo is None:
-        raise Skipped("the prompt was not told as a message")
+        raise Inconclusive("the prompt was not told as a message")
     states = run.updates(run["session"], "state_update", since=echo.place)
     idles = [(entry, update) for entry, update in states if update.get("state") == "idle"]
     skip_unless(idles, "the session never was idle again")
@@ -208,7 +208,7 @@ def a_later_prompt_is_not_touched(evidence: Evidence) -> None:
 def _asked(evidence: Evidence) -> StepResult:
     run = evidence.step("v2_cancelled_question")
     if run.get("asked") is None:
-        raise Skipped("no permission was asked for")
+        raise Inconclusive("no permission was asked for")
     return run
 
 

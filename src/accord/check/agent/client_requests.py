@@ -8,7 +8,7 @@ from typing import Any
 
 from accord.check.agent.cancel import must_be_taken_back
 from accord.check.agent.conversation import BARE, AgentConversation, step
-from accord.check.agent.exchange import ClientTerminals, answered_turn, settle, wait_for_answers, wait_for_question
+from accord.check.agent.exchange import TerminalReplies, answered_turn, settle, wait_for_answers, wait_for_question
 from accord.check.agent.permission import choosing
 from accord.check.agent.queries import (
     ELICITATION,
@@ -22,7 +22,7 @@ from accord.check.agent.queries import (
     questions,
 )
 from accord.check.agent.turns import prompts_of
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import Entry, Record, is_answer, is_request, messages_in
 from accord.check.engine.wire import Silence
@@ -83,7 +83,7 @@ async def _offering(agent: AgentConversation, offered: dict[str, Any]) -> Notes:
         await agent.log_in()
     session = await agent.new()
     yes = choosing("allow_once", "allow_always")
-    with agent.replying(session__request_permission=yes, **ClientTerminals(exitCode=0).replies()):
+    with agent.replying(session__request_permission=yes, **TerminalReplies(exitCode=0).replies()):
         prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-OFFER-001")
     await agent.is_alive()
     return {"session": session, "prompt": prompt}
@@ -179,7 +179,7 @@ def a_client_that_offers_a_part_gets_its_turn(evidence: Evidence) -> None:
             if any(
                 "error" in evidence.steps[name].answer(evidence.steps[name]["prompt"]) for name in _worked(evidence)
             ):
-                raise Skipped("turns fail for clients that offer everything as well")
+                raise Inconclusive("turns fail for clients that offer everything as well")
             raise Violation("the prompt failed", run.entries[0], run.answer_entry(run["prompt"]))
 
 

@@ -8,7 +8,7 @@ from accord.check.agent.exchange import answer_or_none, ask_all, ask_and_wait, s
 from accord.check.agent.listing import listed_in_v2, page_of, pages
 from accord.check.agent.queries import completed, must_be_refused, our_requests_in, request_gives_object, succeeds
 from accord.check.agent.turns import prompts_of, unending
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if
 from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import CANCELLED, NOT_FOUND
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
@@ -135,7 +135,7 @@ def closing_cancels_the_prompt(evidence: Evidence) -> None:
     run = evidence.step("closing")
     request = run.request_entry(run["busy"])
     if request is not None and ended_before(run, run["prompt"], request.place):
-        raise Skipped(TOO_SHORT)
+        raise Inconclusive(TOO_SHORT)
     succeeds(run, run["busy"])
     result = run.result(run["prompt"])
     reason = result.get("stopReason") if isinstance(result, dict) else None
@@ -154,9 +154,9 @@ def closing_cancels_the_prompt_in_june(evidence: Evidence) -> None:
     prompt = prompts_of(evidence, "closing")[0]
     busy = next((each for each in our_requests_in(run, "session/close") if each.entry.place > prompt.entry.place), None)
     if busy is None:
-        raise run.failure or Skipped("no session that works was closed")
+        raise run.failure or Inconclusive("no session that works was closed")
     if prompt.answer_entry is not None and prompt.answer_entry.place < busy.entry.place:
-        raise Skipped(TOO_EARLY)
+        raise Inconclusive(TOO_EARLY)
     if prompt.answer_entry is None:
         reason = "closing a session left its prompt without an answer"
         raise StepFailed(reason, unending(evidence, "ACP-CLOSE-002"), busy.entry)
@@ -217,7 +217,7 @@ def a_deleted_session_is_gone(evidence: Evidence) -> None:
 def _succeeded(run: StepResult, note: str, message: str) -> None:
     id_ = run.get(note)
     if id_ is None:
-        raise Skipped("it was not tried")
+        raise Inconclusive("it was not tried")
     if not isinstance(run.answer(id_).get("result"), dict):
         raise run.violation(message, id_)
 
@@ -229,7 +229,7 @@ def an_idle_session_can_be_closed_in_v2(evidence: Evidence) -> None:
     closings = our_requests_in(evidence.begun("closing"), "session/close")
     if not closings:
         evidence.step("closing")
-        raise Skipped("no session was closed")
+        raise Inconclusive("no session was closed")
     if closings[0].result is None:
         raise closings[0].violation("an idle session could not be closed")
 
@@ -244,7 +244,7 @@ def a_session_can_be_deleted_in_v2(evidence: Evidence) -> None:
 def a_deleted_session_is_in_no_list(evidence: Evidence) -> None:
     run = evidence.step("deleting")
     if run.get("list") is None:
-        raise Skipped("sessions cannot be listed")
+        raise Inconclusive("sessions cannot be listed")
     skip_if("result" not in run.answer(run["delete"]), "nothing was deleted")
     for each in listed_in_v2(evidence, run, "list"):
         if isinstance(each, dict) and each.get("sessionId") == run["session"]:

@@ -217,7 +217,7 @@ def line_step(name: str, rule: str, lines: dict[str, bytes]) -> None:
 _KILLED = {"exitCode": None, "signal": "SIGTERM"}
 
 
-class ClientTerminals:
+class TerminalReplies:
     """Terminals with an id each. With a status their commands have ended; without one each runs until it is killed.
 
     `terminal/kill` and `terminal/release` end a command that runs (v1, terminals): every `terminal/wait_for_exit` that

@@ -19,7 +19,7 @@ from accord.check.agent.queries import (
     our_requests_in,
     request_fails_with,
 )
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
 from accord.check.engine.record import INVALID_REQUEST, NO_VERSION, is_answer, messages_in
 from accord.check.engine.shape import Payload, shape_of
@@ -362,7 +362,7 @@ def no_version_fits(evidence: Evidence) -> None:
     if _succeeded(run, "ancient"):
         result = run.result(run["ancient"])
         if isinstance(result, dict) and result.get("protocolVersion") == 1:
-            raise Skipped("it speaks version 1 as well, which has no such error")
+            raise Inconclusive("it speaks version 1 as well, which has no such error")
     must_be_refused(run, run["ancient"], NO_VERSION)
 
 
@@ -372,7 +372,7 @@ def the_versions_are_told(evidence: Evidence) -> None:
     answer = run.answer(run["ancient"])
     error = answer.get("error")
     if not isinstance(error, dict) or error.get("code") != NO_VERSION:
-        raise Skipped("there was no error -32022")
+        raise Inconclusive("there was no error -32022")
     data = error.get("data")
     supported = data.get("supported") if isinstance(data, dict) else None
     is_complete = isinstance(data, dict) and data.get("requested") == 0 and isinstance(supported, list)
@@ -384,7 +384,7 @@ def the_versions_are_told(evidence: Evidence) -> None:
 def odd_capabilities_count_as_absent(evidence: Evidence) -> None:
     run = evidence.step("v2_handshakes")
     if not _succeeded(run, "odd") and not _succeeded(run, "again"):
-        raise Skipped("no handshake succeeded after one that had failed")
+        raise Inconclusive("no handshake succeeded after one that had failed")
     run.result(run["odd"])
 
 

@@ -15,7 +15,7 @@ from accord.check.agent.queries import (
     succeeds,
 )
 from accord.check.agent.turns import TURN_KINDS, until_asked
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_update, messages_in
 from accord.check.engine.shape import Payload, shape_of
@@ -194,7 +194,7 @@ def _last_messages(run: StepResult, kinds: tuple[str, ...]) -> list[str]:
 def reopening(run: StepResult, id_: Any, what: str) -> StepResult:
     """A step of which one request succeeded; whether it does is another rule's business."""
     if not any("result" in answer for _, answer in run.answers(id_)):
-        raise Skipped(f"the session was not {what}")
+        raise Inconclusive(f"the session was not {what}")
     return run
 
 
@@ -247,7 +247,7 @@ def tried_in_june(evidence: Evidence, method: str, *names: str) -> list[Recorded
     run = [evidence.begun(name) for name in names]
     found = [each for one in run for each in our_requests_in(one, method)]
     if not found:
-        raise next((one.failure for one in run if one.failure), Skipped("it was not tried"))
+        raise next((one.failure for one in run if one.failure), Inconclusive("it was not tried"))
     return found
 
 

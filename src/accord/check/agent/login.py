@@ -21,7 +21,7 @@ from accord.check.agent.queries import (
     our_requests,
     refusal,
 )
-from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import AUTH_REQUIRED, NO_METHOD, Entry, Record, is_answer, messages_in
 from accord.check.rule import JUNE, V1, V2, RuleRow, agent_rules
@@ -148,7 +148,7 @@ def _check_terminal_login(method: dict[str, Any], entry: Entry) -> None:
 def who_logs_out_has_to_log_in_again(evidence: Evidence) -> None:
     run = completed(evidence, "logging_in")
     if run.get("logout") is None:
-        raise Skipped("give --allow-logout")
+        raise Inconclusive("give --allow-logout")
     skip_if("error" in run.answer(run["logout"]), "logging out failed")
     refusal(run, run["after"], AUTH_REQUIRED)
 
@@ -278,7 +278,7 @@ def a_login_lets_sessions_be_made_in_v2(evidence: Evidence) -> None:
     skip_unless(evidence.options.auth_method, "nobody said how: give --auth-method")
     run = evidence.step("logging_in")
     if not isinstance(run.answer(run["login"]).get("result"), dict):
-        raise Skipped("logging in did not succeed")
+        raise Inconclusive("logging in did not succeed")
     error = run.answer(run["between"]).get("error")
     if isinstance(error, dict) and error.get("code") == AUTH_REQUIRED:
         entries = run.answer_entry(run["login"]), run.answer_entry(run["between"])

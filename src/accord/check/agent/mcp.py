@@ -11,7 +11,7 @@ from accord.check.agent.conversation import AgentConversation, can, step
 from accord.check.agent.exchange import ask_and_wait, lives
 from accord.check.agent.queries import completed, must_be_refused, request_fails_with
 from accord.check.agent.turns import recorded
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import SESSIONS, V1_JUNE, EditionName, RuleRow, agent_rules
@@ -170,7 +170,7 @@ def _how(evidence: Evidence, step: str, note: str) -> str:
     run = recorded(evidence, step)
     id_ = run.get(note)
     if id_ is None:
-        raise Skipped("it was not tried")
+        raise Inconclusive("it was not tried")
     answers = run.answers(id_)
     if not answers:
         return "not answered"

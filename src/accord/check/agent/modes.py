@@ -15,7 +15,7 @@ from accord.check.agent.options import (
     set_first_taken,
 )
 from accord.check.agent.queries import as_dict, check_unique, completed, judge_refusals, listed
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.settings import Key
 from accord.check.rule import V1, RuleRow, agent_rules
@@ -78,11 +78,11 @@ def the_mode_can_be_set_while_a_turn_runs(evidence: Evidence) -> None:
     run = completed(evidence, "two_sessions_at_once")
     id_ = run.get("set_mode")
     if id_ is None:
-        raise Skipped("the session had no modes")
+        raise Inconclusive("the session had no modes")
     ends = [each.place for each, _ in run.answers(run["first"])]
     answers = [each.place for each, _ in run.answers(id_)]
     if ends and ends[0] < run.request_entry(id_).place:  # type: ignore[union-attr]
-        raise Skipped("the turn ended before: give --cancel-prompt")
+        raise Inconclusive("the turn ended before: give --cancel-prompt")
     if not answers or (ends and ends[0] < answers[0]):
         raise Violation("it was not answered while the turn ran", run.request_entry(id_))
 
@@ -147,7 +147,7 @@ def the_mode_follows_the_option(evidence: Evidence) -> None:
 def _switched(evidence: Evidence) -> StepResult:
     run = completed(evidence, "set_modes")
     if run.get("set_option") is None:
-        raise Skipped(run.get("untouched") or "there is no other mode, or no option for it")
+        raise Inconclusive(run.get("untouched") or "there is no other mode, or no option for it")
     skip_if("error" in run.answer(run["set_mode"]), "the mode could not be set")
     return run
 
@@ -182,7 +182,7 @@ def untouched(run: StepResult, what: str) -> str:
 def a_mode_can_be_set(evidence: Evidence) -> None:
     run = evidence.step("options")
     if "set_mode" not in run.notes:
-        raise Skipped(untouched(run, "the mode") or "a client that offers everything is offered no modes")
+        raise Inconclusive(untouched(run, "the mode") or "a client that offers everything is offered no modes")
     run.result(run["set_mode"])
     for entry, update in run.updates(run["session"], "current_mode_update"):
         if not isinstance(update.get("currentModeId"), str):

@@ -19,7 +19,7 @@ from accord.check.agent.queries import (
     option_lists,
     updates_of,
 )
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, messages_in
 from accord.check.engine.settings import Key, Setting, Value, request_for
@@ -196,7 +196,7 @@ def setting_an_option_answers_with_all_of_them(evidence: Evidence) -> str:
     run = evidence.step("options")
     known = [option.get("id") for option in objects_in(run.result(run["new"]).get("configOptions"))]
     if not run["changes"] and run["untouched"]:
-        raise Skipped(run["untouched"][0])
+        raise Inconclusive(run["untouched"][0])
     for id_, value, request in run["changes"]:
         result = run.result(request)
         options = objects_in(result.get("configOptions") if isinstance(result, dict) else None)
@@ -317,7 +317,7 @@ def setting_an_option_is_answered_with_all(evidence: Evidence) -> None:
     run, options = _offered(evidence)
     known = {option.get("configId") for option in options}
     if not run["changes"]:
-        raise Skipped(next(iter(run["untouched"]), "no option can have another value"))
+        raise Inconclusive(next(iter(run["untouched"]), "no option can have another value"))
     for id_, value, request in run["changes"]:
         entries = run.request_entry(request), run.answer_entry(request)
         after = _in(run.answer(request).get("result"))
@@ -333,7 +333,7 @@ def setting_an_option_is_answered_with_all_and_the_new_value(evidence: Evidence)
     run, options = _offered(evidence)
     known = {option.get("id") for option in options}
     if not run["changes"]:
-        raise Skipped(next(iter(run["untouched"]), "no option can have another value"))
+        raise Inconclusive(next(iter(run["untouched"]), "no option can have another value"))
     for id_, value, request in run["changes"]:
         entries = run.request_entry(request), run.answer_entry(request)
         after = {option.get("id"): option for option in _in(run.answer(request).get("result")) or []}
@@ -347,10 +347,10 @@ def setting_an_option_is_answered_with_all_and_the_new_value(evidence: Evidence)
 def resuming_tells_options_in_the_same_shape(evidence: Evidence) -> None:
     run, _ = _offered(evidence)
     if run.get("resume") is None or "result" not in run.answer(run["resume"]):
-        raise Skipped("the session was not resumed")
+        raise Inconclusive("the session was not resumed")
     options = _in(run.result(run["resume"]))
     if options is None:
-        raise Skipped("resuming told no options")
+        raise Inconclusive("resuming told no options")
     _check(options, run.answer_entry(run["resume"]))
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import ClientTerminals, answered_turn, end_of_cancelled
+from accord.check.agent.exchange import TerminalReplies, answered_turn, end_of_cancelled
 from accord.check.agent.queries import (
     PERMISSION,
     as_dict,
@@ -21,7 +21,7 @@ from accord.check.agent.queries import (
     subject_tool,
 )
 from accord.check.agent.turns import completed_or_broken, heeds_cancel, idle_behind, prompts_of
-from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, is_answer, is_request, is_state, is_update, messages_in
 from accord.check.engine.wire import Reply, Silence
@@ -81,7 +81,7 @@ async def allowed_work(agent: AgentConversation) -> Notes:
     session = await agent.new()
     since = agent.now
     yes = choosing("allow_once", "allow_always")
-    with agent.replying(session__request_permission=yes, **ClientTerminals(exitCode=0).replies()):
+    with agent.replying(session__request_permission=yes, **TerminalReplies(exitCode=0).replies()):
         prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-PERM-003")
         await agent.is_alive()
         end = agent.now
@@ -107,7 +107,7 @@ async def rejected_work(agent: AgentConversation) -> Notes:
     session = await agent.new()
     since = agent.now
     no = choosing("reject_once", "reject_always")
-    with agent.replying(session__request_permission=no, **ClientTerminals(exitCode=0).replies()):
+    with agent.replying(session__request_permission=no, **TerminalReplies(exitCode=0).replies()):
         prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-PERM-004")
         await agent.is_alive()
     return {"session": session, "prompt": prompt, "since": since}
@@ -141,7 +141,7 @@ async def cancelled_when(agent: AgentConversation, holds: Callable[[Entry], bool
 @step("able", editions=V1_JUNE, order=36)
 async def cancel_in_permission(agent: AgentConversation) -> Notes:
     """A turn that is cancelled while a permission is open, which is then answered as it has to be."""
-    with agent.replying(session__request_permission=lambda _: None, **ClientTerminals(exitCode=0).replies()):
+    with agent.replying(session__request_permission=lambda _: None, **TerminalReplies(exitCode=0).replies()):
         return await cancelled_when(
             agent, lambda entry: is_request(entry.message, "session/request_permission"), "ACCORD-PERM-005"
         )
@@ -246,7 +246,7 @@ def _asked_in(evidence: Evidence, step: str, rule: str) -> tuple[Any, Entry]:
     for entry, message in messages_in(run.entries[run["since"] : run.end]):
         if message.get("method") == "session/request_permission":
             return run, entry
-    raise Skipped("it did not ask for permission: give --tool-prompt")
+    raise Inconclusive("it did not ask for permission: give --tool-prompt")
 
 
 @judge("ACCORD-PERM-003", steps=("allowed_work",))
@@ -277,7 +277,7 @@ def what_was_rejected_is_not_done(evidence: Evidence) -> None:
 def a_turn_that_waits_for_permission_can_be_cancelled(evidence: Evidence) -> None:
     run = completed(evidence, "cancel_in_permission", "ACCORD-PERM-005")
     if run["asked"] is None:
-        raise Skipped("it did not ask for permission: give --tool-prompt")
+        raise Inconclusive("it did not ask for permission: give --tool-prompt")
     skip_unless(heeds_cancel(evidence, run["session"]), "no cancellation is heeded")
     answer = run.answer(run["prompt"])
     if as_dict(answer.get("result")).get("stopReason") != "cancelled":
@@ -375,7 +375,7 @@ def an_outcome_in_a_word_of_the_client_does_no_harm(evidence: Evidence) -> None:
     run = evidence.begun("strange_outcome")
     part = run.entries[run.start : run.end]
     if not any(is_request(message, PERMISSION) for _, message in messages_in(part)):
-        raise Skipped("the agent asked for no permission: give --tool-prompt")
+        raise Inconclusive("the agent asked for no permission: give --tool-prompt")
     completed_or_broken(evidence, "strange_outcome", "a permission outcome with a word of the client's own did harm")
 
 

@@ -9,7 +9,7 @@ from accord.check.agent.exchange import advertises, answers_received, settle
 from accord.check.agent.prompts import ECHOES, accepted_message_id
 from accord.check.agent.queries import RecordedRequest, must_be_refused, our_requests_in
 from accord.check.agent.turns import idle_behind, prompts_of
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows, request_succeeds
 from accord.check.engine.record import INVALID_PARAMS
 from accord.check.rule import JUNE_V2, SESSIONS, V1, V2, RuleRow, agent_rules
@@ -108,7 +108,7 @@ async def v2_lenient_prompt(agent: AgentConversation) -> Notes:
 def _runs(evidence: Evidence, note: str) -> None:
     run = evidence.step("prompt_blocks")
     if note not in run.notes:
-        raise Skipped("not advertised")
+        raise Inconclusive("not advertised")
     run.result(run[note])
 
 
@@ -152,7 +152,7 @@ def a_prompt_may_hold_a_link_in_v2(evidence: Evidence) -> None:
     prompts = prompts_of(evidence, "turns")
     if len(prompts) <= 1:
         evidence.step("turns")
-        raise Skipped("it was not prompted")
+        raise Inconclusive("it was not prompted")
     _ended(evidence, prompts[1])
 
 
@@ -163,7 +163,7 @@ def _block(evidence: Evidence, type_: str) -> None:
         if any(block.get("type") == type_ for block in blocks):
             return _ended(evidence, prompt)
     evidence.step("prompt_blocks")
-    raise Skipped("there was no such prompt")
+    raise Inconclusive("there was no such prompt")
 
 
 judge_rows(request_succeeds, ("ACP-PROMPT-003", "a_prompt_may_hold_a_link", "turns", "link"), editions=V1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if
 from accord.check.engine.judging import judge_rows
 from accord.check.engine.record import Entry, Record, is_answer, is_update, messages_in
 
@@ -158,7 +158,7 @@ def completed(evidence: Evidence, name: str, *ids: str) -> StepResult:
         if failure.blame in ids:
             raise
         message = f"{name} did not come so far: {failure.reason}"
-        raise Skipped(message) from None
+        raise Inconclusive(message) from None
 
 
 def as_dict(value: Any) -> dict[str, Any]:
@@ -304,7 +304,7 @@ def meeting(evidence: Evidence) -> tuple[StepResult, dict[str, Any]]:
             return meet, answer["result"]
     if meet.failure is not None:
         raise meet.failure
-    raise Skipped("there was no handshake")
+    raise Inconclusive("there was no handshake")
 
 
 def only_if_offered(evidence: Evidence, method: str, *path: str, holds: Callable[[dict[str, Any]], bool]) -> None:

@@ -16,7 +16,7 @@ from accord.check.agent.exchange import (
 )
 from accord.check.agent.lines import BIG_ID, each_line_gets, line_is_answered, line_reaction
 from accord.check.agent.queries import code_of, key_of
-from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
 from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
@@ -135,7 +135,7 @@ def _look_at_id(id_: Any, waiting: set[str], entry: Entry) -> None:
 def ids_have_a_direction(evidence: Evidence) -> None:
     run = evidence.step("v2_same_ids")
     if run.get("asked") is None:
-        raise Skipped("no permission was asked for")
+        raise Inconclusive("no permission was asked for")
     skip_unless(_is_id(run["id"]), "the id of the agent is one that no client may use")
     if not run.answers(run["id"]):
         raise Violation("the request was not answered", run["asked"], run.entries[run["place"]])

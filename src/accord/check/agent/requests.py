@@ -19,7 +19,7 @@ from accord.check.agent.exchange import (
 )
 from accord.check.agent.lines import line_is_answered, messages_after
 from accord.check.agent.queries import as_dict, completed, judge_completion, key_of
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows, step_completes
 from accord.check.engine.record import CANCELLED, NO_METHOD, Entry, messages_in
 from accord.check.rule import JUNE_V2, V1, V2, RuleRow, agent_rules
@@ -269,7 +269,7 @@ def a_request_that_is_taken_back_gets_one_answer(evidence: Evidence) -> str:
 def a_request_that_is_given_up_has_the_code_for_that(evidence: Evidence) -> None:
     run = completed(evidence, "request_cancels")
     if run.answer_entry(run["prompt"]).place < run["since"]:
-        raise Skipped("the turn ended before it was taken back: give --cancel-prompt")
+        raise Inconclusive("the turn ended before it was taken back: give --cancel-prompt")
     skip_unless(run["honoured"], "it is not heeded, as is allowed")
     answer = run.answer(run["prompt"])
     if "error" in answer and as_dict(answer["error"]).get("code") != CANCELLED:

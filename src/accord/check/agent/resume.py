@@ -17,7 +17,7 @@ from accord.check.agent.queries import (
     succeeds,
 )
 from accord.check.agent.turns import TURN_KINDS, next_about, until_asked
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS, Entry, is_update, messages_in
 from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
@@ -303,7 +303,7 @@ def a_session_can_be_resumed_in_v2(evidence: Evidence) -> str:
             if code in BROKEN or "error" not in answer:
                 raise Violation("sessions cannot be resumed", run.request_entry(id_), entry)
             errors.append(str(code))
-    raise Skipped(f"no session was there to be resumed: {', '.join(errors)}")
+    raise Inconclusive(f"no session was there to be resumed: {', '.join(errors)}")
 
 
 def _replays(evidence: Evidence) -> Iterator[tuple[StepResult, list[tuple[Entry, dict[str, Any]]]]]:

@@ -21,7 +21,7 @@ from accord.check.agent.queries import (
 )
 from accord.check.agent.tools import tool_call_facts
 from accord.check.agent.turns import updates_in_turns
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
 from accord.check.engine.judging import judge, judge_rows, request_is_answered, request_succeeds
 from accord.check.engine.record import Entry, Record, is_request, messages_in
 from accord.check.engine.shape import Payload, payloads, shape_of
@@ -373,7 +373,7 @@ def an_extension_notification_is_ignored(evidence: Evidence) -> None:
     run = evidence.begun("strange_requests")
     notification, errors = _behind(run, "_example.com/unknown")
     if notification is None:
-        raise run.failure or Skipped("there was no such notification")
+        raise run.failure or Inconclusive("there was no such notification")
     if run.failure is not None and not messages_behind(run, notification):
         raise Violation("behind an extension notification the agent did not answer any more", notification)
     if errors:
@@ -390,7 +390,7 @@ def what_a_notification_with_a_dollar_does(evidence: Evidence) -> str:
     run = evidence.begun("strange_requests")
     notification, errors = _behind(run, "$/nonsense")
     if notification is None:
-        raise run.failure or Skipped("there was no such notification")
+        raise run.failure or Inconclusive("there was no such notification")
     if not messages_behind(run, notification):
         return "the agent ended"
     if errors:

@@ -20,7 +20,7 @@ from accord.check.agent.queries import (
     request_fails_with,
     request_gives_object,
 )
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation, skip_if, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows, request_succeeds
 from accord.check.engine.record import INVALID_PARAMS, Entry, Record, is_answer, is_state, messages_in
 from accord.check.rule import JUNE, JUNE_V2, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
@@ -245,10 +245,10 @@ def two_sessions_work_at_the_same_time(evidence: Evidence) -> None:
     run = completed(evidence, "two_sessions_at_once", "ACCORD-SESSION-002")
     ends = [each.place for each, _ in run.answers(run["first"])]
     if ends and ends[0] < run.request_entry(run["beside"]).place:  # type: ignore[union-attr]
-        raise Skipped("the turn ended before another began: give --cancel-prompt")
+        raise Inconclusive("the turn ended before another began: give --cancel-prompt")
     if not run["is_beside"]:
         if evidence.stuck:
-            raise Skipped(f"turns do not end: {evidence.stuck}")
+            raise Inconclusive(f"turns do not end: {evidence.stuck}")
         raise Violation(
             "a prompt of another session was not answered while the first one's turn ran",
             run.request_entry(run["first"]),
@@ -358,7 +358,7 @@ def a_session_may_have_a_further_root_in_v2(evidence: Evidence) -> None:
     opened = our_requests_in(evidence.begun("additional_directories"), "session/new")
     if not opened:
         evidence.step("additional_directories")
-        raise Skipped("no session was opened with a further root")
+        raise Inconclusive("no session was opened with a further root")
     new = opened[0]
     if _session_of(new) is None:
         raise new.violation("no session was opened with a further root")
@@ -370,7 +370,7 @@ def a_session_may_be_resumed_with_another_root(evidence: Evidence) -> None:
     resumes = our_requests_in(run, "session/resume")
     if not resumes:
         evidence.step("additional_directories")
-        raise Skipped("there was no session with a further root to be resumed")
+        raise Inconclusive("there was no session with a further root to be resumed")
     if resumes[0].result is None:
         raise resumes[0].violation("a session was not resumed with another root")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import ClientTerminals
+from accord.check.agent.exchange import TerminalReplies
 from accord.check.agent.permission import cancelled_when, choosing
 from accord.check.agent.queries import (
     RecordedUpdate,
@@ -22,7 +22,7 @@ from accord.check.agent.queries import (
 )
 from accord.check.agent.tools import check_cancellation_offers, tool_contents, updates_of_three_turns
 from accord.check.agent.turns import heeds_cancel, updates_in_turns
-from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_request
 from accord.check.rule import V1, RuleRow, agent_rules
@@ -54,7 +54,7 @@ RULES = agent_rules(
 async def cancel_in_terminal(agent: AgentConversation) -> Notes:
     """A turn that is cancelled while a command runs that ends only when it is killed."""
     with agent.replying(
-        session__request_permission=choosing("allow_once", "allow_always"), **ClientTerminals().replies()
+        session__request_permission=choosing("allow_once", "allow_always"), **TerminalReplies().replies()
     ):
         return await cancelled_when(
             agent,
@@ -108,7 +108,7 @@ def every_terminal_is_released(evidence: Evidence) -> None:
 @judge("ACCORD-TERMINAL-006", steps=("cancel_in_terminal",))
 def a_terminal_is_released_also_when_its_turn_is_cancelled(evidence: Evidence) -> None:
     if completed(evidence, "cancel_in_terminal")["asked"] is None:
-        raise Skipped("it used no terminal of the client")
+        raise Inconclusive("it used no terminal of the client")
     _released(evidence, "cancel_in_terminal", "ACCORD-TERMINAL-006")
 
 
@@ -116,7 +116,7 @@ def a_terminal_is_released_also_when_its_turn_is_cancelled(evidence: Evidence) -
 def a_turn_that_waits_for_a_command_can_be_cancelled(evidence: Evidence) -> None:
     run = completed(evidence, "cancel_in_terminal", "ACCORD-TERMINAL-005")
     if run["asked"] is None:
-        raise Skipped("it used no terminal of the client")
+        raise Inconclusive("it used no terminal of the client")
     skip_unless(heeds_cancel(evidence, run["session"]), "no cancellation is heeded")
     if as_dict(run.answer(run["prompt"]).get("result")).get("stopReason") != "cancelled":
         entry = run.answer_entry(run["prompt"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from accord.check.agent.queries import RecordedRequest, RecordedUpdate, as_dict, our_requests_in, updates_of
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
 from accord.check.engine.record import Entry, Record, is_answer, is_state, messages_in
 
 
@@ -100,7 +100,7 @@ def prompts_of(evidence: Evidence, name: str) -> list[RecordedRequest]:
     run = evidence.begun(name)
     prompts = our_requests_in(run, "session/prompt")
     if not prompts:
-        raise run.failure or Skipped(f"{name} has no prompt")
+        raise run.failure or Inconclusive(f"{name} has no prompt")
     return prompts
 
 
@@ -142,7 +142,7 @@ def recorded(evidence: Evidence, name: str) -> StepResult:
     """The run of a step whose outcome is only recorded: a failed step skips the judge."""
     failure = evidence.begun(name).failure
     if failure is not None and failure.blame != "ACP-INIT-001":
-        raise Skipped(failure.reason)
+        raise Inconclusive(failure.reason)
     return evidence.step(name)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from accord.check.client.messages import Update
-from accord.check.engine.evidence import Skipped, StepFailed
+from accord.check.engine.evidence import Inconclusive, StepFailed
 from accord.check.engine.judging import Notes, StepRegistry
 from accord.check.engine.record import Entry, Record, RecordBudget, cost_of, read_json
 from accord.check.engine.wire import ProgramEnded, RecordedWire, Silence
@@ -34,7 +34,7 @@ def step(
 ) -> Callable[[P], P]:
     """Make a function a step, named like it; `offer` is the capability that a client needs for it, as a path.
 
-    It gives its notes; it raises `StepFailed` where it fails and `Skipped` where it does not apply to this client.
+    It gives its notes; it raises `StepFailed` where it fails and `Inconclusive` where it does not apply to this client.
     """
     gate = dict.fromkeys(EDITIONS, ".".join(offer)) if offer else None
     return STEPS.step(when, editions=editions, gate=gate, order=order)
@@ -133,11 +133,11 @@ class ClientConversation:
         """
         if self._folder is None:
             if not os.path.isabs(self.cwd):  # noqa: PTH117 - it is a text of somebody else
-                raise Skipped("it is not known where the session works")
+                raise Inconclusive("it is not known where the session works")
             try:
                 self._folder = Path(tempfile.mkdtemp(prefix=".accord-check-", dir=self.cwd))
             except OSError as error:
-                raise Skipped(f"the session works where no file can be made: {error.strerror}") from None
+                raise Inconclusive(f"the session works where no file can be made: {error.strerror}") from None
         return self._folder
 
     def sweep(self) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from accord.check.engine.evidence import Evidence, Skipped, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
 from accord.check.engine.judging import judge
 from accord.check.engine.record import Entry, Record
 from accord.check.rule import EditionName, RuleRow, client_rules
@@ -102,7 +102,7 @@ def _calls(evidence: Evidence, method: str) -> list[tuple[Entry, dict[str, Any]]
         if message.get("method") == method and not record.name.endswith("strange")
     ]
     if not found:
-        raise Skipped(f"there was no {method}")
+        raise Inconclusive(f"there was no {method}")
     return found
 
 
@@ -290,7 +290,7 @@ SETS: dict[EditionName, dict[str, set[str | None]]] = {
 def _calls_in_all(evidence: Evidence, *methods: str) -> list[tuple[Record, Entry, dict[str, Any]]]:
     found = [each for each in evidence.messages() if each[2].get("method") in methods]
     if not found:
-        raise Skipped(f"there was no {methods[0]}")
+        raise Inconclusive(f"there was no {methods[0]}")
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
 from accord.check.client.messages import CANCEL_ME, HOLD_ON, chunk, elicitation, permission, tool
-from accord.check.engine.evidence import Evidence, Skipped, StepResult, Violation, skip_unless
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
 from accord.check.engine.record import CANCELLED, INVALID_PARAMS, NO_METHOD, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
@@ -111,7 +111,7 @@ async def hold(turn: ClientConversation) -> Notes:
     try:
         await turn.wire.until(_is_cancel, since, min(CANCEL_SECONDS, turn.options.timeout_seconds))
     except Silence:
-        raise Skipped("the client did not cancel") from None
+        raise Inconclusive("the client did not cancel") from None
     if turn.edition == "v2":
         turn.wire.notify("$/cancel_request", {"requestId": id_})
     await turn.answer(id_, PENDING[turn.edition])
@@ -274,7 +274,7 @@ async def address(turn: ClientConversation) -> Notes:
 def _need(turn: ClientConversation, *path: str) -> None:
     """No edition but v1 has files and terminals to offer."""
     if turn.edition == "v1" and turn.offers(*path):
-        raise Skipped(f"offered: {'.'.join(path)}")
+        raise Inconclusive(f"offered: {'.'.join(path)}")
 
 
 def _place(folder: Path, name: str, content: str | None = None) -> str:
@@ -372,7 +372,7 @@ def a_form_is_filled_in_as_it_asks(evidence: Evidence) -> None:
     run = evidence.step("form")
     result = run.answer(run["id"]).get("result")
     if not isinstance(result, dict) or result.get("action") != "accept":
-        raise Skipped("the form was not filled in")
+        raise Inconclusive("the form was not filled in")
     asked, entry = run.request_entry(run["id"]), run.answer_entry(run["id"])
     content = result.get("content")
     if not isinstance(content, dict) or "name" not in content:

@@ -11,7 +11,7 @@ from typing import Any
 
 from accord.check.client.conversation import KNOWS, ClientConversation, ClientLeft, ClientWire
 from accord.check.client.messages import chunk, config_options, greeting, opened
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, StepResult
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult
 from accord.check.engine.judging import CheckStep, Progress
 from accord.check.engine.record import INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, NO_VERSION, NOT_FOUND, RecordBudget
 from accord.check.engine.wire import Silence
@@ -136,7 +136,7 @@ class ClientRunner:
         run = StepResult(step.name, turn.wire.entries, turn.now, turn.now)
         try:
             notes = await self._notes_of(step, turn)
-        except Skipped as skipped:
+        except Inconclusive as skipped:
             self.evidence.skipped[step.name] = str(skipped)
             return
         except StepFailed as failure:

@@ -33,20 +33,20 @@ class Violation(Exception):
         self.evidence = tuple(entry for entry in evidence if entry is not None)
 
 
-class Skipped(Exception):
+class Inconclusive(Exception):
     """There was nothing to judge by, which the specification allows; has the reason."""
 
 
 def skip_unless(condition: object, reason: str) -> None:
     """End a judge without a verdict unless a condition holds."""
     if not condition:
-        raise Skipped(reason)
+        raise Inconclusive(reason)
 
 
 def skip_if(condition: object, reason: str) -> None:
     """End a judge without a verdict if a condition holds."""
     if condition:
-        raise Skipped(reason)
+        raise Inconclusive(reason)
 
 
 @dataclass
@@ -167,13 +167,13 @@ class Evidence:
 
         Raises:
             StepFailed: It was not.
-            Skipped: It does not apply to this agent.
+            Inconclusive: It does not apply to this agent.
         """
         if name in self.skipped:
-            raise Skipped(self.skipped[name])
+            raise Inconclusive(self.skipped[name])
         run = self.steps.get(name)
         if run is None:
-            raise Skipped(f"{name} was not played")
+            raise Inconclusive(f"{name} was not played")
         if run.failure is not None:
             raise run.failure
         return run
@@ -182,11 +182,11 @@ class Evidence:
         """The run of a step, completed or not.
 
         Raises:
-            Skipped: It does not apply to this agent.
+            Inconclusive: It does not apply to this agent.
         """
         if name in self.steps:
             return self.steps[name]
-        raise Skipped(self.skipped.get(name, f"{name} was not played"))
+        raise Inconclusive(self.skipped.get(name, f"{name} was not played"))
 
     def blame_turns(self, rule: str) -> None:
         """Where a plain turn did not end, blame its rule for every other turn that did not, whichever came first."""

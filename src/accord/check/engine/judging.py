@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from accord.check.engine.evidence import Evidence, Skipped, StepFailed, Violation
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation
 from accord.check.engine.outcome import Judgement, Outcome, Report, group
 from accord.check.engine.process import Program
 from accord.check.options import Options
@@ -19,7 +19,7 @@ Notes: TypeAlias = dict[str, Any]
 StepFunction: TypeAlias = Callable[[Any], Awaitable[Notes]]
 """Runs a step in a conversation; raises `StepFailed` where it could not be completed."""
 Verdict: TypeAlias = Callable[[Evidence], str | None]
-"""Gives a note for the report, or None; raises `Violation`, `Skipped`, or lets the `StepFailed` of a step through."""
+"""Gives a note for the report, or None; raises `Violation`, `Inconclusive` or the `StepFailed` of a step."""
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 V = TypeVar("V", bound=Callable[..., str | None])
 
@@ -188,7 +188,7 @@ def _judgement(rule: Rule, judge: Judge, evidence: Evidence, side: str, excuse: 
     name, began = judge.name, time.monotonic()
     try:
         note = judge.verdict(evidence)
-    except Skipped as skipped:
+    except Inconclusive as skipped:
         return Judgement(name, "SKIPPED", str(skipped))
     except Violation as violation:
         record = evidence.record_with(violation.evidence)
