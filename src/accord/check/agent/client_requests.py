@@ -15,10 +15,11 @@ from accord.check.agent.queries import (
     PERMISSION,
     as_dict,
     completed,
+    handshake_line,
     is_relative,
     key_of,
     offered,
-    only_if_offered,
+    offers_path,
     questions,
 )
 from accord.check.agent.turns import prompts_of
@@ -145,46 +146,43 @@ async def v2_cancelled_form(agent: AgentConversation) -> Notes:
     return {"session": session, "asked": asked, "cancelled": cancelled, "idle": idle}
 
 
-def _any(_params: dict[str, Any]) -> bool:
-    return True
+_PARTIAL_OFFERS = ("text_file_reads_only", "text_file_writes_only")
 
 
-@judge("ACCORD-FILES-001", steps=("text_file_reads_only", "text_file_writes_only"))
-def who_may_write_may_not_read(evidence: Evidence) -> None:
-    only_if_offered(evidence, "fs/read_text_file", "fs", "readTextFile", holds=_any)
+def _only_if_offered(evidence: Evidence, method: str, *path: str) -> None:
+    """A request that needs a capability of the client, `path`; of elicitations only those in that mode."""
+    for name in _PARTIAL_OFFERS:
+        completed(evidence, name)
+    unoffered = [
+        (record, entry)
+        for record, entry, params in questions(evidence, method)
+        if (method != ELICITATION or params.get("mode") == path[-1]) and not offers_path(offered(record), *path)
+    ]
+    if any(not offered(record) for record, _ in unoffered):
+        raise Inconclusive("it is asked of clients that offer nothing as well")
+    for record, entry in unoffered:
+        raise Violation(f"the client does not offer {'.'.join(path)}", handshake_line(record), entry)
 
 
-@judge("ACCORD-FILES-002", steps=("text_file_reads_only", "text_file_writes_only"))
-def who_may_read_may_not_write(evidence: Evidence) -> None:
-    only_if_offered(evidence, "fs/write_text_file", "fs", "writeTextFile", holds=_any)
+judge_rows(
+    _only_if_offered,
+    ("ACCORD-FILES-001", "who_may_write_may_not_read", "fs/read_text_file", "fs", "readTextFile"),
+    ("ACCORD-FILES-002", "who_may_read_may_not_write", "fs/write_text_file", "fs", "writeTextFile"),
+    ("ACCORD-ELICIT-001", "forms_are_shown_by_clients_that_have_forms", ELICITATION, "elicitation", "form"),
+    ("ACCORD-ELICIT-002", "pages_are_opened_by_clients_that_open_pages", ELICITATION, "elicitation", "url"),
+    steps=_PARTIAL_OFFERS,
+)
 
 
-@judge("ACCORD-ELICIT-001", steps=("text_file_reads_only", "text_file_writes_only"))
-def forms_are_shown_by_clients_that_have_forms(evidence: Evidence) -> None:
-    holds = lambda params: params.get("mode") == "form"  # noqa: E731
-    only_if_offered(evidence, "elicitation/create", "elicitation", "form", holds=holds)
-
-
-@judge("ACCORD-ELICIT-002", steps=("text_file_reads_only", "text_file_writes_only"))
-def pages_are_opened_by_clients_that_open_pages(evidence: Evidence) -> None:
-    holds = lambda params: params.get("mode") == "url"  # noqa: E731
-    only_if_offered(evidence, "elicitation/create", "elicitation", "url", holds=holds)
-
-
-@judge("ACCORD-OFFER-001", steps=("text_file_reads_only", "text_file_writes_only"))
+@judge("ACCORD-OFFER-001", steps=_PARTIAL_OFFERS)
 def a_client_that_offers_a_part_gets_its_turn(evidence: Evidence) -> None:
-    for name in ("text_file_reads_only", "text_file_writes_only"):
+    whole = evidence.steps.get("allowed_work")
+    for name in _PARTIAL_OFFERS:
         run = completed(evidence, name, "ACCORD-OFFER-001")
         if "error" in run.answer(run["prompt"]):
-            if any(
-                "error" in evidence.steps[name].answer(evidence.steps[name]["prompt"]) for name in _worked(evidence)
-            ):
+            if whole is not None and whole.failure is None and "error" in whole.answer(whole["prompt"]):
                 raise Inconclusive("turns fail for clients that offer everything as well")
             raise Violation("the prompt failed", run.entries[0], run.answer_entry(run["prompt"]))
-
-
-def _worked(evidence: Evidence) -> list[str]:
-    return [name for name in ("allowed_work",) if name in evidence.steps and evidence.steps[name].failure is None]
 
 
 @judge("ACCORD-FILES-003", steps=("allowed_work",))

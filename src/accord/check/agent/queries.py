@@ -307,17 +307,6 @@ def meeting(evidence: Evidence) -> tuple[StepResult, dict[str, Any]]:
     raise Inconclusive("there was no handshake")
 
 
-def only_if_offered(evidence: Evidence, method: str, *path: str, holds: Callable[[dict[str, Any]], bool]) -> None:
-    """A request that needs a capability of the client; `path` is that capability."""
-    for name in ("text_file_reads_only", "text_file_writes_only"):
-        completed(evidence, name)
-    found = [(record, entry) for record, entry, params in questions(evidence, method) if holds(params)]
-    unoffered = [(record, entry) for record, entry in found if not offers_path(offered(record), *path)]
-    skip_if(any(not offered(record) for record, _ in unoffered), "it is asked of clients that offer nothing as well")
-    for record, entry in unoffered:
-        raise Violation(f"the client does not offer {'.'.join(path)}", handshake_line(record), entry)
-
-
 def handshake_line(record: Record) -> Entry | None:
     for entry, message in messages_in(record.entries, sent=True):
         if message.get("method") == "initialize":
