@@ -92,7 +92,7 @@ async def test_our_agents_show_every_rule(edition: EditionName, tmp_path: Path) 
     assert wrong(full) == []
     skipped = {outcome.rule.id for outcome in full.outcomes if outcome.status in {"SKIPPED", "NOT_TESTED"}}
     if edition == "v2":
-        # Of our own rules for v2 many are about what this agent does not do: `test_more_v2.py` has one that does it.
+        # Many of our own rules for v2 need features that this agent lacks; `test_accord_rules_v2.py` has them.
         skipped = {id_ for id_ in skipped if id_.startswith("ACP-")}
     assert skipped == UNSEEN[edition]
     assert full.info["name"] == "full"

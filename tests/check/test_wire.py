@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from accord.check.engine.record import Budget
-from accord.check.engine.wire import Gone, Refusal, Silence, Wire
+from accord.check.engine.record import RecordBudget
+from accord.check.engine.wire import ProgramEnded, RecordedWire, Refusal, Silence
 from accord.errors import ConnectFailed
 
 pytest.importorskip("termios")
@@ -35,7 +35,7 @@ def program(code: str) -> list[str]:
 
 
 async def test_every_line_is_kept_as_it_came_in_its_place() -> None:
-    wire = await Wire.open("x", Echo, {}, 5.0, {})
+    wire = await RecordedWire.open("x", Echo, {}, 5.0, {})
     for line in (b"no JSON", b"", b"\xff\xfe", b"[1]\r"):
         wire.send(line)
     await wire.until(lambda entry: entry.message == [1])
@@ -47,7 +47,7 @@ async def test_every_line_is_kept_as_it_came_in_its_place() -> None:
 
 async def test_requests_of_the_program_are_answered_refused_or_left() -> None:
     replies = {"a": lambda params: {"got": params}, "b": lambda _: Refusal(5, "no", {"x": 1}), "c": lambda _: None}
-    wire = await Wire.open("x", Echo, {}, 5.0, replies)
+    wire = await RecordedWire.open("x", Echo, {}, 5.0, replies)
     for id_, method in enumerate(("a", "b", "c", "d")):
         wire.ask(method, 7, id_)
     await wire.until(lambda entry: b'"d"' in entry.raw)
@@ -61,15 +61,15 @@ async def test_requests_of_the_program_are_answered_refused_or_left() -> None:
 
 
 async def test_waiting_ends_in_time_and_at_once_when_the_program_is_gone() -> None:
-    wire = await Wire.open(
+    wire = await RecordedWire.open(
         "x", program("import sys; sys.stdin.readline(); print('bye', file=sys.stderr)"), {}, 60.0, {}
     )
     with pytest.raises(Silence) as silence:
         await wire.until(lambda _: True, seconds=0.05)
-    assert not isinstance(silence.value, Gone)
+    assert not isinstance(silence.value, ProgramEnded)
     wire.send(b"go")
     async with asyncio.timeout(10):
-        with pytest.raises(Gone):
+        with pytest.raises(ProgramEnded):
             await wire.answer(1)
     record = await wire.shut(1.0)
     assert (record.ended_by, record.status, record.stderr) == ("itself", 0, b"bye\n")
@@ -90,7 +90,7 @@ async def test_a_program_is_ended_by_the_gentlest_way_that_works(
     code: str, ended_by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("accord.check.engine.wire.TERMINATE_SECONDS", 0.3)
-    wire = await Wire.open("x", program(code), {}, 10.0, {})
+    wire = await RecordedWire.open("x", program(code), {}, 10.0, {})
     if ended_by == "SIGKILL":
         await wire.until(lambda entry: entry.raw == b"ready")
     record = await wire.shut(5.0 if ended_by == "closed stdin" else 0.2)
@@ -98,17 +98,17 @@ async def test_a_program_is_ended_by_the_gentlest_way_that_works(
 
 
 async def test_what_is_said_while_it_ends_is_still_heard() -> None:
-    wire = await Wire.open("x", program("import sys; sys.stdin.read(); print('late' * 50000)"), {}, 10.0, {})
+    wire = await RecordedWire.open("x", program("import sys; sys.stdin.read(); print('late' * 50000)"), {}, 10.0, {})
     record = await wire.shut(5.0)
     assert [len(entry.raw) for entry in record.heard()] == [200_000]
 
 
 @pytest.mark.parametrize("end", [b"\n", b""], ids=["lines", "one line"])
 async def test_a_program_that_never_stops_talking_is_heard_so_far_and_not_further(end: bytes) -> None:
-    budget = Budget(total_bytes=1_500_000, start_bytes=1_000_000)
+    budget = RecordBudget(total_bytes=1_500_000, start_bytes=1_000_000)
     code = f"import os\nwhile True: os.write(1, b'x' * 10_000 + {end!r})"
-    wire = await Wire.open("x", program(code), {}, 30.0, {}, budget)
-    with pytest.raises(Gone):
+    wire = await RecordedWire.open("x", program(code), {}, 30.0, {}, budget)
+    with pytest.raises(ProgramEnded):
         await wire.answer(1)
     record = await wire.shut(0.1)
     assert sum(len(entry.raw) for entry in record.entries) + len(record.unended) <= 1_000_000
@@ -117,7 +117,7 @@ async def test_a_program_that_never_stops_talking_is_heard_so_far_and_not_furthe
 
 async def test_a_command_that_is_not_there_is_said_so() -> None:
     with pytest.raises(ConnectFailed):
-        await Wire.open("x", ["/no/such/program"], {}, 1.0, {})
+        await RecordedWire.open("x", ["/no/such/program"], {}, 1.0, {})
 
 
 def test_nothing_of_the_program_survives_a_judge_that_is_killed(tmp_path: Path) -> None:

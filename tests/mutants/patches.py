@@ -821,10 +821,10 @@ MUTANTS = (
         "the journal is written after the change is sent",
         "check/engine/wire.py",
         "        if self._observer is not None:\n            self._observer.sending(self, message)\n"
-        "        self._keep(line, message, sent=True)\n        if self._link is not None:\n"
-        '            self._link.write(line + b"\\n")\n',
-        "        self._keep(line, message, sent=True)\n        if self._link is not None:\n"
-        '            self._link.write(line + b"\\n")\n'
+        "        self._keep(line, message, sent=True)\n        if self._running is not None:\n"
+        '            self._running.write(line + b"\\n")\n',
+        "        self._keep(line, message, sent=True)\n        if self._running is not None:\n"
+        '            self._running.write(line + b"\\n")\n'
         "        if self._observer is not None:\n            self._observer.sending(self, message)\n",
         "tests/check/test_settings_restored.py::test_without_a_journal_nothing_is_changed",
     ),

@@ -1,4 +1,4 @@
-"""What whoever asks for a check can say about how it is done."""
+"""Options of a check."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from accord.check.rule import EditionName
 from accord.time_scale import scaled
 
-__all__ = ["CANCEL_PROMPT", "PROMPT", "Options"]
-
 PROMPT = "Reply with the single word: hello"
 CANCEL_PROMPT = "Count slowly from 1 to 5000, one number per line, without using any tools."
 """Should keep an agent busy for longer than a cancellation takes to arrive."""
@@ -17,7 +15,7 @@ CANCEL_PROMPT = "Count slowly from 1 to 5000, one number per line, without using
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Nothing here changes a rule."""
+    """How a check is done; no option changes a rule."""
 
     edition: EditionName = "v1"
     only: tuple[str, ...] = ()
@@ -27,7 +25,7 @@ class Options:
     """Where its sessions work; empty for a new folder that is gone afterwards. The program is started here."""
     prompt: str = PROMPT
     tool_prompt: str = ""
-    """What makes the agent use a tool that asks for permission; empty: `prompt`."""
+    """A prompt that makes the agent use a tool that needs permission; empty: `prompt`."""
     cancel_prompt: str = CANCEL_PROMPT
     auth_method: str = ""
     """The login to use before sessions are made."""

@@ -13,9 +13,6 @@ from accord.check.rule import VERSIONS
 from accord.display import exact, prose, prose_line
 from accord.version import VERSION
 
-__all__ = ["SCHEMAS", "document_of", "documents_of", "junit_of", "markdown_of", "shown"]
-
-
 SCHEMAS = {"v1": "2026-11", "v2": "2026-11-draft", "v2_june": "2026-06-11-draft"}
 """The state of each edition's schema that its rules were taken from."""
 # A report is read by people: the middle of a line of many megabytes proves nothing.
@@ -31,7 +28,6 @@ def documents_of(reports: Sequence[Report]) -> dict[str, Any]:
 
 
 def document_of(report: Report) -> dict[str, Any]:
-    """One report."""
     edition = report.options.edition
     return {
         "tck_version": f"accord {VERSION}",
@@ -116,12 +112,11 @@ def shown(raw: bytes, characters: int = _SHOWN_CHARACTERS) -> str:
     return f"{text[:half]} … {len(text) - 2 * half} characters … {text[-half:]}"
 
 
-# What XML cannot hold, however it is written.
+# Characters that XML cannot represent.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_of(reports: Sequence[Report]) -> bytes:
-    """The whole document."""
     suites = ET.Element("testsuites", name="accord check")
     for report in reports:
         suites.append(_suite(report))
@@ -131,39 +126,39 @@ def junit_of(reports: Sequence[Report]) -> bytes:
 
 
 def _suite(report: Report) -> ET.Element:
-    cases = [_case(report, outcome) for outcome in report.outcomes]
+    testcases = [_testcase(report, outcome) for outcome in report.outcomes]
     suite = ET.Element(
         "testsuite",
         name=f"accord.check.{report.side}.{report.options.edition}",
         timestamp=report.started_at,
         time=f"{report.seconds:.3f}",
-        tests=str(len(cases)),
-        failures=str(sum(case.find("failure") is not None for case in cases)),
-        skipped=str(sum(case.find("skipped") is not None for case in cases)),
+        tests=str(len(testcases)),
+        failures=str(sum(testcase.find("failure") is not None for testcase in testcases)),
+        skipped=str(sum(testcase.find("skipped") is not None for testcase in testcases)),
         errors="0",
     )
-    suite.extend(cases)
+    suite.extend(testcases)
     return suite
 
 
-def _case(report: Report, outcome: Outcome) -> ET.Element:
+def _testcase(report: Report, outcome: Outcome) -> ET.Element:
     rule, test = outcome.rule, outcome.deciding
     message = _clean(test.message if test else rule.superseded or "no judge looked at it")
-    case = ET.Element(
+    testcase = ET.Element(
         "testcase",
         classname=f"{report.options.edition}.{rule.tier}",
         name=f"{rule.id} {rule.says}",
         time=f"{sum(test.seconds for test in outcome.tests):.6f}",
     )
     if outcome.status == "FAIL" and rule.tier in {"mandatory", "capability"}:
-        ET.SubElement(case, "failure", message=message, type=rule.tier).text = _clean(_proof(outcome))
+        ET.SubElement(testcase, "failure", message=message, type=rule.tier).text = _clean(_proof(outcome))
     elif outcome.status != "PASS":
-        ET.SubElement(case, "skipped", message=f"{outcome.status}: {message}")
+        ET.SubElement(testcase, "skipped", message=f"{outcome.status}: {message}")
         if outcome.status == "FAIL":
-            ET.SubElement(case, "system-out").text = _clean(_proof(outcome))
+            ET.SubElement(testcase, "system-out").text = _clean(_proof(outcome))
     elif message:
-        ET.SubElement(case, "system-out").text = message
-    return case
+        ET.SubElement(testcase, "system-out").text = message
+    return testcase
 
 
 def _proof(outcome: Outcome) -> str:
@@ -185,7 +180,6 @@ _PROOF_CHARACTERS = 400
 
 
 def markdown_of(reports: Sequence[Report]) -> str:
-    """The page."""
     return "\n".join(line for report in reports for line in _report(report))
 
 

@@ -5,36 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = [
-    "EDITIONS",
-    "FAR_FUTURE",
-    "JUNE",
-    "JUNE_V2",
-    "NO_BATCHES",
-    "SESSIONS",
-    "V1",
-    "V1_JUNE",
-    "V1_V2",
-    "V2",
-    "VERSIONS",
-    "Cause",
-    "EditionName",
-    "Row",
-    "Rule",
-    "Side",
-    "Tier",
-    "agent_rules",
-    "client_rules",
-    "gate",
-]
-
 EditionName: TypeAlias = Literal["v1", "v2_june", "v2"]
 """The name of an edition."""
 Tier: TypeAlias = Literal["mandatory", "capability", "advisory", "informational"]
 """How much a failure weighs."""
 Side: TypeAlias = Literal["agent", "client", "both"]
-"""Who a rule is about."""
-
+"""The side that has to keep a rule."""
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
 V1, JUNE, V2 = ((edition,) for edition in EDITIONS)
 V1_JUNE, JUNE_V2 = EDITIONS[:2], EDITIONS[1:]
@@ -53,32 +29,32 @@ class Rule:
     id: str
     tier: Tier
     says: str
-    """In one sentence of ours."""
+    """The rule in one sentence."""
     page: str
-    """Where the specification says it: a page of its site, or a pointer into the schema."""
+    """The source in the specification: a page of its site, or a pointer into the schema."""
     side: Side = "agent"
-    """Who has to keep it."""
+    """The side that has to keep it."""
     gate: str = ""
-    """What has to be advertised: a path into the answers to `initialize` and `session/new`, or "" for nothing."""
+    """The capability it needs: a path into the results of `initialize` and `session/new`, or "" for none."""
     superseded: str = ""
     """Why the edition's own text overrules it; then it is reported and never judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Rules that necessarily fall together when one thing is wrong."""
+    """Rules that necessarily fail together."""
 
     edition: EditionName
     root: str
-    """The rule that names what is wrong."""
+    """The rule that names the cause."""
     says: str
-    """What is wrong, in one sentence."""
+    """The cause, in one sentence."""
     also: tuple[str, ...]
-    """The ids that cannot hold either."""
+    """The ids of the rules that fail with it."""
 
     @property
     def ids(self) -> frozenset[str]:
-        """All of them."""
+        """The ids of all of these rules."""
         return frozenset((self.root, *self.also))
 
 
@@ -91,7 +67,7 @@ _SCHEMAS: dict[EditionName, str] = {"v1": "schema/v1", "v2_june": "schema/v2-jun
 NO_BATCHES = "November's v2 has no batches: any array gets one error -32600 without an id, and nothing in it is done"
 
 
-class Row(NamedTuple):
+class RuleRow(NamedTuple):
     """One rule in all editions."""
 
     id: str
@@ -106,17 +82,17 @@ class Row(NamedTuple):
     """See `Rule.superseded`; in v2."""
 
 
-def agent_rules(*rows: Row) -> tuple[Rule, ...]:
+def agent_rules(*rows: RuleRow) -> tuple[Rule, ...]:
     """The rules of rows that agents have to keep."""
     return tuple(rule for row in rows for rule in _rules(row, "agent"))
 
 
-def client_rules(*rows: Row) -> tuple[Rule, ...]:
+def client_rules(*rows: RuleRow) -> tuple[Rule, ...]:
     """The rules of rows that clients have to keep."""
     return tuple(rule for row in rows for rule in _rules(row, "client"))
 
 
-def _rules(row: Row, side: Side) -> list[Rule]:
+def _rules(row: RuleRow, side: Side) -> list[Rule]:
     rules = []
     for place, (edition, letter) in enumerate(zip(EDITIONS, row.tiers, strict=True)):
         if letter != "-":
@@ -143,7 +119,7 @@ _V1 = "initialize.agentCapabilities."
 _V2 = "initialize.capabilities."
 _SESSION = f"{_V2}session"
 SESSIONS: dict[EditionName, str] = {"v1": "", "v2_june": _SESSION, "v2": _SESSION}
-"""What has to be advertised for there to be sessions at all; in v1 there always are."""
+"""The capability for sessions; in v1 every agent has them."""
 _V1_PATHS = {"load": "loadSession", "stdio": "", "http": "mcpCapabilities.http"}
 _V1_PATHS |= {word: f"promptCapabilities.{word}" for word in ("image", "audio", "embeddedContext")}
 _V2_PATHS = {word: f"prompt.{word}" for word in ("image", "audio", "embeddedContext")}
@@ -164,6 +140,5 @@ def gate(word: str) -> dict[EditionName, str]:
 
 
 def _offer(edition: EditionName, word: str) -> str:
-    """The path of a client's capability."""
     key = "clientCapabilities" if edition == "v1" else "capabilities"
     return word and f"initialize.{key}.{word}"

@@ -1,4 +1,4 @@
-"""Every rule of every edition for both sides, and which of them fall together."""
+"""Every rule of every edition for both sides, and which of them fail together."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from accord.check.agent.causes import CAUSES
 from accord.check.rule import EditionName, Rule
 
 __all__ = ["CAUSES", "RULES", "find", "rules_for"]
-
 RULES: tuple[Rule, ...] = (*agent.RULES, *client.RULES)
 """Every rule that is checked."""
 
 
 def rules_for(edition: EditionName, side: str) -> list[Rule]:
-    """What one side has to keep in an edition, sorted by id."""
+    """The rules of one side in an edition, sorted by id."""
     return sorted(
         (rule for rule in RULES if rule.edition == edition and rule.side in {side, "both"}), key=lambda rule: rule.id
     )

@@ -1,4 +1,4 @@
-"""Conformance as tests: one pytest test per rule, for whoever writes an agent."""
+"""Conformance as tests: one pytest test per rule, for authors of agents and clients."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from accord.check.engine.process import Program
 from accord.check.options import Options
 from accord.check.report import shown
 from accord.check.rules import rules_for
-
-__all__ = ["conformance"]
 
 
 def conformance(

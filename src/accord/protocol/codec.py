@@ -1,8 +1,8 @@
-"""Typed values to JSON texts and back: fast when a message is clean, forgiving when it is not.
+"""Typed values to JSON texts and back: fast for valid messages, tolerant for others.
 
-Decoding tries msgspec first. Only when that refuses does the slow path (`json` and `salvage`) decide whether the value
-is tolerable. Encoding never tears: it gives a whole text or a `LocalProtocolError`, and what JSON cannot say (NaN, a
-cyclic value) is refused rather than sent as something else.
+Decoding tries msgspec first. Only when that fails does the slow path (`json` and `salvage`) decide whether the value is
+tolerable. Encoding is atomic: it gives a whole text or a `LocalProtocolError`, and values that JSON cannot represent
+(NaN, a cyclic value) are refused rather than sent as something else.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def encode(value: Any) -> bytes:
     """The JSON text of a value.
 
     Raises:
-        LocalProtocolError: JSON has no words for it.
+        LocalProtocolError: JSON cannot represent it.
     """
     text = bytearray()
     encode_into(value, text)
@@ -91,7 +91,7 @@ def encode_json(value: Any) -> bytes:
 
 
 def decode_json(text: bytes) -> Any:
-    """The value of what `encode_json` wrote.
+    """The value of a text that `encode_json` wrote.
 
     Raises:
         ValueError: It is not JSON.
@@ -106,7 +106,7 @@ def encode_into(value: Any, text: bytearray) -> None:
     """Append the JSON text of a value; on failure `text` is as it was.
 
     Raises:
-        LocalProtocolError: JSON has no words for it.
+        LocalProtocolError: JSON cannot represent it.
     """
     start = len(text)
     try:
@@ -132,7 +132,7 @@ def encode_between(head: bytes, value: Any, tail: bytes) -> bytearray:
     """The JSON text of a value between two others. It can grow on: a copy of a large text costs more than encoding it.
 
     Raises:
-        LocalProtocolError: JSON has no words for it.
+        LocalProtocolError: JSON cannot represent it.
     """
     text = bytearray(head)
     encode_into(value, text)
@@ -169,7 +169,7 @@ def _refuse(error: Exception) -> NoReturn:
 
 
 def _holds_no_number(value: Any) -> bool:
-    # Without recursion: what the encoder could still write may be too deep for Python's own stack.
+    # Without recursion: a value that the encoder could still write may be too deep for Python's own stack.
     waiting = [_plain(value)]
     while waiting:
         inner = waiting.pop()
@@ -196,7 +196,7 @@ def _finite(digits: str) -> float:
 
 
 def parse_json(text: bytes | memoryview) -> Any:
-    """Read JSON as the slow path does: lone surrogates pass; NaN, and what is too large for a double, do not.
+    """Read JSON as the slow path does: lone surrogates pass; NaN and numbers too large for a double do not.
 
     Raises:
         ValueError: It is not JSON.
@@ -210,7 +210,7 @@ def parse_json(text: bytes | memoryview) -> Any:
 class Codec:
     """Decodes for one connection and keeps its counts.
 
-    `dropped` counts what leniency gave up, `unknown` the variants and values that were kept unread.
+    `dropped` counts values that leniency dropped, `unknown` the variants and values that were kept unread.
     """
 
     def __init__(self, *, strict: bool = False) -> None:
@@ -232,7 +232,7 @@ class Codec:
         return self._salvage(kind, bytes(memoryview(text)))
 
     def convert(self, kind: Any, value: Any) -> Any:
-        """The typed value of what `json` has read already.
+        """The typed value of a value that `json` has read already.
 
         Raises:
             Misfit: As in `decode`.

@@ -39,7 +39,7 @@ class Edition:
         self.version = version
         """The `protocolVersion` that it announces."""
         self.rules = rules
-        """What its JSON-RPC allows."""
+        """The JSON-RPC variants that it allows."""
         self.cancels_requests = cancels_requests
         """Whether it has `$/cancel_request`."""
         self.initializes_once = initializes_once
@@ -74,7 +74,7 @@ class Edition:
 
     @functools.cached_property
     def as_client(self) -> Edition:
-        """`with_drafts` for a client, which also reads what an agent offers of the unstable text in `initialize`."""
+        """`with_drafts` for a client, which also reads the capabilities of the unstable text in `initialize`."""
 
         def methods() -> tuple[Method, ...]:
             return tuple(self.draft.initialize if m is self.initialize else m for m in self.with_drafts.methods)
@@ -95,7 +95,7 @@ class Edition:
 
     @functools.cached_property
     def requires_info(self) -> bool:
-        """Whether an `initialize` must say who the client is, in `info`."""
+        """Whether `info` is required in `initialize`."""
         fields = msgspec.structs.fields(self.initialize.params)
         return any(field.encode_name == "info" and field.required for field in fields)
 
@@ -117,7 +117,7 @@ class Edition:
 
     @property
     def initialize(self) -> RequestMethod[Any, Any]:
-        """The handshake."""
+        """The row of `initialize`."""
         return self._requests["initialize", "agent"]
 
 
@@ -127,31 +127,31 @@ def _keys(method: Method) -> list[tuple[str, Side]]:
 
 
 def _v1() -> tuple[Method, ...]:
-    from accord.protocol.v1.methods import METHODS
+    from accord.protocol.v1 import METHODS
 
     return METHODS
 
 
 def _v1_draft() -> tuple[Method, ...]:
-    from accord.protocol.v1.draft.methods import METHODS
+    from accord.protocol.v1.draft import METHODS
 
     return METHODS
 
 
 def _v2() -> tuple[Method, ...]:
-    from accord.protocol.v2.methods import METHODS
+    from accord.protocol.v2 import METHODS
 
     return METHODS
 
 
 def _v2_draft() -> tuple[Method, ...]:
-    from accord.protocol.v2.draft.methods import METHODS
+    from accord.protocol.v2.draft import METHODS
 
     return METHODS
 
 
 def _v2_june() -> tuple[Method, ...]:
-    from accord.protocol.v2_june.methods import METHODS
+    from accord.protocol.v2_june import METHODS
 
     return METHODS
 
@@ -162,14 +162,14 @@ _V2: dict[str, Any] = {
     "initializes_once": True,  # v2 rule 15
 }
 _JUNE: dict[str, Any] = {"rules": MessageRules(null_ids=True, batches=True), "cancels_requests": False}
-_V1_DRAFT = Edition("v1", 1, _v1_draft, "accord.protocol.v1.draft.methods", **_V1)
-_V2_DRAFT = Edition("v2", 2, _v2_draft, "accord.protocol.v2.draft.methods", **_V2)
+_V1_DRAFT = Edition("v1", 1, _v1_draft, "accord.protocol.v1.draft", **_V1)
+_V2_DRAFT = Edition("v2", 2, _v2_draft, "accord.protocol.v2.draft", **_V2)
 
-V1 = Edition("v1", 1, _v1, "accord.protocol.v1.methods", draft=_V1_DRAFT, **_V1)
+V1 = Edition("v1", 1, _v1, "accord.protocol.v1", draft=_V1_DRAFT, **_V1)
 """The stable protocol of today."""
-V2 = Edition("v2", 2, _v2, "accord.protocol.v2.methods", draft=_V2_DRAFT, **_V2)
+V2 = Edition("v2", 2, _v2, "accord.protocol.v2", draft=_V2_DRAFT, **_V2)
 """The v2 draft of today."""
-V2_JUNE = Edition("v2_june", 2, _v2_june, "accord.protocol.v2_june.methods", **_JUNE)
+V2_JUNE = Edition("v2_june", 2, _v2_june, "accord.protocol.v2_june", **_JUNE)
 """The v2 draft of June 2026."""
 
 EDITIONS: tuple[Edition, ...] = (V1, V2, V2_JUNE)

@@ -1,8 +1,8 @@
-"""One row of an edition's method table: a name, who serves it, and what it takes and gives.
+"""One row of an edition's method table: a name, the serving side, and the types of params and result.
 
 Rows are also the handles of typed calls: `await connection.call(v1.SESSION_NEW, v1.NewSessionRequest(...))` gives a
-`NewSessionResponse`. What a method needs of the other side's capabilities is in the dialect (`Binding.needs`). This
-module knows no edition.
+`NewSessionResponse`. The capability that a method needs is in the dialect (`Binding.needs`). This module knows no
+edition.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from accord.jsonrpc.serialize import notification_head
 __all__ = ["Method", "NotificationMethod", "RequestMethod", "Side", "drafted", "rows"]
 
 Side: TypeAlias = Literal["agent", "client", "both", "proxy"]
-"""Who serves a method."""
+"""The side that serves a method."""
 
 P = TypeVar("P")
 R_co = TypeVar("R_co", covariant=True)
 
 
 class RequestMethod(Generic[P, R_co]):
-    """A method that is answered."""
+    """A method with a result."""
 
     __slots__ = ("name", "params", "result", "side")
 
@@ -30,7 +30,7 @@ class RequestMethod(Generic[P, R_co]):
         self.name = name
         """The name on the wire."""
         self.side = side
-        """Who serves it."""
+        """The side that serves it."""
         self.params: Any = params
         """The type of the parameters."""
         self.result: Any = result
@@ -41,7 +41,7 @@ class RequestMethod(Generic[P, R_co]):
 
 
 class NotificationMethod(Generic[P]):
-    """A method that is not answered; `head` is all of its texts before their params."""
+    """A method without a result; `head` is the text of its messages up to their params."""
 
     __slots__ = ("head", "name", "params", "side")
 
@@ -49,7 +49,7 @@ class NotificationMethod(Generic[P]):
         self.name = name
         """The name on the wire."""
         self.side = side
-        """Who takes it."""
+        """The side that receives it."""
         self.params: Any = params
         """The type of the parameters."""
         self.head: bytes = notification_head(name)

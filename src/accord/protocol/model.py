@@ -5,7 +5,7 @@ only be absent. Both are falsy when there is nothing, so `if update.title:` read
 
 Leniency marks come from the schemas and are obeyed by `salvage` when the fast decode refused a message:
 `Lenient` (a bad value counts as absent), `Sieved` (bad items of a list are dropped), `NullIsEmpty` (null is the empty
-list). What carries no mark is an error when it is wrong.
+list). A bad value without a mark is an error.
 
 Enums and unions are read open: `Open[A | B]` may also hold an `Unknown` with the raw payload, which is sent on
 unchanged. `Closed` marks the enums to which an edition allows no further values; only strict connections refuse those.
@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class Mark(enum.Enum):
-    """What the schema says beside a type; attached with `Annotated`, invisible to the fast decode."""
+    """Leniency that the schema adds to a type; attached with `Annotated`, ignored by the fast decode."""
 
     LENIENT = "a bad value counts as absent"
     SIEVED = "bad items are dropped"
@@ -64,7 +64,7 @@ class Mark(enum.Enum):
 class Unknown:
     """A variant that this edition does not name, kept as it came.
 
-    `tag` is what stood in the tag field. `payload` is the whole object, the tag field included; it is sent on
+    `tag` is the value of the tag field. `payload` is the whole object, the tag field included; it is sent on
     unchanged.
     """
 
@@ -101,7 +101,7 @@ else:
     Open = Annotated[T, Mark.OPEN]
 
 Metadata: TypeAlias = dict[str, Any]
-"""The `_meta` object: keys belong to whoever wrote them."""
+"""The `_meta` object: keys belong to their author."""
 
 Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -130,14 +130,14 @@ class Wire(msgspec.Struct, rename=wire_name, omit_defaults=True, repr_omit_defau
 
 
 class _AnyInstance(type):
-    """Lets the decoder accept what an `Untagged` chose, which is never an instance of the chooser itself."""
+    """Lets the decoder accept the type that an `Untagged` chose, which is never an instance of the chooser itself."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return True
 
 
 class Untagged(metaclass=_AnyInstance):
-    """A union whose members the wire does not (or not always) tag; `choose` tells them apart by their keys.
+    """A union whose members the wire does not (or not always) tag; `choose` selects one by the keys of the object.
 
     Used as a type in annotations only. The decoder hands it the plain object.
     """
@@ -149,7 +149,7 @@ class Untagged(metaclass=_AnyInstance):
 
     @classmethod
     def choose(cls, value: Any) -> Any:
-        """The type that `value` should be read as; `Unknown` for a tag that nobody knows, None where nothing fits."""
+        """The type that `value` should be read as; `Unknown` for an unknown tag, None where nothing fits."""
         if not isinstance(value, dict):
             return None
         if cls.tag_field:
@@ -163,7 +163,7 @@ class Untagged(metaclass=_AnyInstance):
 
 
 class UntaggedLists(metaclass=_AnyInstance):
-    """A list that holds items of one kind or of another, told apart by a key of its first item."""
+    """A list with items of one kind or of another, selected by a key of its first item."""
 
     by_key: ClassVar[dict[str, type[Wire]]] = {}
 

@@ -1,7 +1,7 @@
-"""Which edition an `initialize` selects, judged by the shape of what was said rather than by its number alone.
+"""Which edition an `initialize` selects, by the shape of its params or result rather than by the version alone.
 
-Both v2 drafts announce version 2, and several agents answer 2 and then speak v1. As agent and as client the tests stand
-in tables below, tried in order. Tolerant is the default; strict refuses what an edition's letter refuses.
+Both v2 drafts announce version 2, and several agents answer 2 and then speak v1. The tests for either
+side are in tables below, tried in order. Tolerant is the default; strict refuses everything that an edition forbids.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Asked(NamedTuple):
     client_capabilities: bool
 
 
-# What a client asked for -> the edition it speaks. The first test that holds decides.
+# Params of a client -> the edition it uses. The first test that holds decides.
 _AS_AGENT: tuple[tuple[Callable[[_Asked], bool], Edition], ...] = (
     (lambda a: a.version <= 1, V1),
     (lambda a: a.client_capabilities and not a.capabilities, V1),
@@ -49,9 +49,9 @@ _AS_AGENT: tuple[tuple[Callable[[_Asked], bool], Edition], ...] = (
 
 
 def select_as_agent(params: Any, offered: Sequence[Edition], *, strict: bool = False) -> Selection | RequestError:
-    """What an agent that speaks `offered` answers to the raw params of an `initialize`.
+    """The answer of an agent with the editions `offered` to the raw params of an `initialize`.
 
-    An error is what to answer instead; the connection stays open for another try.
+    An error has to be sent instead of a result; the connection stays open for another try.
     """
     asked = _asked(params)
     if asked is None:
@@ -104,7 +104,7 @@ class _Answered(NamedTuple):
 
 _BARE = _Answered(V2_JUNE.version, info=False, capabilities=False, agent_capabilities=False)
 
-# What an agent answered -> the edition it speaks, also where it echoes our number and speaks another.
+# Result of an agent -> the edition it uses, also where it echoes our version and uses another edition.
 _AS_CLIENT: tuple[tuple[Callable[[_Answered], bool], Edition], ...] = (
     (lambda a: a.version <= 1, V1),
     (lambda a: a.agent_capabilities and not a.info, V1),
@@ -135,7 +135,7 @@ def select_as_client(result: Any, spoken: Sequence[Edition], *, strict: bool = F
     wanted = next(edition for test, edition in _AS_CLIENT if test(answered))
     found = _offered(wanted, spoken)
     if found is None and answered == _BARE:
-        # June requires nothing but the version, so this is a whole answer to who speaks June and not v1.
+        # June requires nothing but the version, so this is a complete answer for a client of June without v1.
         found = _offered(V2_JUNE, spoken)
     if found is None:
         names = ", ".join(edition.name for edition in spoken)
@@ -148,5 +148,5 @@ def select_as_client(result: Any, spoken: Sequence[Edition], *, strict: bool = F
 
 
 def _offered(wanted: Edition, offered: Sequence[Edition]) -> Edition | None:
-    """The wanted edition, or its draft where that is what is offered."""
+    """The wanted edition, or its draft where that is offered."""
     return next((edition for edition in offered if edition.name == wanted.name), None)

@@ -1,11 +1,10 @@
-"""The slow path of decoding: read what the fast decode refused, as forgivingly as the schema's marks allow.
+"""The slow path of decoding: reads values that the fast decode refused, as tolerantly as the schema's marks allow.
 
 It walks a value that `json` has read and a type side by side. Unknown variants become `Unknown` with their payload,
-lenient fields fall back to absent, bad items of sieved lists are dropped, and each drop is counted. Only what no mark
-excuses is a `Misfit`, which says where and what was expected in our own words and quotes nothing that was received.
+lenient fields fall back to absent, bad items of sieved lists are dropped, and each drop is counted. A bad value
+without a mark is a `Misfit`, which has the path and the expected type and quotes nothing of the received value.
 
-With `strict` the marks are ignored, and what is otherwise tolerated is a `Misfit` too: unknown keys, unknown
-variants and values.
+With `strict` the marks are ignored, and unknown keys, unknown variants and unknown values are a `Misfit` too.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class _Field(NamedTuple):
 
 
 class Salvage:
-    """One reading of one value; `dropped` and `unknown` count what was given up and what was kept unread."""
+    """One reading of one value; `dropped` and `unknown` count dropped values and values kept unread."""
 
     def __init__(self, *, strict: bool = False) -> None:
         self.strict = strict
@@ -112,7 +111,7 @@ class Salvage:
         return self._keep(tag, value, _join(path, tag_field))
 
     def _unknown_inside(self, member: type[Wire], value: dict[str, Any]) -> bool:
-        """Whether a variant that is itself told apart by a second tag has one that nobody knows."""
+        """Whether the second tag of a variant that has one is unknown."""
         subtag = getattr(member, "subtag", None)
         if subtag is None or not isinstance(value.get(subtag), str):
             return False
@@ -174,7 +173,7 @@ class Salvage:
         try:
             return kind(**values)
         except ValueError as error:
-            # `__post_init__` words what it expects without quoting a value.
+            # The message of `__post_init__` names the expectation without quoting a value.
             raise Misfit(path, str(error)) from None
 
     def _field(self, field: _Field, value: Any, path: str, values: dict[str, Any]) -> None:

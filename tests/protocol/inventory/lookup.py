@@ -8,12 +8,7 @@ from typing import Any, Union
 
 from accord.protocol import model, v1, v2, v2_june
 from accord.protocol.v1 import draft as v1_draft
-from accord.protocol.v1 import methods as v1_methods
-from accord.protocol.v1.draft import methods as v1_draft_methods
 from accord.protocol.v2 import draft as v2_draft
-from accord.protocol.v2 import methods as v2_methods
-from accord.protocol.v2.draft import methods as v2_draft_methods
-from accord.protocol.v2_june import methods as v2_june_methods
 from tests.protocol.inventory.facts import Field
 
 # A draft holds only what is new or has grown; the rest is its edition's.
@@ -26,12 +21,12 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "v1_2025": (v1,),
 }
 METHODS = {
-    "v1": v1_methods.METHODS,
-    "v1_draft": v1_draft_methods.METHODS,
-    "v2": v2_methods.METHODS,
-    "v2_draft": v2_draft_methods.METHODS,
-    "v2_june": v2_june_methods.METHODS,
-    "v1_2025": v1_methods.METHODS,
+    "v1": v1.METHODS,
+    "v1_draft": v1_draft.METHODS,
+    "v2": v2.METHODS,
+    "v2_draft": v2_draft.METHODS,
+    "v2_june": v2_june.METHODS,
+    "v1_2025": v1.METHODS,
 }
 SCHEMAS = {
     "v1": "v1/schema.json",

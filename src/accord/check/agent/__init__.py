@@ -1,4 +1,4 @@
-"""`check_agent`: plays with an agent the steps that the rules need, judges every rule, and reports what is wrong."""
+"""`check_agent`: runs the steps that the rules need with an agent, judges every rule, and reports the failures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from accord.check.agent import (
     modes,
     options,
     permission,
-    process_end,
     prompt_blocks,
     prompts,
     refusals,
@@ -40,11 +39,11 @@ from accord.check.agent.causes import CAUSES
 from accord.check.agent.conversation import BARE, IDLE_RULE, PROMPT_RULE, STEPS
 from accord.check.agent.runner import AgentRunner, Restored, leftovers
 from accord.check.engine.evidence import Evidence, StepFailed
-from accord.check.engine.journal import Journal, JournalError, Ledger
+from accord.check.engine.journal import Journal, JournalError, SettingsLedger
 from accord.check.engine.judging import (
     CheckClock,
+    CheckStep,
     Progress,
-    Step,
     judged,
     report_of,
     silent_progress,
@@ -53,47 +52,24 @@ from accord.check.engine.judging import (
 )
 from accord.check.engine.outcome import Judgement, Outcome, Report
 from accord.check.engine.process import Program
-from accord.check.engine.wire import Silence, Wire
+from accord.check.engine.wire import RecordedWire, Silence
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName, Rule
 from accord.errors import NegotiationFailed
 from accord.protocol.edition import V1, V2, V2_JUNE
 from accord.protocol.negotiation import select_as_client
 
-__all__ = ["RULES", "check_agent", "editions_of", "left_changed"]
-
 _TURN_RULES = frozenset((*PROMPT_RULE.values(), IDLE_RULE))
 _NEEDS_LOGIN = "AUTH-GATED: give --auth-method"
 
 # Importing a topic registers its steps and judges.
+# fmt: off
 _TOPICS = (
-    batches,
-    cancel,
-    cancelled_work,
-    client_requests,
-    closing,
-    handshake,
-    lines,
-    listing,
-    load,
-    login,
-    mcp,
-    modes,
-    options,
-    permission,
-    process_end,
-    prompt_blocks,
-    prompts,
-    refusals,
-    request_ids,
-    requests,
-    resume,
-    schema,
-    sessions,
-    terminals,
-    tools,
-    updates,
+    batches, cancel, cancelled_work, client_requests, closing, handshake, lines, listing, load, login, mcp, modes,
+    options, permission, prompt_blocks, prompts, refusals, request_ids, requests, resume, schema,
+    sessions, terminals, tools, updates,
 )
+# fmt: on
 RULES: tuple[Rule, ...] = tuple(rule for topic in _TOPICS for rule in topic.RULES)
 """Every rule that agents have to keep."""
 
@@ -113,7 +89,7 @@ async def check_agent(program: Program, options: Options | None = None, progress
         runner = AgentRunner(program, options, place, progress or silent_progress, ledger)
         unrestored: list[Restored] = []
         try:
-            evidence = await runner.play(_steps(rules, options))
+            evidence = await runner.run(_steps(rules, options))
         finally:
             try:
                 unrestored = [each for each in await _to_its_end(runner.restore()) if each.state != "set back"]
@@ -138,7 +114,7 @@ def _absolute(folder: str) -> Path:
     return Path(folder).resolve()
 
 
-def _steps(rules: list[Rule], options: Options) -> list[Step]:
+def _steps(rules: list[Rule], options: Options) -> list[CheckStep]:
     names = sorted(steps_for(rules) - {"meet"})
     return [STEPS[name] for name in names if options.edition in STEPS[name].editions]
 
@@ -160,8 +136,8 @@ def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
 
 
 def _stuck(rule: Rule, evidence: Evidence) -> list[Judgement]:
-    """A failure for each step, whatever it was about, in which a turn did not end: what fell there falls with this."""
-    failures = [played.failure for played in evidence.steps.values()]
+    """A failure for each step in which a turn did not end: failures of that step are grouped under this rule."""
+    failures = [run.failure for run in evidence.steps.values()]
     return [
         Judgement("a_turn_ends_in_every_step", "FAIL", failure.reason, evidence=failure.evidence)
         for failure in failures
@@ -172,24 +148,24 @@ def _stuck(rule: Rule, evidence: Evidence) -> list[Judgement]:
 # --- settings that were changed
 
 
-async def _open_ledger(program: Program, options: Options, folder: Path) -> tuple[Ledger, list[str]]:
+async def _open_ledger(program: Program, options: Options, folder: Path) -> tuple[SettingsLedger, list[str]]:
     """The ledger of a check, and a line for everything that an earlier check of this agent left changed."""
     if callable(program):
-        return Ledger(options, None), []
+        return SettingsLedger(options, None), []
     try:
         journal = Journal(program, options.env)
         found = await _to_its_end(leftovers(program, options, folder, journal))
     except JournalError as error:
-        return Ledger(options, str(error)), [str(error)]
+        return SettingsLedger(options, str(error)), [str(error)]
     lines = [each.line for each in found]
     if any(each.state in ("left changed", "not visible") for each in found):
         reason = f"what an earlier check changed is not set back yet ({journal.path})"
-        return Ledger(options, reason), lines
-    return Ledger(options, journal), lines
+        return SettingsLedger(options, reason), lines
+    return SettingsLedger(options, journal), lines
 
 
 def left_changed(program: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
-    """A line for every setting of an agent that checks of it left changed, as their journal says."""
+    """A line for every setting of an agent that the journal lists as changed and not restored."""
     try:
         page = Journal(program, env).read()
     except JournalError as error:
@@ -223,16 +199,16 @@ async def editions_of(program: Program, options: Options) -> list[EditionName]:
     """
     slots = asyncio.Semaphore(options.jobs)
 
-    async def speaks(edition: EditionName) -> bool:
+    async def serves(edition: EditionName) -> bool:
         async with slots:
-            return await _speaks(program, options, edition)
+            return await _serves(program, options, edition)
 
-    spoken = await asyncio.gather(*map(speaks, EDITIONS))
-    return [edition for edition, is_spoken in zip(EDITIONS, spoken, strict=True) if is_spoken]
+    served = await asyncio.gather(*map(serves, EDITIONS))
+    return [edition for edition, is_served in zip(EDITIONS, served, strict=True) if is_served]
 
 
-async def _speaks(program: Program, options: Options, edition: EditionName) -> bool:
-    wire = await Wire.open("meeting", program, options.env, options.start_seconds, {})
+async def _serves(program: Program, options: Options, edition: EditionName) -> bool:
+    wire = await RecordedWire.open("meeting", program, options.env, options.start_seconds, {})
     try:
         answer = await wire.request("initialize", BARE[edition])
         return select_as_client(answer.get("result"), (V1, V2, V2_JUNE)).name == edition

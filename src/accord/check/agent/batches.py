@@ -6,44 +6,43 @@ from contextlib import suppress
 from typing import Any
 
 from accord.check.agent.conversation import BARE, AgentConversation, step, text
-from accord.check.agent.exchange import LATE, NO_SESSION, say_each
+from accord.check.agent.exchange import LATE, NO_SESSION, send_each
 from accord.check.agent.lines import each_line_gets, line_reaction
 from accord.check.agent.queries import code_of, handshake
 from accord.check.agent.requests import RESPONSES
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_REQUEST, Entry, is_answer, is_update, messages_in
 from accord.check.engine.wire import Silence
-from accord.check.rule import JUNE, JUNE_V2, NO_BATCHES, V2, Row, agent_rules
+from accord.check.rule import JUNE, JUNE_V2, NO_BATCHES, V2, RuleRow, agent_rules
 from accord.time_scale import scaled
-
-__all__ = ["RULES"]
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-BATCH-201", "-MM", "transports", "An empty array is answered with one error -32600 without an id"),
-    Row("ACP-BATCH-202", "-MM", "transports", "An array of notifications is not answered", superseded=NO_BATCHES),
-    Row("ACP-BATCH-203", "-AA", "transports", superseded=NO_BATCHES,
+    RuleRow("ACP-BATCH-201", "-MM", "transports", "An empty array is answered with one error -32600 without an id"),
+    RuleRow("ACP-BATCH-202", "-MM", "transports", "An array of notifications is not answered", superseded=NO_BATCHES),
+    RuleRow("ACP-BATCH-203", "-AA", "transports", superseded=NO_BATCHES,
         says="A bad entry of an array gets an error of its own, and the others run"),
-    Row("ACP-BATCH-204", "-AA", "transports", superseded=NO_BATCHES,
+    RuleRow("ACP-BATCH-204", "-AA", "transports", superseded=NO_BATCHES,
         says="The answers to an array come as one array when all are there"),
-    Row("ACP-BATCH-205", "-AA", "transports", "The answers in an array are found by their ids", superseded=NO_BATCHES),
-    Row("ACP-BATCH-206", "-II", "transports", superseded=NO_BATCHES,
+    RuleRow("ACP-BATCH-205", "-AA", "transports", superseded=NO_BATCHES,
+        says="The answers in an array are found by their ids"),
+    RuleRow("ACP-BATCH-206", "-II", "transports", superseded=NO_BATCHES,
         says="Whether the entries of an array run side by side"),
-    Row("ACP-BATCH-207", "-II", "transports", "Whether the agent says arrays of its own accord"),
-    Row("ACP-BATCH-208", "-II", "transports", "What a handshake inside an array does", superseded=NO_BATCHES),
-    Row("ACP-INFO-BATCH-201", "-II", "transports", "What happens after an array that is broken off"),
-    Row("ACP-INFO-BATCH-202", "-II", "transports", "What happens after an array of calls and answers"),
-    Row("ACCORD-WIRE-011", "I--", "transports", "What happens after an array of messages"),
-    Row("ACCORD-WIRE-201", "--M", "transports", "An agent sends each message alone, never in an array"),
-    Row("ACCORD-WIRE-202", "--M", "error", "An array with messages gets exactly one -32600 with the id null"),
-    Row("ACCORD-WIRE-203", "--M", "transports", "Nothing that stands in an array is done or answered"),
+    RuleRow("ACP-BATCH-207", "-II", "transports", "Whether the agent says arrays of its own accord"),
+    RuleRow("ACP-BATCH-208", "-II", "transports", "What a handshake inside an array does", superseded=NO_BATCHES),
+    RuleRow("ACP-INFO-BATCH-201", "-II", "transports", "What happens after an array that is broken off"),
+    RuleRow("ACP-INFO-BATCH-202", "-II", "transports", "What happens after an array of calls and answers"),
+    RuleRow("ACCORD-WIRE-011", "I--", "transports", "What happens after an array of messages"),
+    RuleRow("ACCORD-WIRE-201", "--M", "transports", "An agent sends each message alone, never in an array"),
+    RuleRow("ACCORD-WIRE-202", "--M", "error", "An array with messages gets exactly one -32600 with the id null"),
+    RuleRow("ACCORD-WIRE-203", "--M", "transports", "Nothing that stands in an array is done or answered"),
 )
 # fmt: on
 
 
 ANSWER_SECONDS = scaled(3.0)
-"""For the answer to an array behind a sign of life: what answers at all does so by then."""
+"""Bound for the answer to an array, counted from the sign of life that follows it."""
 
 
 def _request(id_: Any, method: str, params: Any = None) -> dict[str, Any]:
@@ -66,53 +65,52 @@ ARRAYS: dict[str, list[Any]] = {
     "notifications": [_notification("_example.com/unknown", {}), _notification("_example.com/note", {})],
     "answers too": [_request("four", "_example.com/unknown"), {"jsonrpc": "2.0", "id": 999_999, "result": {}}],
 }
-"""By name; those that more agents survive come first."""
-
+"""By name, the most widely tolerated first: after the end of the process no further array can be sent."""
 SILENT = {"notifications"}
-"""What is not waited for: June has no answer to it."""
+"""Arrays whose answer is not waited for: June has none."""
 
 
 def answers_an_array(entry: Entry) -> bool:
     """Whether a line of the agent is an answer to a whole array: another array, or an answer without an id."""
     message = entry.message
     if isinstance(message, list):
-        # What the agent says of its own accord may come in arrays as well.
+        # Requests and notifications of the agent may come in arrays as well.
         return not any(isinstance(each, dict) and "method" in each for each in message)
     return isinstance(message, dict) and "method" not in message and message.get("id", 0) is None
 
 
 @step("own", editions=JUNE_V2)
-async def arrays(talk: AgentConversation) -> Notes:
-    """What the agent says to each array, as places in the record: (from, to).
+async def arrays(agent: AgentConversation) -> Notes:
+    """Sends each array; notes the part of the record (from, to) with the reaction to it.
 
-    `ended` is the array behind which the agent did not answer any more, or "". `work` is a prompt in an array beside a
+    `ended` is the array after which the agent stopped answering, or "". `work` is a prompt in an array beside a
     quick call, where there are sessions: `cancel` is the place at which that was cancelled.
     """
-    await talk.shake_hands()
+    await agent.handshake()
     notes: Notes = {"reactions": {}, "ended": ""}
-    lifecycle = [_request("five", "initialize", BARE[talk.edition]), _request("six", "_example.com/unknown")]
+    lifecycle = [_request("five", "initialize", BARE[agent.edition]), _request("six", "_example.com/unknown")]
     for name, array in ARRAYS.items():
-        if not await _say(talk, notes, name, array):
+        if not await _send_array(agent, notes, name, array):
             return notes
-    if talk.edition == "v2_june" and await _work(talk, notes):
-        await _say(talk, notes, "lifecycle", lifecycle)
+    if agent.edition == "v2_june" and await _work(agent, notes):
+        await _send_array(agent, notes, "lifecycle", lifecycle)
     return notes
 
 
-async def _say(talk: AgentConversation, notes: Notes, name: str, array: list[Any]) -> bool:
+async def _send_array(agent: AgentConversation, notes: Notes, name: str, array: list[Any]) -> bool:
     """Say an array and listen; whether the agent lives."""
-    since = talk.wire.say(array)
+    since = agent.wire.send_json(array)
     try:
-        await talk.is_alive()
+        await agent.is_alive()
         if name in SILENT:
-            await talk.is_alive()  # What is done in the background has been done by the second sign of life.
+            await agent.is_alive()  # Background work is done by the second sign of life.
         else:
-            await talk.wire.until(answers_an_array, since, min(talk.options.timeout_seconds, ANSWER_SECONDS))
+            await agent.wire.until(answers_an_array, since, min(agent.options.timeout_seconds, ANSWER_SECONDS))
     except StepFailed:
         notes["ended"] = name
     except Silence:
         pass  # It was not answered: that is judged.
-    notes["reactions"][name] = (since, talk.now)
+    notes["reactions"][name] = (since, agent.now)
     return not notes["ended"]
 
 
@@ -121,36 +119,35 @@ def _answers_the_work(entry: Entry) -> bool:
     return any(is_answer(message, "work") for message in messages)
 
 
-async def _work(talk: AgentConversation, notes: Notes) -> bool:
+async def _work(agent: AgentConversation, notes: Notes) -> bool:
     """A prompt in an array beside a quick call, cancelled when the work has begun; whether the agent lives."""
     try:
-        session = await talk.new()
+        session = await agent.new()
     except StepFailed:
         return True  # Without sessions there is no work.
-    since = talk.now
-    prompt = {"sessionId": session, "prompt": [text(talk.options.cancel_prompt)]}
-    talk.wire.say([_request("work", "session/prompt", prompt), _request("quick", "_example.com/unknown")])
+    since = agent.now
+    prompt = {"sessionId": session, "prompt": [text(agent.options.cancel_prompt)]}
+    agent.wire.send_json([_request("work", "session/prompt", prompt), _request("quick", "_example.com/unknown")])
     speech = ("agent_message", "agent_message_chunk", "tool_call_update")
-    seconds = min(talk.options.turn_seconds, ANSWER_SECONDS)
+    seconds = min(agent.options.turn_seconds, ANSWER_SECONDS)
     # Without a sign it may think for long: that is work as well.
     with suppress(Silence):
-        await talk.wire.until(
+        await agent.wire.until(
             lambda entry: answers_an_array(entry) or is_update(entry.message, session, *speech), since, seconds
         )
-    notes["cancel"] = talk.notify("session/cancel", {"sessionId": session})
+    notes["cancel"] = agent.notify("session/cancel", {"sessionId": session})
     with suppress(Silence):
-        await talk.wire.until(_answers_the_work, since, talk.options.turn_seconds)
-    notes["work"] = (since, talk.now)
+        await agent.wire.until(_answers_the_work, since, agent.options.turn_seconds)
+    notes["work"] = (since, agent.now)
     try:
-        return await talk.is_alive()
+        return await agent.is_alive()
     except StepFailed:
         notes["ended"] = "work"
         return False
 
 
 @step("bare", editions=V2, order=LATE)
-async def v2_arrays(talk: AgentConversation) -> Notes:
-    """Arrays of requests, of notifications and of responses."""
+async def v2_arrays(agent: AgentConversation) -> Notes:
     call = (
         b'{"jsonrpc":"2.0","id":"in-an-array","method":"session/close","params":{"sessionId":"%b"}}'
         % NO_SESSION.encode()
@@ -161,13 +158,8 @@ async def v2_arrays(talk: AgentConversation) -> Notes:
         "notifications": b"[%b]" % note,
         "responses": b"[%b]" % RESPONSES["unknown number"],
     }
-    notes = await say_each(talk, "ACCORD-WIRE-202", lines)
+    notes = await send_each(agent, "ACCORD-WIRE-202", lines)
     return {**notes, "ids": ["in-an-array", "in-the-array"]}
-
-
-@judge("ACCORD-WIRE-011", steps=("odd_lines",))
-def what_comes_of_an_array(evidence: Evidence) -> str:
-    return line_reaction(evidence, "an array")
 
 
 def _answers(said: list[Entry]) -> list[Any]:
@@ -199,14 +191,14 @@ def the_answers_come_as_one_array_when_all_are_there(evidence: Evidence) -> None
     said = [entry for entry in said if not _is_nobodys(entry)]
     if len(said) != 1 or not isinstance(said[0].message, list):
         raise Violation("an array of calls was not answered with one array", array, *said[:1])
-    played = evidence.step("arrays")
-    if played.get("work") is None:
+    run = evidence.step("arrays")
+    if run.get("work") is None:
         return
-    since, before = played["work"]
-    answers = [each for each in played.entries[since:before] if not each.sent and _is_about(each, "work", "quick")]
+    since, before = run["work"]
+    answers = [each for each in run.entries[since:before] if not each.sent and _is_about(each, "work", "quick")]
     if len(answers) != 1 or not isinstance(answers[0].message, list):
         raise Violation(
-            "work and a quick call in one array were not answered together", played.entries[since], *answers[:1]
+            "work and a quick call in one array were not answered together", run.entries[since], *answers[:1]
         )
 
 
@@ -216,7 +208,6 @@ def _is_nobodys(entry: Entry) -> bool:
 
 
 def _is_about(entry: Entry, *ids: str) -> bool:
-    """Whether a line answers one of some requests."""
     answers = [each for each in _answers([entry]) if isinstance(each, dict) and "method" not in each]
     return any(each.get("id") in ids for each in answers)
 
@@ -232,11 +223,11 @@ def answers_in_an_array_are_found_by_their_ids(evidence: Evidence) -> None:
 
 @judge("ACP-BATCH-206", steps=("arrays",), editions=JUNE)
 def whether_entries_run_side_by_side(evidence: Evidence) -> str:
-    played = evidence.step("arrays")
-    if played.get("work") is None:
-        raise Unseen("there was no work in an array")
-    since, before = played["work"]
-    for entry in played.entries[since:before]:
+    run = evidence.step("arrays")
+    if run.get("work") is None:
+        raise Inconclusive("there was no work in an array")
+    since, before = run["work"]
+    for entry in run.entries[since:before]:
         if not entry.sent and answers_an_array(entry):
             ids = [each.get("id") for each in _answers([entry]) if isinstance(each, dict)]
             return f"answered together, in the order {', '.join(map(str, ids))}"
@@ -245,51 +236,46 @@ def whether_entries_run_side_by_side(evidence: Evidence) -> str:
 
 @judge("ACP-BATCH-208", steps=("arrays",), editions=JUNE)
 def what_a_handshake_in_an_array_does(evidence: Evidence) -> str:
-    played, _, said = reactions(evidence, "lifecycle")
+    run, _, said = reactions(evidence, "lifecycle")
     answers = [each for each in _answers(said) if isinstance(each, dict)]
-    told = [f"{each.get('id')}: {code_of(each) if 'error' in each else 'a result'}" for each in answers]
-    ended = ", and the agent ended" if played["ended"] == "lifecycle" else ""
-    return (", ".join(told) or "nothing") + ended
+    parts = [f"{each.get('id')}: {code_of(each) if 'error' in each else 'a result'}" for each in answers]
+    ended = ", and the agent ended" if run["ended"] == "lifecycle" else ""
+    return (", ".join(parts) or "nothing") + ended
 
 
 @judge("ACCORD-WIRE-201", steps=("meet", "v2_arrays"))
 def no_arrays_are_sent(evidence: Evidence) -> None:
-    for _, entry in evidence.heard():
+    for _, entry in evidence.received():
         if isinstance(entry.message, list):
             raise Violation("this is an array", entry)
 
 
-@judge("ACCORD-WIRE-202", steps=("v2_arrays",))
-def an_array_gets_one_error(evidence: Evidence) -> None:
-    each_line_gets(evidence.step("v2_arrays"), INVALID_REQUEST)
-
-
 @judge("ACCORD-WIRE-203", steps=("v2_arrays",))
 def nothing_in_an_array_is_answered(evidence: Evidence) -> None:
-    played = evidence.begun("v2_arrays")
-    for entry, each in messages_in(played.entries[played.start :]):
+    run = evidence.begun("v2_arrays")
+    for entry, each in messages_in(run.entries[run.start :]):
         if "method" not in each and each.get("id") in ("in-an-array", "in-the-array"):
-            raise Violation("a request that stood in an array was answered", played.entries[played.start], entry)
+            raise Violation("a request that stood in an array was answered", run.entries[run.start], entry)
 
 
 def reactions(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[Entry]]:
-    """What an agent said to an array, signs of life left out, with the line of the array."""
-    played = evidence.step("arrays")
-    places = played["reactions"].get(name)
+    """The run, the line with an array, and the reactions to it without the signs of life."""
+    run = evidence.step("arrays")
+    places = run["reactions"].get(name)
     if places is None:
-        raise Unseen(f"the agent had ended by then, behind the array {played['ended']!r}")
+        raise Inconclusive(f"the agent had ended by then, behind the array {run['ended']!r}")
     since, before = places
-    ours = [entry.message.get("id") for entry in played.entries[since + 1 : before] if entry.sent]
+    ours = [entry.message.get("id") for entry in run.entries[since + 1 : before] if entry.sent]
     said = [
         entry
-        for entry in played.entries[since:before]
+        for entry in run.entries[since:before]
         if not entry.sent and not (isinstance(entry.message, dict) and entry.message.get("id") in ours and ours)
     ]
-    return played, played.entries[since], [entry for entry in said if _is_reaction(entry)]
+    return run, run.entries[since], [entry for entry in said if _is_reaction(entry)]
 
 
 def _is_reaction(entry: Entry) -> bool:
-    """Whether a line answers something, in contrast to what an agent says of its own accord."""
+    """Whether a line answers something; requests and notifications of the agent do not."""
     messages = entry.message if isinstance(entry.message, list) else [entry.message]
     return not messages or any(not isinstance(each, dict) or "method" not in each for each in messages)
 
@@ -310,7 +296,7 @@ def an_empty_array_is_refused(evidence: Evidence) -> None:
 def whether_the_agent_says_arrays(evidence: Evidence) -> str:
     handshake(evidence)
     found = 0
-    for _, entry in evidence.heard():
+    for _, entry in evidence.received():
         if isinstance(entry.message, list):
             found += any(isinstance(each, dict) and "method" in each for each in entry.message)
     return f"{found} arrays" if found else "none"
@@ -318,23 +304,27 @@ def whether_the_agent_says_arrays(evidence: Evidence) -> str:
 
 @judge("ACP-INFO-BATCH-201", steps=("bad_lines",))
 def what_an_array_that_is_broken_off_does(evidence: Evidence) -> str:
-    played = evidence.step("bad_lines")
-    places = played["places"].get("a broken array")
+    run = evidence.step("bad_lines")
+    places = run["places"].get("a broken array")
     if places is None:
-        raise Unseen(f"the agent had ended by then, behind {played['ended']}")
-    return _codes(played, *places) + (", and the agent ended" if played["ended"] == "a broken array" else "")
+        raise Inconclusive(f"the agent had ended by then, behind {run['ended']}")
+    return _codes(run, *places) + (", and the agent ended" if run["ended"] == "a broken array" else "")
 
 
-def _codes(played: StepResult, since: int, before: int) -> str:
+def _codes(run: StepResult, since: int, before: int) -> str:
     """The errors without an id between two places."""
-    errors = [each.get("error") for _, each in messages_in(played.entries[since:before]) if each.get("id", 0) is None]
+    errors = [each.get("error") for _, each in messages_in(run.entries[since:before]) if each.get("id", 0) is None]
     return ", ".join(str(error.get("code")) for error in errors if isinstance(error, dict)) or "ignored"
 
 
 @judge("ACP-INFO-BATCH-202", steps=("arrays",))
 def what_an_array_of_calls_and_answers_does(evidence: Evidence) -> str:
-    played, _, said = reactions(evidence, "answers too")
+    run, _, said = reactions(evidence, "answers too")
     lists = [len(entry.message) for entry in said if isinstance(entry.message, list)]
-    told = [f"an array of {length}" for length in lists] + ["one error" for e in said if _is_refusal(e.message)]
-    ended = ", and the agent ended" if played["ended"] == "answers too" else ""
-    return (", ".join(told) or ("nothing" if not said else "single answers")) + ended
+    parts = [f"an array of {length}" for length in lists] + ["one error" for e in said if _is_refusal(e.message)]
+    ended = ", and the agent ended" if run["ended"] == "answers too" else ""
+    return (", ".join(parts) or ("nothing" if not said else "single answers")) + ended
+
+
+judge_rows(line_reaction, ("ACCORD-WIRE-011", "what_comes_of_an_array", "an array"), steps=("odd_lines",))
+judge_rows(each_line_gets, ("ACCORD-WIRE-202", "an_array_gets_one_error", "v2_arrays", INVALID_REQUEST))

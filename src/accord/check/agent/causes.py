@@ -1,10 +1,8 @@
-"""Which rules for agents fall together when one thing is wrong."""
+"""Which rules for agents fail together for one cause."""
 
 from __future__ import annotations
 
 from accord.check.rule import Cause, EditionName
-
-__all__ = ["CAUSES"]
 
 
 def _falls(edition: EditionName, root: str, says: str, also: str) -> Cause:

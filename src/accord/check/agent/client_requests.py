@@ -1,65 +1,65 @@
-"""Requests to the client: only what it offers; files, forms and addresses."""
+"""Requests to the client: only offered capabilities are used; files, forms and addresses."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from accord.check.agent.cancel import must_be_taken_back
 from accord.check.agent.conversation import BARE, AgentConversation, step
-from accord.check.agent.exchange import Terminals, answered_turn, hear_all, settle, wait_for_question
-from accord.check.agent.permission import choosing, tool_prompt
+from accord.check.agent.exchange import TerminalReplies, answered_turn, settle, wait_for_answers, wait_for_question
+from accord.check.agent.permission import choosing
 from accord.check.agent.queries import (
     ELICITATION,
     PERMISSION,
     as_dict,
     completed,
+    handshake_line,
     is_relative,
     key_of,
-    needed,
     offered,
-    only_if_offered,
+    offers_path,
     questions,
 )
 from accord.check.agent.turns import prompts_of
-from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation, skip_if, skip_unless
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import Entry, Record, is_answer, is_request, messages_in
 from accord.check.engine.wire import Silence
-from accord.check.rule import SESSIONS, V1, V2, Row, agent_rules
-
-__all__ = ["RULES"]
+from accord.check.rule import SESSIONS, V1, V2, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-CLIENTCAP-001", "M--", "file-system", "A client that offers no files is not asked for any"),
-    Row("ACP-CLIENTCAP-002", "M--", "terminals", "A client that offers no terminals is not asked for any"),
-    Row("ACP-CLIENTCAP-003", "M--", "elicitation", "A client that offers no forms is not asked to fill one in"),
-    Row("ACP-CLIENTCAP-201", "--C", "elicitation", gate="session",
+    RuleRow("ACP-CLIENTCAP-001", "M--", "file-system", "A client that offers no files is not asked for any"),
+    RuleRow("ACP-CLIENTCAP-002", "M--", "terminals", "A client that offers no terminals is not asked for any"),
+    RuleRow("ACP-CLIENTCAP-003", "M--", "elicitation", "A client that offers no forms is not asked to fill one in"),
+    RuleRow("ACP-CLIENTCAP-201", "--C", "elicitation", gate="session",
         says="A client that offers no forms is not asked to fill one in"),
-    Row("ACP-CLIENTCAP-202", "-CC", "overview", gate="session", says=(
+    RuleRow("ACP-CLIENTCAP-202", "-CC", "overview", gate="session", says=(
         "",
         "A client is asked and told nothing but what June names, or what starts with an underscore",
         "A client is asked and told nothing but what v2 names, or what starts with an underscore",
     )),
-    Row("ACCORD-ELICIT-001", "M--", "elicitation", "A client that shows no forms is not asked to show one"),
-    Row("ACCORD-ELICIT-002", "M--", "elicitation", "A client that opens no pages is not asked to open one"),
-    Row("ACCORD-ELICIT-003", "M--", "elicitation",
+    RuleRow("ACCORD-ELICIT-001", "M--", "elicitation", "A client that shows no forms is not asked to show one"),
+    RuleRow("ACCORD-ELICIT-002", "M--", "elicitation", "A client that opens no pages is not asked to open one"),
+    RuleRow("ACCORD-ELICIT-003", "M--", "elicitation",
         says="An elicitation belongs to a session, or to a request that is being worked on"),
-    Row("ACCORD-ELICIT-004", "M--", "elicitation", "The fields of a form are plain values"),
-    Row("ACCORD-ELICIT-201", "--C", "elicitation", gate="session",
+    RuleRow("ACCORD-ELICIT-004", "M--", "elicitation", "The fields of a form are plain values"),
+    RuleRow("ACCORD-ELICIT-201", "--C", "elicitation", gate="session",
         says="An agent asks only in a mode that the client offers"),
-    Row("ACCORD-ELICIT-202", "--C", "#CreateElicitationRequest", gate="session",
+    RuleRow("ACCORD-ELICIT-202", "--C", "#CreateElicitationRequest", gate="session",
         says="A question belongs to a session or to a pending request, to exactly one of them"),
-    Row("ACCORD-ELICIT-203", "--A", "elicitation", "A form asks for no secret", gate="session"),
-    Row("ACCORD-ELICIT-204", "--C", "#CreateElicitationResponse", gate="session",
+    RuleRow("ACCORD-ELICIT-203", "--A", "elicitation", "A form asks for no secret", gate="session"),
+    RuleRow("ACCORD-ELICIT-204", "--C", "#CreateElicitationResponse", gate="session",
         says="An unknown answer to a question is taken like `cancel`, and the turn comes to its end"),
-    Row("ACCORD-ELICIT-205", "--A", "#CreateElicitationRequest", gate="session",
+    RuleRow("ACCORD-ELICIT-205", "--A", "#CreateElicitationRequest", gate="session",
         says="A question of cancelled work is taken back"),
-    Row("ACCORD-FILES-001", "M--", "file-system", "A client that only writes files is not asked to read one"),
-    Row("ACCORD-FILES-002", "M--", "file-system", "A client that only reads files is not asked to write one"),
-    Row("ACCORD-FILES-003", "M--", "overview", "Files of the client are named by absolute paths"),
-    Row("ACCORD-OFFER-001", "A--", "initialization", "A client that offers only a part of what there is gets its turn"),
+    RuleRow("ACCORD-FILES-001", "M--", "file-system", "A client that only writes files is not asked to read one"),
+    RuleRow("ACCORD-FILES-002", "M--", "file-system", "A client that only reads files is not asked to write one"),
+    RuleRow("ACCORD-FILES-003", "M--", "overview", "Files of the client are named by absolute paths"),
+    RuleRow("ACCORD-OFFER-001", "A--", "initialization",
+        says="A client that offers only a part of what there is gets its turn"),
 )
 # fmt: on
 
@@ -74,118 +74,115 @@ _SECRET = re.compile(
 )
 
 
-async def _offering(talk: AgentConversation, offered: dict[str, Any]) -> Notes:
-    initialize = talk.ask("initialize", {**BARE["v1"], "clientCapabilities": offered})
+async def _offering(agent: AgentConversation, offered: dict[str, Any]) -> Notes:
+    initialize = agent.ask("initialize", {**BARE["v1"], "clientCapabilities": offered})
     try:
-        talk.initialized = (await talk.wire.answer(initialize, talk.options.start_seconds)).get("result") or {}
+        agent.initialized = (await agent.wire.answer(initialize, agent.options.start_seconds)).get("result") or {}
     except Silence as silence:
         raise StepFailed(str(silence), "ACP-INIT-001") from None
-    if talk.options.auth_method:
-        await talk.log_in()
-    session = await talk.new()
+    if agent.options.auth_method:
+        await agent.log_in()
+    session = await agent.new()
     yes = choosing("allow_once", "allow_always")
-    with talk.replying(session__request_permission=yes, **Terminals(exitCode=0).replies()):
-        prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-OFFER-001")
-    await talk.is_alive()
+    with agent.replying(session__request_permission=yes, **TerminalReplies(exitCode=0).replies()):
+        prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-OFFER-001")
+    await agent.is_alive()
     return {"session": session, "prompt": prompt}
 
 
 @step("own", editions=V1)
-async def text_file_reads_only(talk: AgentConversation) -> Notes:
+async def text_file_reads_only(agent: AgentConversation) -> Notes:
     """A turn of a client that offers to read files and to show forms, and nothing else."""
-    return await _offering(talk, {"fs": {"readTextFile": True, "writeTextFile": False}, "elicitation": {"form": {}}})
+    return await _offering(agent, {"fs": {"readTextFile": True, "writeTextFile": False}, "elicitation": {"form": {}}})
 
 
 @step("own", editions=V1)
-async def text_file_writes_only(talk: AgentConversation) -> Notes:
+async def text_file_writes_only(agent: AgentConversation) -> Notes:
     """A turn of a client that offers to write files, terminals and to open pages, and nothing else."""
     return await _offering(
-        talk, {"fs": {"readTextFile": False, "writeTextFile": True}, "terminal": True, "elicitation": {"url": {}}}
+        agent, {"fs": {"readTextFile": False, "writeTextFile": True}, "terminal": True, "elicitation": {"url": {}}}
     )
 
 
 @step("own", editions=V2, gate=SESSIONS)
-async def v2_only_links(talk: AgentConversation) -> Notes:
+async def v2_only_links(agent: AgentConversation) -> Notes:
     """A client that opens links and has no forms; it leaves in the middle of a turn."""
     params = {**BARE["v2"], "capabilities": {"elicitation": {"url": {}}}}
-    await talk.result("initialize", params, "ACP-INIT-001")
-    if talk.options.auth_method:
-        await talk.log_in()
-    session = await talk.new()
-    await talk.turn(session, talk.options.tool_prompt or talk.options.prompt)
-    working = await talk.begin(session)
-    await hear_all(talk, working)
+    await agent.result("initialize", params, "ACP-INIT-001")
+    if agent.options.auth_method:
+        await agent.log_in()
+    session = await agent.new()
+    await agent.turn(session, agent.tool_prompt)
+    working = await agent.begin(session)
+    await wait_for_answers(agent, working)
     return {"session": session, "working": working}
 
 
 @step("able", editions=V2, gate=SESSIONS)
-async def v2_strange_answer(talk: AgentConversation) -> Notes:
-    """A question is answered with an action that nobody knows."""
-    session = await talk.new()
-    since = talk.now
-    with talk.replying(elicitation__create=lambda _: {"action": "_accord.check/later"}):
-        prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
-        answer = await talk.answer(prompt, "ACP-PROMPT-201")
-        idle = await settle(talk, session, since) if "result" in answer else None
+async def v2_strange_answer(agent: AgentConversation) -> Notes:
+    """An elicitation is answered with an unknown action."""
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(elicitation__create=lambda _: {"action": "_accord.check/later"}):
+        prompt = agent.prompt(session, agent.tool_prompt)
+        answer = await agent.answer(prompt, "ACP-PROMPT-201")
+        idle = await settle(agent, session, since) if "result" in answer else None
     return {"session": session, "since": since, "prompt": prompt, "idle": idle}
 
 
 @step("able", editions=V2, gate=SESSIONS)
-async def v2_cancelled_form(talk: AgentConversation) -> Notes:
+async def v2_cancelled_form(agent: AgentConversation) -> Notes:
     """Work is cancelled while it waits for the answer to a question."""
-    session = await talk.new()
-    since = talk.now
-    with talk.replying(elicitation__create=lambda _: None):
-        prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
-        asked = await wait_for_question(talk, "elicitation/create", session, since, prompt)
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(elicitation__create=lambda _: None):
+        prompt = agent.prompt(session, agent.tool_prompt)
+        asked = await wait_for_question(agent, "elicitation/create", session, since, prompt)
         if asked is None:
-            await hear_all(talk, prompt)
+            await wait_for_answers(agent, prompt)
             return {"session": session}
-        cancelled = talk.notify("session/cancel", {"sessionId": session})
-        idle = await settle(talk, session, cancelled)
+        cancelled = agent.notify("session/cancel", {"sessionId": session})
+        idle = await settle(agent, session, cancelled)
     return {"session": session, "asked": asked, "cancelled": cancelled, "idle": idle}
 
 
-def _any(_params: dict[str, Any]) -> bool:
-    return True
+_PARTIAL_OFFERS = ("text_file_reads_only", "text_file_writes_only")
 
 
-@judge("ACCORD-FILES-001", steps=("text_file_reads_only", "text_file_writes_only"))
-def who_may_write_may_not_read(evidence: Evidence) -> None:
-    only_if_offered(evidence, "fs/read_text_file", "fs", "readTextFile", holds=_any)
+def _only_if_offered(evidence: Evidence, method: str, *path: str) -> None:
+    """A request that needs a capability of the client, `path`; of elicitations only those in that mode."""
+    for name in _PARTIAL_OFFERS:
+        completed(evidence, name)
+    unoffered = [
+        (record, entry)
+        for record, entry, params in questions(evidence, method)
+        if (method != ELICITATION or params.get("mode") == path[-1]) and not offers_path(offered(record), *path)
+    ]
+    if any(not offered(record) for record, _ in unoffered):
+        raise Inconclusive("it is asked of clients that offer nothing as well")
+    for record, entry in unoffered:
+        raise Violation(f"the client does not offer {'.'.join(path)}", handshake_line(record), entry)
 
 
-@judge("ACCORD-FILES-002", steps=("text_file_reads_only", "text_file_writes_only"))
-def who_may_read_may_not_write(evidence: Evidence) -> None:
-    only_if_offered(evidence, "fs/write_text_file", "fs", "writeTextFile", holds=_any)
+judge_rows(
+    _only_if_offered,
+    ("ACCORD-FILES-001", "who_may_write_may_not_read", "fs/read_text_file", "fs", "readTextFile"),
+    ("ACCORD-FILES-002", "who_may_read_may_not_write", "fs/write_text_file", "fs", "writeTextFile"),
+    ("ACCORD-ELICIT-001", "forms_are_shown_by_clients_that_have_forms", ELICITATION, "elicitation", "form"),
+    ("ACCORD-ELICIT-002", "pages_are_opened_by_clients_that_open_pages", ELICITATION, "elicitation", "url"),
+    steps=_PARTIAL_OFFERS,
+)
 
 
-@judge("ACCORD-ELICIT-001", steps=("text_file_reads_only", "text_file_writes_only"))
-def forms_are_shown_by_clients_that_have_forms(evidence: Evidence) -> None:
-    holds = lambda params: params.get("mode") == "form"  # noqa: E731
-    only_if_offered(evidence, "elicitation/create", "elicitation", "form", holds=holds)
-
-
-@judge("ACCORD-ELICIT-002", steps=("text_file_reads_only", "text_file_writes_only"))
-def pages_are_opened_by_clients_that_open_pages(evidence: Evidence) -> None:
-    holds = lambda params: params.get("mode") == "url"  # noqa: E731
-    only_if_offered(evidence, "elicitation/create", "elicitation", "url", holds=holds)
-
-
-@judge("ACCORD-OFFER-001", steps=("text_file_reads_only", "text_file_writes_only"))
+@judge("ACCORD-OFFER-001", steps=_PARTIAL_OFFERS)
 def a_client_that_offers_a_part_gets_its_turn(evidence: Evidence) -> None:
-    for name in ("text_file_reads_only", "text_file_writes_only"):
-        played = completed(evidence, name, "ACCORD-OFFER-001")
-        if "error" in played.answer(played["prompt"]):
-            if any(
-                "error" in evidence.steps[name].answer(evidence.steps[name]["prompt"]) for name in _worked(evidence)
-            ):
-                raise Unseen("turns fail for clients that offer everything as well")
-            raise Violation("the prompt failed", played.entries[0], played.answer_entry(played["prompt"]))
-
-
-def _worked(evidence: Evidence) -> list[str]:
-    return [name for name in ("allowed_work",) if name in evidence.steps and evidence.steps[name].failure is None]
+    whole = evidence.steps.get("allowed_work")
+    for name in _PARTIAL_OFFERS:
+        run = completed(evidence, name, "ACCORD-OFFER-001")
+        if "error" in run.answer(run["prompt"]):
+            if whole is not None and whole.failure is None and "error" in whole.answer(whole["prompt"]):
+                raise Inconclusive("turns fail for clients that offer everything as well")
+            raise Violation("the prompt failed", run.entries[0], run.answer_entry(run["prompt"]))
 
 
 @judge("ACCORD-FILES-003", steps=("allowed_work",))
@@ -194,8 +191,7 @@ def files_are_named_by_absolute_paths(evidence: Evidence) -> None:
     for _, entry, params in found:
         if is_relative(params.get("path")):
             raise Violation(f"the path {params['path']!r} is relative", entry)
-    if not found:
-        raise Unseen("it used no files of the client")
+    skip_unless(found, "it used no files of the client")
 
 
 @judge("ACCORD-ELICIT-003", steps=("allowed_work",))
@@ -210,8 +206,7 @@ def an_elicitation_has_one_scope(evidence: Evidence) -> None:
 
 def _elicitations(evidence: Evidence) -> list[Any]:
     found = list(questions(evidence, "elicitation/create"))
-    if not found:
-        raise Unseen("it elicited nothing")
+    skip_unless(found, "it elicited nothing")
     return found
 
 
@@ -239,7 +234,15 @@ def _offers_forms(offered: dict[str, Any]) -> bool:
     return isinstance(modes, dict) and any(isinstance(mode, dict) for mode in modes.values())
 
 
-def _check(evidence: Evidence, prefix: str, what: str, is_offered: Any) -> None:
+_OFFERS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
+    "fs/": ("files", _offers_files),
+    "terminal/": ("terminals", lambda offered: bool(offered.get("terminal"))),
+    "elicitation/create": ("forms", _offers_forms),
+}
+
+
+def _check(evidence: Evidence, prefix: str) -> None:
+    what, is_offered = _OFFERS[prefix]
     for record in evidence.records:
         if is_offered(offered(record)):
             continue
@@ -247,21 +250,6 @@ def _check(evidence: Evidence, prefix: str, what: str, is_offered: Any) -> None:
             if str(message.get("method", "")).startswith(prefix):
                 hello = next((each for each in record.entries if each.sent), None)
                 raise Violation(f"{message['method']} is asked of a client that offers no {what}", hello, entry)
-
-
-@judge("ACP-CLIENTCAP-001", steps=("meet", "turns", "cancel", "meet_able"))
-def files_are_asked_for_only_where_they_are_offered(evidence: Evidence) -> None:
-    _check(evidence, "fs/", "files", _offers_files)
-
-
-@judge("ACP-CLIENTCAP-002", steps=("meet", "turns", "cancel", "meet_able"))
-def terminals_are_asked_for_only_where_they_are_offered(evidence: Evidence) -> None:
-    _check(evidence, "terminal/", "terminals", lambda offered: bool(offered.get("terminal")))
-
-
-@judge("ACP-CLIENTCAP-003", steps=("meet", "turns", "cancel", "meet_able"))
-def forms_are_shown_only_where_they_are_offered(evidence: Evidence) -> None:
-    _check(evidence, "elicitation/create", "forms", _offers_forms)
 
 
 def _offers_forms_in_v2(record: Record) -> bool:
@@ -293,15 +281,15 @@ def the_client_is_asked_nothing_that_is_not_named(evidence: Evidence) -> None:
 
 @judge("ACCORD-ELICIT-205", steps=("v2_cancelled_form",))
 def an_open_form_is_taken_back(evidence: Evidence) -> None:
-    played = evidence.step("v2_cancelled_form")
-    needed(played.get("asked"), "the agent asked no question")
-    needed(played["idle"], "the work was not cancelled")
-    must_be_taken_back(played, played.end)
+    run = evidence.step("v2_cancelled_form")
+    skip_unless(run.get("asked"), "the agent asked no question")
+    skip_unless(run["idle"], "the work was not cancelled")
+    must_be_taken_back(run, run.end)
 
 
 def _elicited(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
     found = questions(evidence, ELICITATION)
-    needed(found, "the agent asked no question")
+    skip_unless(found, "the agent asked no question")
     return found
 
 
@@ -347,11 +335,19 @@ def forms_ask_for_no_secrets(evidence: Evidence) -> None:
 
 @judge("ACCORD-ELICIT-204", steps=("v2_strange_answer", "v2_finished_things"))
 def an_unknown_action_is_survived(evidence: Evidence) -> None:
-    played = evidence.step("v2_strange_answer")
-    asked = [entry for entry, _ in played.calls(ELICITATION) if entry.place >= played["since"]]
-    needed(asked, "the agent asked no question")
-    if "error" in played.answer(played["prompt"]):
-        raise Unseen("the prompt was refused")
-    if played["idle"] is None:
+    run = evidence.step("v2_strange_answer")
+    asked = [entry for entry, _ in run.calls(ELICITATION) if entry.place >= run["since"]]
+    skip_unless(asked, "the agent asked no question")
+    skip_if("error" in run.answer(run["prompt"]), "the prompt was refused")
+    if run["idle"] is None:
         evidence.step("v2_finished_things")
         raise Violation("the turn did not come to its end", asked[0])
+
+
+judge_rows(
+    _check,
+    ("ACP-CLIENTCAP-001", "files_are_asked_for_only_where_they_are_offered", "fs/"),
+    ("ACP-CLIENTCAP-002", "terminals_are_asked_for_only_where_they_are_offered", "terminal/"),
+    ("ACP-CLIENTCAP-003", "forms_are_shown_only_where_they_are_offered", "elicitation/create"),
+    steps=("meet", "turns", "cancel", "meet_able"),
+)

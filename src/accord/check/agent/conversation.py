@@ -1,7 +1,7 @@
-"""How a client of each edition says what every step needs: the handshake, a session, a turn and its end.
+"""The client end of a conversation with an agent, in every edition: handshake, sessions, turns and their ends.
 
-When something that every agent must do does not happen, the step fails and the failure names the rule that was broken:
-what could not be judged for that reason is one cause with it.
+Where an agent misses something that every agent must do, the step fails and the failure names the broken rule, so that
+rules which could not be judged for that reason are grouped with it.
 """
 
 from __future__ import annotations
@@ -12,22 +12,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from accord.check.engine.evidence import StepFailed, reached
-from accord.check.engine.journal import Ledger
+from accord.check.engine.evidence import StepFailed, has_path
+from accord.check.engine.journal import SettingsLedger
 from accord.check.engine.judging import Notes, StepRegistry
 from accord.check.engine.record import Entry, is_answer, is_state, is_update
-from accord.check.engine.wire import Gone, Reply, Silence, Wire
+from accord.check.engine.wire import ProgramEnded, RecordedWire, Reply, Silence
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName, gate
-
-__all__ = ["ABLE", "BARE", "REPLIES", "STEPS", "AgentConversation", "Patience", "ProcessGroup", "can", "step", "text"]
 
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 ProcessGroup: TypeAlias = Literal["bare", "able", "own", "again"]
 """The steps that share a process.
 
 `bare`: one process whose client offers nothing; `able`: one whose client offers everything; `own`: a process for the
-step alone, which shakes hands itself; `again`: one that is started when the `bare` one has ended.
+step alone, which sends its own `initialize`; `again`: one that is started when the `bare` one has ended.
 """
 
 INFO = {"name": "accord-check", "version": "1"}
@@ -38,7 +36,6 @@ BARE: dict[EditionName, dict[str, Any]] = {
     "v2_june": {"protocolVersion": 2, "capabilities": {}, "clientInfo": INFO},
 }
 """The handshake of a client that offers nothing."""
-
 _ELICITATION: dict[str, Any] = {"form": {}, "url": {}}
 ABLE: dict[EditionName, dict[str, Any]] = {
     "v1": BARE["v1"]
@@ -55,9 +52,8 @@ ABLE: dict[EditionName, dict[str, Any]] = {
     "v2_june": BARE["v2_june"],
 }
 """The handshake of a client that offers everything."""
-
 PROMPT_RULE: dict[EditionName, str] = {"v1": "ACP-PROMPT-001", "v2_june": "ACP-PROMPT-001", "v2": "ACP-PROMPT-201"}
-"""What is broken where a prompt is not answered, or with an error."""
+"""The rule that is broken where a prompt is not answered, or is answered with an error."""
 IDLE_RULE = "ACP-STATE-202"
 EXTENSION_RULE = "ACP-EXT-001"
 LOGIN = {"v1": "authenticate", "v2_june": "authenticate", "v2": "auth/login"}
@@ -83,11 +79,11 @@ REPLIES: dict[str, Reply] = {
     "terminal/kill": lambda _: {},
     "terminal/release": lambda _: {},
 }
-"""How a client answers that says yes, whether it offered it or not: what was asked is judged later."""
+"""Answers of a client that grants every request, offered or not: the requests themselves are judged later."""
 
 
 STEPS = StepRegistry()
-"""What is done with agents."""
+"""The steps of checks of agents."""
 
 
 def step(
@@ -101,15 +97,14 @@ def step(
     return STEPS.step(group, editions=editions, gate=gate, order=order)
 
 
-def can(talk: AgentConversation, word: str) -> bool:
-    """Whether the agent said in this process that it has a capability."""
-    path = gate(word)[talk.edition]
-    return not path or reached({"initialize": talk.initialized}, path)
+def can(agent: AgentConversation, word: str) -> bool:
+    """Whether the agent advertised a capability in this process."""
+    path = gate(word)[agent.edition]
+    return not path or has_path({"initialize": agent.initialized}, path)
 
 
-def text(words: str) -> dict[str, Any]:
-    """A block of text."""
-    return {"type": "text", "text": words}
+def text(content: str) -> dict[str, Any]:
+    return {"type": "text", "text": content}
 
 
 MAX_SILENCES = 2
@@ -117,8 +112,8 @@ MAX_SILENCES = 2
 _SHORT_SECONDS = 0.2
 
 
-class Patience:
-    """Of one check; what is waited for is named by the rule that it breaks if it does not come."""
+class WaitLimits:
+    """Bounds of the waits of one check, shorter after repeated silence; a wait is named by the rule it is for."""
 
     def __init__(self) -> None:
         self._silences: Counter[str] = Counter()
@@ -129,7 +124,6 @@ class Patience:
             self._silences[rule] += 1
 
     def count(self, rule: str) -> int:
-        """How often it did not come."""
         return self._silences[rule]
 
     def is_over(self, rule: str) -> bool:
@@ -137,33 +131,31 @@ class Patience:
         return self._silences[rule] >= MAX_SILENCES
 
     def seconds(self, seconds: float, rule: str) -> float:
-        """How long to wait."""
         return min(seconds, _SHORT_SECONDS) if self.is_over(rule) else seconds
 
     @staticmethod
     def reason() -> str:
-        """Why something is not waited for."""
         return f"it is not waited for any more, since it did not come {MAX_SILENCES} times before"
 
 
 class AgentConversation:
-    """A client that talks with one start of an agent. `notes` has what earlier steps noted, by their names."""
+    """A client connected to one start of an agent. `notes` has the notes of earlier steps, by step name."""
 
     def __init__(
         self,
-        wire: Wire,
+        wire: RecordedWire,
         options: Options,
         folder: Path,
         notes: Mapping[str, Mapping[str, Any]],
-        patience: Patience | None = None,
-        ledger: Ledger | None = None,
+        limits: WaitLimits | None = None,
+        ledger: SettingsLedger | None = None,
     ) -> None:
         self.wire = wire
         self.options = options
         self.edition = options.edition
         self.folder = folder
         self.notes = notes
-        self.patience = patience or Patience()
+        self.limits = limits or WaitLimits()
         self.ledger = ledger
         """None where nothing is ever set."""
         self.initialized: dict[str, Any] = {}
@@ -173,8 +165,12 @@ class AgentConversation:
 
     @property
     def cwd(self) -> str:
-        """Where its sessions work."""
         return str(self.folder)
+
+    @property
+    def tool_prompt(self) -> str:
+        """A prompt that makes the agent use a tool."""
+        return self.options.tool_prompt or self.options.prompt
 
     @property
     def now(self) -> int:
@@ -199,7 +195,7 @@ class AgentConversation:
         Raises:
             StepFailed: There was none; `rule` is blamed.
         """
-        bound = self.patience.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
+        bound = self.limits.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
         try:
             return await self.wire.answer(id_, bound)
         except Silence as silence:
@@ -207,10 +203,10 @@ class AgentConversation:
 
     def _failure(self, what: str, rule: str, silence: Silence, *evidence: Entry) -> StepFailed:
         """The failure of a step that waited for something in vain, which is noted."""
-        if isinstance(silence, Gone):
+        if isinstance(silence, ProgramEnded):
             return StepFailed(f"{what}: {silence}", rule, *evidence)
-        why = self.patience.reason() if self.patience.is_over(rule) else str(silence)
-        self.patience.note(rule)
+        why = self.limits.reason() if self.limits.is_over(rule) else str(silence)
+        self.limits.note(rule)
         failure = StepFailed(f"{what}: {why}", rule, *evidence)
         failure.is_silence = True
         return failure
@@ -230,7 +226,7 @@ class AgentConversation:
     def turn_rule(self, rule: str) -> str:
         """The rule to blame for a turn that does not end: that of plain turns where those do not end either."""
         plain = PROMPT_RULE[self.edition]
-        return plain if self.patience.count(plain) else rule
+        return plain if self.limits.count(plain) else rule
 
     async def request(self, method: str, params: Any, rule: str = "", seconds: float | None = None) -> dict[str, Any]:
         """Ask and wait for the answer, result or error."""
@@ -250,7 +246,6 @@ class AgentConversation:
         return result
 
     def _asked(self, id_: Any) -> list[Entry]:
-        """A request and its answer, as evidence."""
         return [
             entry
             for entry in self.wire.entries
@@ -261,8 +256,8 @@ class AgentConversation:
 
     # --- the handshake
 
-    async def shake_hands(self, *, able: bool = False) -> dict[str, Any]:
-        """Introduce ourselves, and log in where we were told how; gives the result.
+    async def handshake(self, *, able: bool = False) -> dict[str, Any]:
+        """Send `initialize`, and log in if a login method is configured; gives the result of `initialize`.
 
         Raises:
             StepFailed: It did not succeed.
@@ -278,8 +273,20 @@ class AgentConversation:
         return self.initialized
 
     async def log_in(self) -> dict[str, Any]:
-        """Log in as we were told; gives the answer."""
+        """Log in with the configured method; gives the answer."""
         return await self.request(LOGIN[self.edition], {"methodId": self.options.auth_method})
+
+    async def open(self) -> tuple[Any, dict[str, Any]]:
+        """Open a session; gives the id of the request, and its result if it has a session id.
+
+        Raises:
+            StepFailed: There is none.
+        """
+        new = self.ask("session/new", {"cwd": self.cwd, "mcpServers": []})
+        result = (await self.answer(new, "ACP-SESSION-001")).get("result")
+        if not isinstance(result, dict) or not isinstance(result.get("sessionId"), str):
+            raise StepFailed("session/new gave no session id", "ACP-SESSION-001")
+        return new, result
 
     async def new(self, **params: Any) -> str:
         """Open a session; gives its id.
@@ -324,7 +331,7 @@ class AgentConversation:
         Raises:
             StepFailed: It never was.
         """
-        bound = self.patience.seconds(self.options.turn_seconds, IDLE_RULE)
+        bound = self.limits.seconds(self.options.turn_seconds, IDLE_RULE)
         try:
             return await self.wire.until(lambda entry: is_state(entry.message, session, "idle"), since, bound)
         except Silence as silence:
@@ -334,7 +341,7 @@ class AgentConversation:
     async def begin(self, session: str) -> Any:
         """Begin a turn that should go on for a while, and wait for its first sign; gives the id of its request.
 
-        A turn that is only short is given the time to end, so that nobody takes its end for an answer to what follows.
+        A short turn is given the time to end, so that its end is not mistaken for a reaction to the next message.
         """
         since = self.now
         id_ = self.prompt(session, self.options.cancel_prompt)
@@ -355,24 +362,24 @@ class AgentConversation:
     async def until(
         self, holds: Callable[[Entry], bool], since: int, reason: str, rule: str = "", seconds: float | None = None
     ) -> Entry:
-        """Wait for something that the agent says.
+        """Wait for a message of the agent.
 
         Raises:
-            StepFailed: It did not; `reason` says what was waited for.
+            StepFailed: It did not come; `reason` names the message.
         """
-        bound = self.patience.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
+        bound = self.limits.seconds(self.options.timeout_seconds if seconds is None else seconds, rule)
         try:
             return await self.wire.until(holds, since, bound)
         except Silence as silence:
             raise self._failure(reason, rule, silence) from None
 
     async def is_alive(self) -> bool:
-        """Whether the agent still answers; and what it had to say before that was said by then.
+        """Whether the agent still answers; earlier messages of it have arrived by then.
 
         Raises:
             StepFailed: It does not.
         """
-        if not self.patience.count(EXTENSION_RULE):
+        if not self.limits.count(EXTENSION_RULE):
             try:
                 await self.request("_accord.check/are_you_there", {}, EXTENSION_RULE)
             except StepFailed:

@@ -7,153 +7,121 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from accord.check.agent.conversation import IDLE_RULE, PROMPT_RULE, AgentConversation, can
-from accord.check.engine.evidence import StepFailed, reached
-from accord.check.engine.judging import Notes
+from accord.check.agent.conversation import IDLE_RULE, PROMPT_RULE, STEPS, AgentConversation, can
+from accord.check.engine.evidence import StepFailed, has_path
+from accord.check.engine.judging import CheckStep, Notes
 from accord.check.engine.record import NOT_FOUND, Entry, is_answer, is_request, is_state, is_update
 from accord.check.engine.wire import Deferred, Refusal, Reply, Silence
-from accord.check.rule import EditionName
-
-__all__ = [
-    "LATE",
-    "NOBODY",
-    "NO_SESSION",
-    "TRACE",
-    "Terminals",
-    "advertises",
-    "answer_or_none",
-    "answered_turn",
-    "answers_heard",
-    "ask_all",
-    "ask_and_blame",
-    "ask_and_wait",
-    "closed",
-    "comes",
-    "end_of_cancelled",
-    "first_option",
-    "folders",
-    "hear_all",
-    "hold_on",
-    "lives",
-    "say_each",
-    "settle",
-    "settle_cancelled",
-    "shows_life",
-    "wait_for_question",
-]
+from accord.check.rule import V2, EditionName
 
 NO_SESSION = "accord-check-no-such-session"
 """The id of a session that never was."""
-
 CANCEL_RULE: dict[EditionName, str] = {"v1": "ACP-CANCEL-001", "v2_june": "ACP-CANCEL-001", "v2": "ACP-CANCEL-201"}
-
-NOBODY = "accord-check-nobody"
-
+UNKNOWN_ID = "accord-check-nobody"
 TRACE = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
-
 LATE = 70
 """After the steps that must not be disturbed."""
 
 
-async def answer_or_none(talk: AgentConversation, id_: Any, seconds: float | None = None) -> dict[str, Any] | None:
-    """Wait for an answer; silence is not the step's concern, but of whoever judges."""
+async def answer_or_none(agent: AgentConversation, id_: Any, seconds: float | None = None) -> dict[str, Any] | None:
+    """Wait for an answer; None for silence, which the judges of the request report."""
     try:
-        return await talk.answer(id_, seconds=seconds)
+        return await agent.answer(id_, seconds=seconds)
     except StepFailed:
         return None
 
 
-async def ask_and_wait(talk: AgentConversation, method: str, params: Any, id_: Any = None) -> Any:
+async def ask_and_wait(agent: AgentConversation, method: str, params: Any, id_: Any = None) -> Any:
     """Ask, and wait until it was answered or the time is over; gives the request's id."""
-    id_ = talk.ask(method, params, id_)
-    await answer_or_none(talk, id_)
+    id_ = agent.ask(method, params, id_)
+    await answer_or_none(agent, id_)
     return id_
 
 
-async def lives(talk: AgentConversation) -> bool:
-    """Whether the agent still answers; that it does not is not the step's concern either."""
+async def lives(agent: AgentConversation) -> bool:
+    """Whether the agent still answers; the judges report that it does not."""
     try:
-        return await talk.is_alive()
+        return await agent.is_alive()
     except StepFailed:
         return False
 
 
 @contextmanager
-def folders(talk: AgentConversation, *names: str) -> Iterator[list[Path]]:
-    """Folders beside each other where the sessions work; in somebody's own folder they do not stay."""
-    made = [talk.folder / f"accord-check-{name}" for name in names]
+def folders(agent: AgentConversation, *names: str) -> Iterator[list[Path]]:
+    """Sibling folders below the working directory; removed afterwards where that directory is the user's."""
+    made = [agent.folder / f"accord-check-{name}" for name in names]
     for folder in made:
         folder.mkdir(exist_ok=True)
     try:
         yield made
     finally:
-        for folder in made if talk.options.cwd else ():
+        for folder in made if agent.options.cwd else ():
             with suppress(OSError):
                 folder.rmdir()
 
 
-async def hear_all(talk: AgentConversation, *ids: Any) -> list[Any]:
+async def wait_for_answers(agent: AgentConversation, *ids: Any) -> list[Any]:
     """Wait for the answers to some requests, those that come; gives the ids."""
     for id_ in ids:
-        # Who judges this request says that it was not answered.
+        # The judge of this request reports that it was not answered.
         with suppress(Silence):
-            await talk.wire.answer(id_, talk.options.timeout_seconds)
+            await agent.wire.answer(id_, agent.options.timeout_seconds)
     return list(ids)
 
 
-async def ask_all(talk: AgentConversation, **requests: tuple[str, Any]) -> dict[str, Any]:
+async def ask_all(agent: AgentConversation, **requests: tuple[str, Any]) -> dict[str, Any]:
     """Ask for some things, one after the other; gives the ids of the requests by their names."""
     ids = {}
     for name, (method, params) in requests.items():
-        ids[name] = talk.ask(method, params)
-        await hear_all(talk, ids[name])
+        ids[name] = agent.ask(method, params)
+        await wait_for_answers(agent, ids[name])
     return ids
 
 
-async def shows_life(talk: AgentConversation, rule: str = "ACCORD-CLOSE-204") -> None:
+async def shows_life(agent: AgentConversation, rule: str = "ACCORD-CLOSE-204") -> None:
     """A sign of life: any answer to a request that does nothing.
 
-    Closing a session that never was does not depend on whether the agent knows how to refuse unknown methods.
+    Closing a session that does not exist works also with agents that do not refuse unknown methods.
     """
-    await talk.request("session/close", {"sessionId": NO_SESSION}, rule)
+    await agent.request("session/close", {"sessionId": NO_SESSION}, rule)
 
 
-async def hold_on(
-    talk: AgentConversation, holds: Callable[[Entry], bool], since: int, seconds: float | None = None
+async def wait_or_none(
+    agent: AgentConversation, holds: Callable[[Entry], bool], since: int, seconds: float | None = None
 ) -> Entry | None:
     """Wait for a line, as long as for a turn; None if it does not come."""
     try:
-        # With an agent that never rests nobody waits for the end of every turn: the manifest has what falls with that.
-        bound = talk.patience.seconds(talk.options.turn_seconds, IDLE_RULE) if seconds is None else seconds
-        return await talk.wire.until(holds, since, bound)
+        # With an agent that never becomes idle the full bound is not spent on every turn: CAUSES groups the failures.
+        bound = agent.limits.seconds(agent.options.turn_seconds, IDLE_RULE) if seconds is None else seconds
+        return await agent.wire.until(holds, since, bound)
     except Silence:
         return None
 
 
-async def settle(talk: AgentConversation, session: str, since: int) -> Entry | None:
+async def settle(agent: AgentConversation, session: str, since: int) -> Entry | None:
     """Wait until a session is idle; None if it never is."""
-    return await hold_on(talk, lambda entry: is_state(entry.message, session, "idle"), since)
+    return await wait_or_none(agent, lambda entry: is_state(entry.message, session, "idle"), since)
 
 
-async def settle_cancelled(talk: AgentConversation, session: str, since: int) -> Entry | None:
-    """Cancel what a session does and wait until it is idle; where it was idle before, nothing more comes."""
-    states = [entry for entry in talk.wire.entries[since:] if is_update(entry.message, session, "state_update")]
-    cancelled = talk.notify("session/cancel", {"sessionId": session})
+async def settle_cancelled(agent: AgentConversation, session: str, since: int) -> Entry | None:
+    """Cancel the work of a session and wait until it is idle; one that was idle before sends no further state."""
+    states = [entry for entry in agent.wire.entries[since:] if is_update(entry.message, session, "state_update")]
+    cancelled = agent.notify("session/cancel", {"sessionId": session})
     if states and is_state(states[-1].message, session, "idle"):
-        await shows_life(talk)
+        await shows_life(agent)
         return states[-1]
-    return await settle(talk, session, cancelled)
+    return await settle(agent, session, cancelled)
 
 
 async def wait_for_question(
-    talk: AgentConversation, method: str, session: str, since: int, prompt: Any
+    agent: AgentConversation, method: str, session: str, since: int, prompt: Any
 ) -> Entry | None:
     """Wait until the agent asks for something in a turn; None if the turn ended, or never began, without that."""
 
     def is_over(message: Any) -> bool:
         return is_state(message, session, "idle") or (is_answer(message, prompt) and "error" in message)
 
-    found = await hold_on(talk, lambda entry: is_request(entry.message, method) or is_over(entry.message), since)
+    found = await wait_or_none(agent, lambda entry: is_request(entry.message, method) or is_over(entry.message), since)
     return None if found is None or is_over(found.message) else found
 
 
@@ -165,75 +133,83 @@ def first_option(question: Any) -> Any:
     return first.get("optionId") if isinstance(first, dict) else None
 
 
-def advertises(talk: AgentConversation, path: str) -> bool:
-    """Whether the agent said at the handshake of this process that its sessions have something."""
+def advertises(agent: AgentConversation, path: str) -> bool:
+    """Whether the agent advertised a session capability in the handshake of this process."""
     asked = [
-        entry.message["id"] for entry in talk.wire.entries if entry.sent and is_request(entry.message, "initialize")
+        entry.message["id"] for entry in agent.wire.entries if entry.sent and is_request(entry.message, "initialize")
     ]
-    for entry in talk.wire.entries:
+    for entry in agent.wire.entries:
         if not entry.sent and asked and is_answer(entry.message, asked[-1]):
-            return reached(entry.message.get("result"), f"capabilities.session.{path}")
+            return has_path(entry.message.get("result"), f"capabilities.session.{path}")
     return False
 
 
-async def end_of_cancelled(talk: AgentConversation, session: str, prompt: Any, since: int) -> None:
+async def end_of_cancelled(agent: AgentConversation, session: str, prompt: Any, since: int) -> None:
     """Wait for the end of a turn that was cancelled."""
-    rule, seconds = CANCEL_RULE[talk.edition], talk.options.turn_seconds
-    if talk.edition != "v2":
-        await talk.answer(prompt, rule, seconds)
+    rule, seconds = CANCEL_RULE[agent.edition], agent.options.turn_seconds
+    if agent.edition != "v2":
+        await agent.answer(prompt, rule, seconds)
         return
-    answer = await talk.answer(prompt, PROMPT_RULE[talk.edition], seconds)
+    answer = await agent.answer(prompt, PROMPT_RULE[agent.edition], seconds)
     if "result" in answer:
-        await talk.until(
+        await agent.until(
             lambda entry: is_state(entry.message, session, "idle"), since, "a cancelled turn went on", rule, seconds
         )
 
 
-async def answered_turn(talk: AgentConversation, session: str, words: str, rule: str) -> Any:
+async def answered_turn(agent: AgentConversation, session: str, text_: str, rule: str) -> Any:
     """A turn up to its answer, whatever that is; gives the id of the prompt."""
-    prompt = talk.prompt(session, words)
-    await talk.end_of_answered_turn(prompt, rule)
+    prompt = agent.prompt(session, text_)
+    await agent.end_of_answered_turn(prompt, rule)
     return prompt
 
 
-async def comes(talk: AgentConversation, id_: Any, seconds: float) -> bool:
-    """Whether a request is answered in time."""
+async def comes(agent: AgentConversation, id_: Any, seconds: float) -> bool:
     try:
-        await talk.wire.answer(id_, seconds)
+        await agent.wire.answer(id_, seconds)
     except Silence:
         return False
     return True
 
 
-async def ask_and_blame(talk: AgentConversation, method: str, params: Any, rule: str) -> Any:
+async def ask_and_blame(agent: AgentConversation, method: str, params: Any, rule: str) -> Any:
     """Ask and wait; `rule` is blamed where there is no answer. Gives the id of the request."""
-    id_ = talk.ask(method, params)
-    await talk.answer(id_, rule)
+    id_ = agent.ask(method, params)
+    await agent.answer(id_, rule)
     return id_
 
 
-async def closed(talk: AgentConversation, session: str) -> bool:
+async def closed(agent: AgentConversation, session: str) -> bool:
     """Close a session, so that it can be opened again in this process; whether the agent can do that and did."""
-    if not can(talk, "close"):
+    if not can(agent, "close"):
         return False
-    answer = await answer_or_none(talk, talk.ask("session/close", {"sessionId": session}))
+    answer = await answer_or_none(agent, agent.ask("session/close", {"sessionId": session}))
     return answer is not None and "result" in answer
 
 
-async def answers_heard(talk: AgentConversation, id_: Any) -> list[Any]:
+async def answers_received(agent: AgentConversation, id_: Any) -> list[Any]:
     """Wait for the answer to a request; gives every answer that came."""
-    await hear_all(talk, id_)
-    return [entry.message for entry in talk.wire.entries if not entry.sent and is_answer(entry.message, id_)]
+    await wait_for_answers(agent, id_)
+    return [entry.message for entry in agent.wire.entries if not entry.sent and is_answer(entry.message, id_)]
 
 
-async def say_each(talk: AgentConversation, rule: str, lines: dict[str, bytes]) -> Notes:
-    """Send lines, each followed by a sign of life; notes for each from where to where it was heard."""
+async def send_each(agent: AgentConversation, rule: str, lines: dict[str, bytes]) -> Notes:
+    """Send lines, each followed by a sign of life; notes the part of the record (from, to) of each line."""
     parts = {}
     for name, line in lines.items():
-        since = talk.wire.send(line)
-        await shows_life(talk, rule)
-        parts[name] = (since, talk.now)
+        since = agent.wire.send(line)
+        await shows_life(agent, rule)
+        parts[name] = (since, agent.now)
     return {"parts": parts}
+
+
+def line_step(name: str, rule: str, lines: dict[str, bytes]) -> None:
+    """Register a step (v2) that sends lines, each followed by a sign of life; `rule` is blamed for silence."""
+
+    async def run(agent: AgentConversation) -> Notes:
+        return await send_each(agent, rule, lines)
+
+    STEPS.add(CheckStep(name, run, "bare", V2, {}, LATE))
 
 
 # --- terminals of the client
@@ -241,7 +217,7 @@ async def say_each(talk: AgentConversation, rule: str, lines: dict[str, bytes]) 
 _KILLED = {"exitCode": None, "signal": "SIGTERM"}
 
 
-class Terminals:
+class TerminalReplies:
     """Terminals with an id each. With a status their commands have ended; without one each runs until it is killed.
 
     `terminal/kill` and `terminal/release` end a command that runs (v1, terminals): every `terminal/wait_for_exit` that

@@ -17,66 +17,65 @@ from accord.check.agent.queries import (
     meeting,
     must_be_refused,
     our_requests_in,
+    request_fails_with,
 )
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_if, skip_unless
+from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
 from accord.check.engine.record import INVALID_REQUEST, NO_VERSION, is_answer, messages_in
-from accord.check.engine.shape import Piece, shape_of
-from accord.check.rule import FAR_FUTURE, JUNE, JUNE_V2, SESSIONS, V1, V1_JUNE, V2, Row, agent_rules
-
-__all__ = ["MARKERS", "RULES", "_NOTHING"]
+from accord.check.engine.shape import Payload, shape_of
+from accord.check.rule import FAR_FUTURE, JUNE, JUNE_V2, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-INIT-001", "II-", "initialization", "How a session before the handshake is answered"),
-    Row("ACCORD-INIT-002", "II-", "#ProtocolVersion", "How a handshake is answered whose version is no number"),
-    Row("ACCORD-INIT-201", "--M", "initialization", "A request before the handshake is refused with -32600"),
-    Row("ACCORD-INIT-202", "--M", "initialization", "A notification before the handshake is ignored"),
-    Row("ACCORD-INIT-203", "--A", "initialization",
+    RuleRow("ACCORD-INIT-001", "II-", "initialization", "How a session before the handshake is answered"),
+    RuleRow("ACCORD-INIT-002", "II-", "#ProtocolVersion", "How a handshake is answered whose version is no number"),
+    RuleRow("ACCORD-INIT-201", "--M", "initialization", "A request before the handshake is refused with -32600"),
+    RuleRow("ACCORD-INIT-202", "--M", "initialization", "A notification before the handshake is ignored"),
+    RuleRow("ACCORD-INIT-203", "--A", "initialization",
         says="A handshake in this very version with an incomplete `info` is refused"),
-    Row("ACCORD-INIT-204", "--M", "initialization", "After a handshake that failed another one can succeed"),
-    Row("ACCORD-INIT-205", "--M", "#InitializeResponse", "Where no version fits, the handshake fails with -32022"),
-    Row("ACCORD-INIT-206", "--M", "#UnsupportedProtocolVersionErrorData",
+    RuleRow("ACCORD-INIT-204", "--M", "initialization", "After a handshake that failed another one can succeed"),
+    RuleRow("ACCORD-INIT-205", "--M", "#InitializeResponse", "Where no version fits, the handshake fails with -32022"),
+    RuleRow("ACCORD-INIT-206", "--M", "#UnsupportedProtocolVersionErrorData",
         says="The error -32022 says which version was requested and which are supported"),
-    Row("ACCORD-INIT-207", "--M", "#ClientCapabilities",
+    RuleRow("ACCORD-INIT-207", "--M", "#ClientCapabilities",
         says="A capability of the client that is null or malformed counts as absent"),
-    Row("ACCORD-INIT-208", "--M", "initialization", "The handshake may be repeated before the first other request"),
-    Row("ACCORD-INIT-209", "--M", "initialization", "After another request the handshake is refused with -32600"),
-    Row("ACCORD-INIT-210", "--A", "initialization", "A client of a later version may leave out `info`"),
-    Row("ACCORD-INIT-211", "--M", "#InitializeResponse",
+    RuleRow("ACCORD-INIT-208", "--M", "initialization", "The handshake may be repeated before the first other request"),
+    RuleRow("ACCORD-INIT-209", "--M", "initialization", "After another request the handshake is refused with -32600"),
+    RuleRow("ACCORD-INIT-210", "--A", "initialization", "A client of a later version may leave out `info`"),
+    RuleRow("ACCORD-INIT-211", "--M", "#InitializeResponse",
         says="The version that is agreed on is not above the one that was asked for"),
-    Row("ACP-INIT-001", "MMM", "initialization", says=(
+    RuleRow("ACP-INIT-001", "MMM", "initialization", says=(
         "The handshake succeeds, in the right shape, with a whole number for a version",
         "The handshake succeeds",
         "The handshake succeeds",
     )),
-    Row("ACP-INIT-002", "M--", "initialization", "Who asks for version 1 gets it"),
-    Row("ACP-INIT-003", "MMM", "initialization", says=(
+    RuleRow("ACP-INIT-002", "M--", "initialization", "Who asks for version 1 gets it"),
+    RuleRow("ACP-INIT-003", "MMM", "initialization", says=(
         "Who asks for version 65535 is told a version that exists, not below the one told to v1",
         "Who asks for version 65535 is told a version that exists, not below the one told to v2",
         "Who asks for version 65535 is told a version that exists, not below the one told to v2",
     )),
-    Row("ACP-INIT-004", "AA-", ("#Implementation", "initialization", ""), "The agent tells its name and its version"),
-    Row("ACP-INIT-201", "-MM", "initialization", says=(
+    RuleRow("ACP-INIT-004", "AA-", ("#Implementation", "initialization", ""),
+        says="The agent tells its name and its version"),
+    RuleRow("ACP-INIT-201", "-MM", "initialization", says=(
         "",
         "The version in the handshake is a whole number: 2, or the agent's own latest",
         "The version in the handshake is a whole number, and not above the one asked for",
     )),
-    Row("ACP-INIT-202", "-MM", "initialization", says=(
+    RuleRow("ACP-INIT-202", "-MM", "initialization", says=(
         "",
         "Who asks for version 1 is told a version, and not refused",
         "Who asks for version 1 gets it, gets 2, or is told that there is none so low",
     )),
-    Row("ACP-INIT-203", "--M", "#Implementation", "The agent tells a name and a version that are not empty"),
-    Row("ACP-INIT-204", "-MM", "initialization", "Capabilities are objects, null or absent, and never booleans"),
-    Row("ACCORD-JUNE-INIT-001", "-M-", "#InitializeResponse",
+    RuleRow("ACP-INIT-203", "--M", "#Implementation", "The agent tells a name and a version that are not empty"),
+    RuleRow("ACP-INIT-204", "-MM", "initialization", "Capabilities are objects, null or absent, and never booleans"),
+    RuleRow("ACCORD-JUNE-INIT-001", "-M-", "#InitializeResponse",
         says="Both sides say what they can do in `capabilities`, and who they are in `clientInfo` and `agentInfo`"),
 )
 # fmt: on
 
 
 _ODD: dict[str, Any] = {"auth": None, "elicitation": True, "accord.check/unknown": {}}
-
 _NOTHING: dict[str, Any] = {}
 
 _SESSION_MARKERS: dict[str, Any] = {
@@ -97,51 +96,48 @@ MARKERS: dict[str, dict[str, Any]] = {
 
 
 @step("able", gate=SESSIONS, order=10)
-async def meet_able(talk: AgentConversation) -> Notes:
+async def meet_able(agent: AgentConversation) -> Notes:
     """`initialized` is the result of its handshake; `prompt` the request of its turn."""
-    new = talk.ask("session/new", {"cwd": talk.cwd, "mcpServers": []})
-    result = (await talk.answer(new, "ACP-SESSION-001")).get("result")
-    session = result.get("sessionId") if isinstance(result, dict) else None
-    if not isinstance(session, str):
-        raise StepFailed("session/new gave no session id", "ACP-SESSION-001")
-    prompt = await talk.turn(session, talk.options.tool_prompt or talk.options.prompt)
-    alive = await talk.is_alive()
-    return {"initialized": talk.initialized, "new": new, "session": session, "prompt": prompt, "alive": alive}
+    new, opened = await agent.open()
+    session = opened["sessionId"]
+    prompt = await agent.turn(session, agent.tool_prompt)
+    alive = await agent.is_alive()
+    return {"initialized": agent.initialized, "new": new, "session": session, "prompt": prompt, "alive": alive}
 
 
 @step("own", editions=V1_JUNE)
-async def before_handshake(talk: AgentConversation) -> Notes:
+async def before_handshake(agent: AgentConversation) -> Notes:
     """A session before the handshake, a handshake without a version, and then a right one."""
-    early = talk.ask("session/new", {"cwd": talk.cwd, "mcpServers": []})
-    wrong = talk.ask("initialize", {**BARE[talk.edition], "protocolVersion": "newest"})
-    right = talk.ask("initialize", BARE[talk.edition])
-    await talk.wire.until(lambda entry: is_answer(entry.message, right), 0, talk.options.start_seconds)
+    early = agent.ask("session/new", {"cwd": agent.cwd, "mcpServers": []})
+    wrong = agent.ask("initialize", {**BARE[agent.edition], "protocolVersion": "newest"})
+    right = agent.ask("initialize", BARE[agent.edition])
+    await agent.wire.until(lambda entry: is_answer(entry.message, right), 0, agent.options.start_seconds)
     return {"early": early, "wrong": wrong, "right": right}
 
 
-async def _probe(talk: AgentConversation, version: int) -> Notes:
-    probe = talk.ask("initialize", {**BARE[talk.edition], "protocolVersion": version})
-    await answer_or_none(talk, probe, talk.options.start_seconds)
+async def _probe(agent: AgentConversation, version: int) -> Notes:
+    probe = agent.ask("initialize", {**BARE[agent.edition], "protocolVersion": version})
+    await answer_or_none(agent, probe, agent.options.start_seconds)
     return {"probe": probe}
 
 
 @step("own")
-async def oversized_version(talk: AgentConversation) -> Notes:
+async def oversized_version(agent: AgentConversation) -> Notes:
     """A client from the far future."""
-    return await _probe(talk, FAR_FUTURE)
+    return await _probe(agent, FAR_FUTURE)
 
 
 @step("own", editions=JUNE_V2)
-async def version_one(talk: AgentConversation) -> Notes:
+async def version_one(agent: AgentConversation) -> Notes:
     """A client with the shape of this edition that asks for version 1."""
-    return await _probe(talk, 1)
+    return await _probe(agent, 1)
 
 
 @step("own", editions=V2)
-async def v2_before_the_handshake(talk: AgentConversation) -> Notes:
+async def v2_before_the_handshake(agent: AgentConversation) -> Notes:
     """A request that comes too early; then clients from the future, one without a name and one with a name."""
     return await ask_all(
-        talk,
+        agent,
         early=("session/list", {}),
         anonymous=("initialize", {"protocolVersion": 60000}),
         named=("initialize", {"protocolVersion": 60000, "info": INFO}),
@@ -149,25 +145,25 @@ async def v2_before_the_handshake(talk: AgentConversation) -> Notes:
 
 
 @step("own", editions=V2)
-async def v2_early_notification(talk: AgentConversation) -> Notes:
+async def v2_early_notification(agent: AgentConversation) -> Notes:
     """A notification that comes too early, and the handshake; alone, since there are agents that end of it."""
-    since = talk.notify("session/cancel", {"sessionId": NO_SESSION})
-    return {"since": since, **await ask_all(talk, handshake=("initialize", BARE["v2"]))}
+    since = agent.notify("session/cancel", {"sessionId": NO_SESSION})
+    return {"since": since, **await ask_all(agent, handshake=("initialize", BARE["v2"]))}
 
 
 @step("own", editions=V2)
-async def v2_ancient_client(talk: AgentConversation) -> Notes:
-    """A client from before all versions; alone, since who speaks version 1 may welcome it and is bound by that."""
-    return await ask_all(talk, ancient=("initialize", {**BARE["v2"], "protocolVersion": 0}))
+async def v2_ancient_client(agent: AgentConversation) -> Notes:
+    """A client that asks for version 0; in a process of its own, since an agent of version 1 may accept it."""
+    return await ask_all(agent, ancient=("initialize", {**BARE["v2"], "protocolVersion": 0}))
 
 
 @step("own", editions=V2)
-async def v2_handshakes(talk: AgentConversation) -> Notes:
+async def v2_handshakes(agent: AgentConversation) -> Notes:
     """A handshake that fails, one with odd capabilities, one more; and another when it is too late for that."""
     params = BARE["v2"]
     return await ask_all(
-        talk,
-        # Not without any `info`: that is how clients of June say hello, and who speaks both may welcome them.
+        agent,
+        # Not without any `info`: that is the handshake of June, which an agent of both drafts may accept.
         incomplete=("initialize", {**params, "info": {"title": "A client without a name"}}),
         odd=("initialize", {**params, "capabilities": _ODD}),
         again=("initialize", params),
@@ -186,7 +182,7 @@ def the_handshake_succeeds(evidence: Evidence) -> None:
     result, request, answer = meet.result(1), meet.request_entry(1), meet.answer_entry(1)
     if not isinstance(result, dict) or not _is_version(result.get("protocolVersion")):
         raise Violation("the answer to the handshake has no whole number for a version", request, answer)
-    shape = shape_of("v1", Piece(answer, "initialize", result, is_result=True))
+    shape = shape_of("v1", Payload(answer, "initialize", result, is_result=True))
     if shape.problem:
         raise Violation(f"{shape.field or 'the answer'} does not fit: expected {shape.problem}", request, answer)
 
@@ -195,26 +191,25 @@ def the_handshake_succeeds(evidence: Evidence) -> None:
 def who_asks_for_version_one_gets_it(evidence: Evidence) -> None:
     meet, result = meeting(evidence)
     version = result.get("protocolVersion")
-    if not _is_version(version):
-        raise Unseen("the answer has no whole number for a version")
+    skip_unless(_is_version(version), "the answer has no whole number for a version")
     if version != 1:
-        raise Violation(f"asked for version 1 it answers {version}", meet.request_entry(1), meet.answer_entry(1))
+        raise meet.violation(f"asked for version 1 it answers {version}", 1)
 
 
 @judge("ACP-INIT-003", steps=("meet", "oversized_version"), editions=V1)
 def a_version_from_the_far_future_is_not_echoed(evidence: Evidence) -> None:
     _, plain = meeting(evidence)
-    played = evidence.step("oversized_version")
-    probe = played["probe"]
-    result = played.result(probe)
-    request, answer = played.request_entry(probe), played.answer_entry(probe)
+    run = evidence.step("oversized_version")
+    probe = run["probe"]
+    result = run.result(probe)
+    request, answer = run.request_entry(probe), run.answer_entry(probe)
     version = result.get("protocolVersion") if isinstance(result, dict) else None
     if not _is_version(version) or version == FAR_FUTURE:
         raise Violation(f"asked for a version that cannot be there it answers {version!r}", request, answer)
-    told = plain.get("protocolVersion")
-    if _is_version(told) and version < told:
+    plain_version = plain.get("protocolVersion")
+    if _is_version(plain_version) and version < plain_version:
         raise Violation(
-            f"asked for {FAR_FUTURE} it answers {version}, and asked for 1 it answers {told}", request, answer
+            f"asked for {FAR_FUTURE} it answers {version}, and asked for 1 it answers {plain_version}", request, answer
         )
 
 
@@ -228,19 +223,9 @@ def the_agent_tells_its_name_and_version(evidence: Evidence) -> str:
     return f"{name} {version}"
 
 
-@judge("ACCORD-INIT-001", steps=("before_handshake",))
-def what_comes_of_a_session_before_the_handshake(evidence: Evidence) -> str:
-    return _outcome(evidence, "early")
-
-
-@judge("ACCORD-INIT-002", steps=("before_handshake",))
-def what_comes_of_a_handshake_without_a_number(evidence: Evidence) -> str:
-    return _outcome(evidence, "wrong")
-
-
 def _outcome(evidence: Evidence, name: str) -> str:
-    played = completed(evidence, "before_handshake")
-    answers = played.answers(played[name])
+    run = completed(evidence, "before_handshake")
+    answers = run.answers(run[name])
     if not answers:
         return "it was not answered"
     error = as_dict(answers[0][1].get("error"))
@@ -252,8 +237,7 @@ def the_handshake_is_in_junes_words(evidence: Evidence) -> None:
     meet = evidence.begun("meet")
     answers = meet.answers(meet.get("initialize"))
     result = as_dict(answers[0][1].get("result")) if answers else {}
-    if not result:
-        raise Unseen("there was no handshake")
+    skip_unless(result, "there was no handshake")
     for key, wanted in (("agentCapabilities", "capabilities"), ("info", "agentInfo")):
         if key in result:
             raise Violation(f"it says `{key}` where June says `{wanted}`", answers[0][0])
@@ -275,9 +259,7 @@ def the_version_is_one_that_was_asked_for(evidence: Evidence) -> None:
     version = _version(result)
     # There is no version above the one that is asked for.
     if version is None or not 1 <= version <= VERSION:
-        raise Violation(
-            f"the version is {result.get('protocolVersion')!r}, and 2 was asked for", asked.entry, asked.answer_entry
-        )
+        raise asked.violation(f"the version is {result.get('protocolVersion')!r}, and 2 was asked for")
 
 
 @judge(
@@ -290,14 +272,10 @@ def a_version_from_the_far_future_is_not_echoed_in_v2(evidence: Evidence) -> Non
     asked, result = handshake(evidence)
     (probe,) = our_requests_in(evidence.begun("oversized_version"), "initialize")
     if probe.result is None:
-        raise Violation("who asks for version 65535 gets no version", probe.entry, probe.answer_entry)
+        raise probe.violation("who asks for version 65535 gets no version")
     version, plain = _version(probe.result), _version(result)
     if version is None or version == FAR_FUTURE:
-        raise Violation(
-            f"who asks for version 65535 is told {probe.result.get('protocolVersion')!r}",
-            probe.entry,
-            probe.answer_entry,
-        )
+        raise probe.violation(f"who asks for version 65535 is told {probe.result.get('protocolVersion')!r}")
     if plain is not None and version < plain:
         raise Violation(
             f"who asks for version 65535 is told {version}, and who asks for 2 is told {plain}",
@@ -314,7 +292,7 @@ def who_asks_for_version_one_is_told_a_version(evidence: Evidence) -> str:
         return "there is no version so low"
     version = None if probe.result is None else _version(probe.result)
     if version not in {1, 2}:
-        raise Violation("who asks for version 1 is told neither 1 nor 2", probe.entry, probe.answer_entry)
+        raise probe.violation("who asks for version 1 is told neither 1 nor 2")
     return f"version {version}"
 
 
@@ -339,7 +317,7 @@ def the_agent_tells_its_name(evidence: Evidence) -> None:
 
 
 def _markers(said: Any, tree: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
-    """Every capability that an edition knows and an agent told, with its path."""
+    """Every advertised capability that the edition defines, with its path."""
     yield path, said
     if isinstance(said, dict):
         for key, inner in tree.items():
@@ -356,106 +334,98 @@ def capabilities_are_objects(evidence: Evidence) -> None:
                 raise Violation(f"{path} is {marker!r}, and no object", asked.answer_entry)
 
 
-def _succeeded(played: StepResult, name: str) -> bool:
-    return any("result" in answer for _, answer in played.answers(played[name]))
-
-
-@judge("ACCORD-INIT-201", steps=("v2_before_the_handshake",))
-def early_requests_are_refused(evidence: Evidence) -> None:
-    played = evidence.step("v2_before_the_handshake")
-    must_be_refused(played, played["early"], INVALID_REQUEST)
+def _succeeded(run: StepResult, name: str) -> bool:
+    return any("result" in answer for _, answer in run.answers(run[name]))
 
 
 @judge("ACCORD-INIT-202", steps=("v2_early_notification",))
 def early_notifications_are_ignored(evidence: Evidence) -> None:
-    played = evidence.step("v2_early_notification")
-    notified = played.entries[played["since"]]
-    for entry, each in messages_in(played.entries):
+    run = evidence.step("v2_early_notification")
+    notified = run.entries[run["since"]]
+    for entry, each in messages_in(run.entries):
         if "method" not in each and each.get("id") is None:
             raise Violation("something was said to it", notified, entry)
-    if not played.answers(played["handshake"]):
-        raise Violation("the handshake after it was not answered", notified, played.request_entry(played["handshake"]))
-
-
-@judge("ACCORD-INIT-203", steps=("v2_handshakes",))
-def a_client_of_this_version_has_a_name(evidence: Evidence) -> None:
-    played = evidence.step("v2_handshakes")
-    played.error(played["incomplete"])
+    if not run.answers(run["handshake"]):
+        raise Violation("the handshake after it was not answered", notified, run.request_entry(run["handshake"]))
 
 
 @judge("ACCORD-INIT-204", steps=("v2_handshakes",))
 def a_failed_handshake_can_be_followed_by_another(evidence: Evidence) -> None:
-    played = evidence.step("v2_handshakes")
-    if not _succeeded(played, "odd"):
-        played.result(played["again"])
+    run = evidence.step("v2_handshakes")
+    if not _succeeded(run, "odd"):
+        run.result(run["again"])
 
 
 @judge("ACCORD-INIT-205", steps=("v2_ancient_client",))
 def no_version_fits(evidence: Evidence) -> None:
-    played = evidence.step("v2_ancient_client")
-    if _succeeded(played, "ancient"):
-        result = played.result(played["ancient"])
+    run = evidence.step("v2_ancient_client")
+    if _succeeded(run, "ancient"):
+        result = run.result(run["ancient"])
         if isinstance(result, dict) and result.get("protocolVersion") == 1:
-            raise Unseen("it speaks version 1 as well, which has no such error")
-    must_be_refused(played, played["ancient"], NO_VERSION)
+            raise Inconclusive("it speaks version 1 as well, which has no such error")
+    must_be_refused(run, run["ancient"], NO_VERSION)
 
 
 @judge("ACCORD-INIT-206", steps=("v2_ancient_client",))
 def the_versions_are_told(evidence: Evidence) -> None:
-    played = evidence.step("v2_ancient_client")
-    answer = played.answer(played["ancient"])
+    run = evidence.step("v2_ancient_client")
+    answer = run.answer(run["ancient"])
     error = answer.get("error")
     if not isinstance(error, dict) or error.get("code") != NO_VERSION:
-        raise Unseen("there was no error -32022")
+        raise Inconclusive("there was no error -32022")
     data = error.get("data")
     supported = data.get("supported") if isinstance(data, dict) else None
-    is_told = isinstance(data, dict) and data.get("requested") == 0 and isinstance(supported, list)
-    if not is_told or not all(type(version) is int for version in supported or []):
-        raise Violation(
-            f"the data is {data!r}", played.request_entry(played["ancient"]), played.answer_entry(played["ancient"])
-        )
+    is_complete = isinstance(data, dict) and data.get("requested") == 0 and isinstance(supported, list)
+    if not is_complete or not all(type(version) is int for version in supported or []):
+        raise run.violation(f"the data is {data!r}", run["ancient"])
 
 
 @judge("ACCORD-INIT-207", steps=("v2_handshakes",))
 def odd_capabilities_count_as_absent(evidence: Evidence) -> None:
-    played = evidence.step("v2_handshakes")
-    if not _succeeded(played, "odd") and not _succeeded(played, "again"):
-        raise Unseen("no handshake succeeded after one that had failed")
-    played.result(played["odd"])
+    run = evidence.step("v2_handshakes")
+    if not _succeeded(run, "odd") and not _succeeded(run, "again"):
+        raise Inconclusive("no handshake succeeded after one that had failed")
+    run.result(run["odd"])
 
 
 @judge("ACCORD-INIT-208", steps=("v2_handshakes",))
 def the_handshake_can_be_repeated(evidence: Evidence) -> None:
-    played = evidence.step("v2_handshakes")
-    if not _succeeded(played, "odd"):
-        raise Unseen("the handshake before did not succeed")
-    played.result(played["again"])
+    run = evidence.step("v2_handshakes")
+    skip_unless(_succeeded(run, "odd"), "the handshake before did not succeed")
+    run.result(run["again"])
 
 
 @judge("ACCORD-INIT-209", steps=("v2_handshakes",))
 def the_handshake_is_fixed_after_another_request(evidence: Evidence) -> None:
-    played = evidence.step("v2_handshakes")
-    if not _succeeded(played, "odd") and not _succeeded(played, "again"):
-        raise Unseen("no handshake had succeeded")
-    must_be_refused(played, played["late"], INVALID_REQUEST)
+    run = evidence.step("v2_handshakes")
+    skip_if(not _succeeded(run, "odd") and not _succeeded(run, "again"), "no handshake had succeeded")
+    must_be_refused(run, run["late"], INVALID_REQUEST)
 
 
 @judge("ACCORD-INIT-210", steps=("v2_before_the_handshake",))
 def a_newer_client_may_be_nameless(evidence: Evidence) -> None:
-    played = evidence.step("v2_before_the_handshake")
-    if not _succeeded(played, "anonymous") and not _succeeded(played, "named"):
-        raise Unseen("no newer client was welcome at all")
-    played.result(played["anonymous"])
+    run = evidence.step("v2_before_the_handshake")
+    skip_if(not _succeeded(run, "anonymous") and not _succeeded(run, "named"), "no newer client was welcome at all")
+    run.result(run["anonymous"])
 
 
 @judge("ACCORD-INIT-211", steps=("version_one",))
 def no_version_is_above_the_one_asked_for(evidence: Evidence) -> None:
-    played = evidence.step("version_one")
-    result = played.answer(played["probe"]).get("result")
+    run = evidence.step("version_one")
+    result = run.answer(run["probe"]).get("result")
     version = result.get("protocolVersion") if isinstance(result, dict) else None
     if type(version) is int and version > 1:
-        raise Violation(
-            f"version 1 was asked for, and {version} is the answer",
-            played.request_entry(played["probe"]),
-            played.answer_entry(played["probe"]),
-        )
+        raise run.violation(f"version 1 was asked for, and {version} is the answer", run["probe"])
+
+
+judge_rows(
+    _outcome,
+    ("ACCORD-INIT-001", "what_comes_of_a_session_before_the_handshake", "early"),
+    ("ACCORD-INIT-002", "what_comes_of_a_handshake_without_a_number", "wrong"),
+    steps=("before_handshake",),
+)
+judge_rows(
+    request_fails_with,
+    ("ACCORD-INIT-201", "early_requests_are_refused", "v2_before_the_handshake", "early", INVALID_REQUEST),
+)
+judge_rows(request_fails, ("ACCORD-INIT-203", "a_client_of_this_version_has_a_name", "v2_handshakes", "incomplete"))

@@ -7,42 +7,51 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, lives, say_each
-from accord.check.agent.queries import as_dict, code_of, completed, listed, reaction_in_words
-from accord.check.agent.turns import Turn, turns_in
-from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
-from accord.check.engine.judging import Notes, judge
-from accord.check.engine.record import INVALID_REQUEST, PARSE_ERROR, Entry, Record, messages_in, read_json
-from accord.check.rule import V1_JUNE, V2, Row, agent_rules
-
-__all__ = ["BIG_ID", "RULES", "each_line_gets", "line_is_answered", "line_reaction", "said_after"]
+from accord.check.agent.exchange import LATE, NO_SESSION, ask_all, line_step, lives
+from accord.check.agent.queries import as_dict, code_of, completed, describe_reaction, judge_completion, listed
+from accord.check.agent.turns import RecordedTurn, turns_in
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_if
+from accord.check.engine.judging import Notes, judge, judge_rows
+from accord.check.engine.record import INVALID_REQUEST, PARSE_ERROR, Entry, Record, is_update, messages_in, read_json
+from accord.check.rule import V1_JUNE, V2, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-INFO-INVALIDREQ-001", "III", "transports", "What happens after JSON that is no JSON-RPC"),
-    Row("ACP-INFO-PARSE-001", "III", "transports", "What happens after a line that is no JSON"),
-    Row("ACCORD-SIZE-001", "AA-", "transports", "A request of five megabytes is answered"),
-    Row("ACCORD-SIZE-002", "AA-", "transports", gate="session",
+    RuleRow("ACP-INFO-INVALIDREQ-001", "III", "transports", "What happens after JSON that is no JSON-RPC"),
+    RuleRow("ACP-INFO-PARSE-001", "III", "transports", "What happens after a line that is no JSON"),
+    RuleRow("ACCORD-SIZE-001", "AA-", "transports", "A request of five megabytes is answered"),
+    RuleRow("ACCORD-SIZE-002", "AA-", "transports", gate="session",
         says="A prompt of five megabytes is a prompt like any other"),
-    Row("ACP-TRANSPORT-001", "M--", "transports", "Every line on stdout is one JSON-RPC 2.0 message, to the very end"),
-    Row("ACP-TRANSPORT-002", "MMM", "transports", "Everything on stdout is UTF-8"),
-    Row("ACP-TRANSPORT-201", "-MM", "transports",
+    RuleRow("ACP-TRANSPORT-001", "M--", "transports",
+        says="Every line on stdout is one JSON-RPC 2.0 message, to the very end"),
+    RuleRow("ACP-TRANSPORT-002", "MMM", "transports", "Everything on stdout is UTF-8"),
+    RuleRow("ACP-TRANSPORT-201", "-MM", "transports",
         says="Every line on stdout is one JSON-RPC 2.0 message, or an array of some, to the very end"),
-    Row("ACP-TRANSPORT-203", "-MM", "transports", "No message is spread over several lines"),
-    Row("ACCORD-WIRE-001", "AA-", "transports", "A line may end with a carriage return and a newline"),
-    Row("ACCORD-WIRE-002", "AA-", "transports", "White space around a message means nothing"),
-    Row("ACCORD-WIRE-008", "II-", "transports", "What happens after a blank line"),
-    Row("ACCORD-WIRE-009", "II-", "transports", "What happens after a line that is no UTF-8"),
-    Row("ACCORD-WIRE-207", "--A", "error", "A line that is no JSON gets -32700 with the id null"),
-    Row("ACCORD-WIRE-208", "--A", "error", "JSON that is no object gets -32600 with the id null"),
-    Row("ACCORD-WIRE-209", "--A", "transports", "Blank lines and lines that end with CR LF do no harm"),
-    Row("ACCORD-WIRE-211", "--A", "transports", "A message of one mebibyte is read and answered"),
+    RuleRow("ACP-TRANSPORT-203", "-MM", "transports", "No message is spread over several lines"),
+    RuleRow("ACCORD-WIRE-001", "AA-", "transports", "A line may end with a carriage return and a newline"),
+    RuleRow("ACCORD-WIRE-002", "AA-", "transports", "White space around a message means nothing"),
+    RuleRow("ACCORD-WIRE-008", "II-", "transports", "What happens after a blank line"),
+    RuleRow("ACCORD-WIRE-009", "II-", "transports", "What happens after a line that is no UTF-8"),
+    RuleRow("ACCORD-WIRE-207", "--A", "error", "A line that is no JSON gets -32700 with the id null"),
+    RuleRow("ACCORD-WIRE-208", "--A", "error", "JSON that is no object gets -32600 with the id null"),
+    RuleRow("ACCORD-WIRE-209", "--A", "transports", "Blank lines and lines that end with CR LF do no harm"),
+    RuleRow("ACCORD-WIRE-211", "--A", "transports", "A message of one mebibyte is read and answered"),
+    RuleRow("ACCORD-EXIT-001", "AA-", "transports", gate="session",
+        says="The process ends by itself when its stdin is closed, also while a turn runs"),
+    RuleRow("ACCORD-EXIT-002", "II-", "transports", gate="session",
+        says="With which status the process ends whose client goes away while it works"),
+    RuleRow("ACCORD-EXIT-201", "--A", "transports", gate="session",
+        says="An agent ends when its stdin ends, also in the middle of a turn"),
+    RuleRow("ACCORD-EXIT-202", "--I", "transports", gate="session",
+        says="With which status an agent ends when its stdin ends during a turn"),
+    RuleRow("ACP-SHUTDOWN-001", "AAA", "transports", "The process ends by itself when its stdin is closed"),
+    RuleRow("ACP-STDERR-001", "III", "transports", "What is said on stderr"),
 )
 # fmt: on
 
 
 LINES = {
-    # What more agents survive comes first: after the end of the program nothing can be seen any more.
+    # The most widely tolerated lines come first: after the end of the process no further line can be sent.
     "no JSON-RPC": b'{"hello":"world"}',
     "no version": b'{"id":77001,"method":"_example.com/unknown"}',
     "no JSON": b"this is not JSON",
@@ -77,94 +86,77 @@ UNUSUAL_LINES: dict[str, bytes] = {
     "an array": b"[" + _request(id=900_107, params={}) + b"]",
 }
 """The last ones are those that an agent may die of."""
-
 LARGE_BYTES = 5 * 1024 * 1024
-
 _MEBIBYTE = 1 << 20
 
 
 @step("own")
-async def bad_lines(talk: AgentConversation) -> Notes:
-    """What the agent says to each line; `places` has (from, to) in the record.
+async def bad_lines(agent: AgentConversation) -> Notes:
+    """Sends each line; `reactions` has the answers, `places` the part of the record (from, to).
 
-    `ended` is the line behind which the agent did not answer any more, or "".
+    `ended` is the line after which the agent stopped answering, or "".
     """
-    await talk.shake_hands()
+    await agent.handshake()
     reactions: dict[str, list[str]] = {}
     places: dict[str, tuple[int, int]] = {}
     for name, line in LINES.items():
-        since = talk.wire.send(line)
-        alive = await lives(talk)
-        said = [entry.raw.decode(errors="replace") for entry in talk.wire.entries[since:] if not entry.sent]
+        since = agent.wire.send(line)
+        alive = await lives(agent)
+        said = [entry.raw.decode(errors="replace") for entry in agent.wire.entries[since:] if not entry.sent]
         reactions[name] = said[:-1] if alive else said
-        places[name] = (since, talk.now)
+        places[name] = (since, agent.now)
         if not alive:
             return {"reactions": reactions, "places": places, "ended": name, "alive": False}
     return {"reactions": reactions, "places": places, "ended": "", "alive": True}
 
 
 @step("own", editions=V1_JUNE)
-async def odd_lines(talk: AgentConversation) -> Notes:
-    """What the agent says to each line, as places in the record (from, to); and of which it died, if it did."""
-    await talk.shake_hands()
+async def odd_lines(agent: AgentConversation) -> Notes:
+    """Sends each line; notes the part of the record (from, to) with the reaction, and the fatal line, if any."""
+    await agent.handshake()
     reactions: dict[str, tuple[int, int]] = {}
     for name, line in UNUSUAL_LINES.items():
-        since = talk.wire.send(line)
-        alive = await lives(talk)
-        reactions[name] = (since, talk.now)
+        since = agent.wire.send(line)
+        alive = await lives(agent)
+        reactions[name] = (since, agent.now)
         if not alive:
             return {"reactions": reactions, "died_of": name}
     return {"reactions": reactions, "died_of": ""}
 
 
 @step("bare", editions=V1_JUNE, order=95)
-async def large_request(talk: AgentConversation) -> Notes:
-    """A request of five megabytes."""
-    id_ = talk.ask("_accord.check/large", {"padding": "x" * LARGE_BYTES})
-    await talk.answer(id_, "ACCORD-SIZE-001")
+async def large_request(agent: AgentConversation) -> Notes:
+    id_ = agent.ask("_accord.check/large", {"padding": "x" * LARGE_BYTES})
+    await agent.answer(id_, "ACCORD-SIZE-001")
     return {"request": id_}
 
 
 @step("bare", editions=V1_JUNE, order=96)
-async def large_prompt(talk: AgentConversation) -> Notes:
+async def large_prompt(agent: AgentConversation) -> Notes:
     """A prompt of five megabytes, of which a model has to read little."""
-    session = await talk.new()
-    since = talk.now
+    session = await agent.new()
+    since = agent.now
     padding = {"accord.check/padding": "x" * LARGE_BYTES}
-    prompt = talk.prompt(session, talk.options.prompt, _meta=padding)
-    await talk.end_of_answered_turn(prompt, "ACCORD-SIZE-002")
+    prompt = agent.prompt(session, agent.options.prompt, _meta=padding)
+    await agent.end_of_answered_turn(prompt, "ACCORD-SIZE-002")
     return {"session": session, "prompt": prompt, "since": since}
 
 
-@step("bare", editions=V2, order=LATE)
-async def v2_no_json(talk: AgentConversation) -> Notes:
-    """A line that is no JSON."""
-    return await say_each(talk, "ACCORD-WIRE-207", {"no JSON": b"this is no JSON"})
+_CRLF = b'{"jsonrpc":"2.0","id":"crlf","method":"session/close","params":{"sessionId":"%b"}}\r' % NO_SESSION.encode()
+line_step("v2_no_json", "ACCORD-WIRE-207", {"no JSON": b"this is no JSON"})
+line_step("v2_scalars", "ACCORD-WIRE-208", {"a number": b"42", "a word": b'"hello"', "null": b"null"})
+line_step("v2_blank_lines", "ACCORD-WIRE-209", {"empty": b"", "only CR": b"\r", "CR LF": _CRLF})
 
 
 @step("bare", editions=V2, order=LATE)
-async def v2_scalars(talk: AgentConversation) -> Notes:
-    """JSON that is no object."""
-    return await say_each(talk, "ACCORD-WIRE-208", {"a number": b"42", "a word": b'"hello"', "null": b"null"})
-
-
-@step("bare", editions=V2, order=LATE)
-async def v2_blank_lines(talk: AgentConversation) -> Notes:
-    """Lines with nothing in them, and one that ends like on Windows."""
-    line = b'{"jsonrpc":"2.0","id":"crlf","method":"session/close","params":{"sessionId":"%b"}}\r' % NO_SESSION.encode()
-    return await say_each(talk, "ACCORD-WIRE-209", {"empty": b"", "only CR": b"\r", "CR LF": line})
-
-
-@step("bare", editions=V2, order=LATE)
-async def v2_large_message(talk: AgentConversation) -> Notes:
-    """A request of one mebibyte."""
+async def v2_large_message(agent: AgentConversation) -> Notes:
     params = {"sessionId": NO_SESSION, "_meta": {"accord.check/filling": "x" * _MEBIBYTE}}
-    return await ask_all(talk, large=("session/close", params))
+    return await ask_all(agent, large=("session/close", params))
 
 
 @judge("ACP-TRANSPORT-001", steps=("meet", "turns"))
 def every_line_is_one_message(evidence: Evidence) -> None:
-    for record, entry in evidence.heard():
+    for record, entry in evidence.received():
         problem = _problem(entry)
         if problem:
             raise Violation(f"a line on stdout {problem} (process {record.name!r})", entry)
@@ -192,7 +184,7 @@ def _problem(entry: Entry) -> str:
 
 @judge("ACP-TRANSPORT-002", steps=("meet", "turns", "keep"))
 def everything_on_stdout_is_utf_8(evidence: Evidence) -> None:
-    for _, entry in evidence.heard():
+    for _, entry in evidence.received():
         try:
             entry.raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -200,66 +192,46 @@ def everything_on_stdout_is_utf_8(evidence: Evidence) -> None:
 
 
 def reaction(evidence: Evidence, name: str) -> str:
-    """What an agent says to a bad line, in a few words."""
-    played = evidence.step("bad_lines")
-    if name not in played["reactions"]:
-        raise Unseen(f"{played['ended']} had ended the connection before")
-    said = [reaction_in_words(read_json(line.encode())) for line in played["reactions"][name]]
-    after = "nothing is answered after it" if played["ended"] == name else "the connection goes on"
+    """The reaction to a malformed line, as a phrase for the report."""
+    run = evidence.step("bad_lines")
+    if name not in run["reactions"]:
+        raise Inconclusive(f"{run['ended']} had ended the connection before")
+    said = [describe_reaction(read_json(line.encode())) for line in run["reactions"][name]]
+    after = "nothing is answered after it" if run["ended"] == name else "the connection goes on"
     return f"{name}: {', '.join(said) or 'silence'}; {after}"
 
 
 def _reactions(evidence: Evidence, *names: str) -> str:
-    # Where an earlier line had ended the connection, that is said by the first of them.
-    seen = [name for name in names if name in evidence.step("bad_lines")["reactions"]]
-    return "; ".join(reaction(evidence, name) for name in seen or names[:1])
+    # Where an earlier line had ended the connection, the first of them reports that.
+    tested = [name for name in names if name in evidence.step("bad_lines")["reactions"]]
+    return "; ".join(reaction(evidence, name) for name in tested or names[:1])
 
 
-@judge("ACP-INFO-PARSE-001", steps=("bad_lines",))
-def what_happens_after_a_line_that_is_no_json(evidence: Evidence) -> str:
-    return _reactions(evidence, "no JSON", "half an object", "no UTF-8")
-
-
-@judge("ACP-INFO-INVALIDREQ-001", steps=("bad_lines",))
-def what_happens_after_json_that_is_no_json_rpc(evidence: Evidence) -> str:
-    return _reactions(evidence, "no JSON-RPC", "a number", "no version")
-
-
-def said_after(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[tuple[Entry, dict[str, Any]]]]:
+def messages_after(evidence: Evidence, name: str) -> tuple[StepResult, Entry, list[tuple[Entry, dict[str, Any]]]]:
     """A line that was sent, and the messages that came before the next one, without the sign of life."""
-    played = completed(evidence, "odd_lines")
-    if name not in played["reactions"]:
-        message = f"the agent was gone before: it did not survive a line with {played['died_of']}"
-        raise Unseen(message)
-    since, until = played["reactions"][name]
-    part = played.entries[since:until]
+    run = completed(evidence, "odd_lines")
+    if name not in run["reactions"]:
+        message = f"the agent was gone before: it did not survive a line with {run['died_of']}"
+        raise Inconclusive(message)
+    since, until = run["reactions"][name]
+    part = run.entries[since:until]
     signs = [each.get("id") for entry in part[1:] if entry.sent and isinstance(each := entry.message, dict)]
     said = [(entry, each) for entry, each in messages_in(part) if each.get("id") not in signs or "method" in each]
-    return played, played.entries[since], said
+    return run, run.entries[since], said
 
 
 def line_is_answered(evidence: Evidence, name: str, id_: Any) -> None:
     """A request in an unusual line has to be answered."""
-    played, line, said = said_after(evidence, name)
+    run, line, said = messages_after(evidence, name)
     if not any("method" not in each and each.get("id") == id_ for _, each in said):
-        died = " and the agent said nothing more" if played["died_of"] == name else ""
+        died = " and the agent said nothing more" if run["died_of"] == name else ""
         raise Violation(f"it was not answered{died}", line, *[entry for entry, _ in said[:1]])
 
 
-@judge("ACCORD-WIRE-001", steps=("odd_lines",))
-def a_line_may_end_with_a_carriage_return(evidence: Evidence) -> None:
-    line_is_answered(evidence, "CRLF", 900_101)
-
-
-@judge("ACCORD-WIRE-002", steps=("odd_lines",))
-def white_space_around_a_message_means_nothing(evidence: Evidence) -> None:
-    line_is_answered(evidence, "spaces", 900_102)
-
-
 def line_reaction(evidence: Evidence, name: str) -> str:
-    """What came of a line about which nothing is written, in words."""
-    played, _, said = said_after(evidence, name)
-    if played["died_of"] == name:
+    """The reaction to a line that the specification does not mention, as a phrase for the report."""
+    run, _, said = messages_after(evidence, name)
+    if run["died_of"] == name:
         return "the agent said nothing more after it"
     if not said:
         return "nothing was said to it"
@@ -267,32 +239,16 @@ def line_reaction(evidence: Evidence, name: str) -> str:
     return f"it was answered with the error {error.get('code')}" if error else "it was answered with a result"
 
 
-@judge("ACCORD-WIRE-008", steps=("odd_lines",))
-def what_comes_of_a_blank_line(evidence: Evidence) -> str:
-    return line_reaction(evidence, "blank")
-
-
-@judge("ACCORD-WIRE-009", steps=("odd_lines",))
-def what_comes_of_a_line_that_is_no_utf_8(evidence: Evidence) -> str:
-    return line_reaction(evidence, "no UTF-8")
-
-
-@judge("ACCORD-SIZE-001", steps=("large_request",))
-def a_large_request_is_answered(evidence: Evidence) -> None:
-    completed(evidence, "large_request", "ACCORD-SIZE-001")
-
-
 @judge("ACCORD-SIZE-002", steps=("large_prompt",))
 def a_large_prompt_is_a_prompt(evidence: Evidence) -> None:
-    played = completed(evidence, "large_prompt", "ACCORD-SIZE-002")
-    if "error" in played.answer(played["prompt"]):
+    run = completed(evidence, "large_prompt", "ACCORD-SIZE-002")
+    if "error" in run.answer(run["prompt"]):
         small = [turn for turn in turns_in(evidence) if len(turn.asked.raw) < LARGE_BYTES and _is_usual(turn)]
-        if any("error" in turn.answer for turn in small):
-            raise Unseen("small prompts like it are refused as well")
-        raise Violation("it was answered with an error", played.answer_entry(played["prompt"]))
+        skip_if(any("error" in turn.answer for turn in small), "small prompts like it are refused as well")
+        raise Violation("it was answered with an error", run.answer_entry(run["prompt"]))
 
 
-def _is_usual(turn: Turn) -> bool:
+def _is_usual(turn: RecordedTurn) -> bool:
     """Whether a prompt is made of text, for a session that is there; it may have metadata."""
     message = as_dict(turn.asked.message)
     blocks = listed(as_dict(message.get("params")).get("prompt"))
@@ -301,54 +257,45 @@ def _is_usual(turn: Turn) -> bool:
     return is_text and turn.session in given
 
 
-def answers_without_id(played: StepResult, part: tuple[int, int]) -> list[tuple[Entry, dict[str, Any]]]:
+def answers_without_id(run: StepResult, part: tuple[int, int]) -> list[tuple[Entry, dict[str, Any]]]:
     """The answers with the id null in a part of a record."""
-    found = messages_in(played.entries[part[0] : part[1]])
+    found = messages_in(run.entries[part[0] : part[1]])
     return [(entry, each) for entry, each in found if "method" not in each and each.get("id") is None]
 
 
-def each_line_gets(played: StepResult, code: int) -> None:
+def each_line_gets(evidence: Evidence, step: str, code: int) -> None:
     """Every strange line gets one error with the id null."""
-    for name, part in played["parts"].items():
-        answers = answers_without_id(played, part)
-        line = played.entries[part[0]]
+    run = evidence.step(step)
+    for name, part in run["parts"].items():
+        answers = answers_without_id(run, part)
+        line = run.entries[part[0]]
         if not answers:
-            raise Violation(f"{name}: there was no error with the id null", line, *_answer_in(played, part))
+            raise Violation(f"{name}: there was no error with the id null", line, *_answer_in(run, part))
         if len(answers) > 1:
             raise Violation(f"{name}: there were {len(answers)} errors with the id null", line, answers[1][0])
         if code_of(answers[0][1]) != code:
             raise Violation(f"{name}: the error is {code_of(answers[0][1])!r}, not {code}", line, answers[0][0])
 
 
-def _answer_in(played: StepResult, part: tuple[int, int]) -> list[Entry]:
-    return [entry for entry in played.entries[part[0] + 1 : part[1]] if not entry.sent][:1]
-
-
-@judge("ACCORD-WIRE-207", steps=("v2_no_json",))
-def what_is_no_json_is_a_parse_error(evidence: Evidence) -> None:
-    each_line_gets(evidence.step("v2_no_json"), PARSE_ERROR)
-
-
-@judge("ACCORD-WIRE-208", steps=("v2_scalars",))
-def what_is_no_object_is_an_invalid_request(evidence: Evidence) -> None:
-    each_line_gets(evidence.step("v2_scalars"), INVALID_REQUEST)
+def _answer_in(run: StepResult, part: tuple[int, int]) -> list[Entry]:
+    return [entry for entry in run.entries[part[0] + 1 : part[1]] if not entry.sent][:1]
 
 
 @judge("ACCORD-WIRE-209", steps=("v2_blank_lines",))
 def blank_lines_do_no_harm(evidence: Evidence) -> None:
-    played = evidence.step("v2_blank_lines")
-    for name, part in played["parts"].items():
-        for entry, _ in answers_without_id(played, part):
-            raise Violation(f"{name}: there was an error", played.entries[part[0]], entry)
-    if not played.answers("crlf"):
-        raise Violation("a request that ended with CR LF was not answered", played.entries[part[0]])
+    run = evidence.step("v2_blank_lines")
+    for name, part in run["parts"].items():
+        for entry, _ in answers_without_id(run, part):
+            raise Violation(f"{name}: there was an error", run.entries[part[0]], entry)
+    if not run.answers("crlf"):
+        raise Violation("a request that ended with CR LF was not answered", run.entries[part[0]])
 
 
 @judge("ACCORD-WIRE-211", steps=("v2_large_message",))
 def a_large_message_is_answered(evidence: Evidence) -> None:
-    played = evidence.step("v2_large_message")
+    run = evidence.step("v2_large_message")
     # The request itself is no evidence that anybody wants to read.
-    if not played.answers(played["large"]):
+    if not run.answers(run["large"]):
         raise Violation("a request of one mebibyte was not answered")
 
 
@@ -418,3 +365,102 @@ def no_message_is_spread_over_lines(evidence: Evidence) -> None:
         for stretch in _stretches(record):
             if _is_spread(stretch):
                 raise Violation("a message is spread over several lines", stretch[0], stretch[-1])
+
+
+# --- stderr and the end of the process
+
+
+@step("own", editions=V1_JUNE)
+async def exit_while_busy(agent: AgentConversation) -> Notes:
+    """A turn that runs when its client goes away: the end of the process is the end of stdin."""
+    await agent.handshake()
+    session = await agent.new()
+    since = agent.now
+    prompt = await agent.begin(session)
+    said = [entry for entry in agent.wire.entries[since:] if is_update(entry.message, session)]
+    return {"session": session, "prompt": prompt, "said": len(said)}
+
+
+@judge("ACP-SHUTDOWN-001", steps=("meet",))
+def the_process_ends_when_its_stdin_is_closed(evidence: Evidence) -> str | None:
+    record = next((record for record in evidence.records if record.name.endswith("meet")), None)
+    if record is None or record.ended_by == "itself":
+        raise Inconclusive("the process had ended before")
+    if record.ended_by != "closed stdin":
+        seconds = evidence.options.grace_seconds
+        raise Violation(
+            f"it was still there {seconds:g} s after its stdin was closed, and was ended by {record.ended_by}"
+        )
+    return None if record.status == 0 else f"its exit status is {record.status}"
+
+
+@judge("ACP-STDERR-001", steps=("meet", "turns"))
+def what_is_said_on_stderr(evidence: Evidence) -> str:
+    said = [len(record.stderr) for record in evidence.records if record.stderr]
+    if not said:
+        return "nothing"
+    return f"{sum(said)} bytes, by {len(said)} of {len(evidence.records)} processes"
+
+
+@judge("ACCORD-EXIT-001", steps=("exit_while_busy",))
+def it_ends_with_stdin_also_while_it_works(evidence: Evidence) -> None:
+    run = completed(evidence, "exit_while_busy")
+    skip_if(run.answers(run["prompt"]), "the turn ended before stdin was closed: give --cancel-prompt")
+    for record in evidence.records:
+        if record.entries is not run.entries and record.ended_by.startswith("SIG"):
+            raise Inconclusive("it does not end either when it has nothing to do")
+    record = next(record for record in evidence.records if record.entries is run.entries)
+    if record.ended_by.startswith("SIG"):
+        raise Violation(f"it took {record.ended_by} to end it", run.request_entry(run["prompt"]))
+
+
+@judge("ACCORD-EXIT-002", steps=("exit_while_busy",))
+def with_what_status_it_ends(evidence: Evidence) -> str:
+    run = completed(evidence, "exit_while_busy")
+    record = next(record for record in evidence.records if record.entries is run.entries)
+    return f"status {record.status} after {record.ended_by}"
+
+
+@judge("ACCORD-EXIT-201", steps=("v2_only_links",))
+def it_ends_in_the_middle_of_a_turn(evidence: Evidence) -> None:
+    record = _left(evidence)
+    if record.ended_by != "closed stdin":
+        raise Violation(f"it was not the end of stdin that ended it, but {record.ended_by}")
+
+
+@judge("ACCORD-EXIT-202", steps=("v2_only_links",))
+def the_status_of_an_agent_that_was_left(evidence: Evidence) -> str:
+    record = _left(evidence)
+    return f"status {record.status} (after {record.ended_by})"
+
+
+def _left(evidence: Evidence) -> Record:
+    """The process that was left in the middle of a turn."""
+    evidence.step("v2_only_links")
+    return next(record for record in evidence.records if record.name.endswith(" v2_only_links"))
+
+
+judge_rows(
+    _reactions,
+    ("ACP-INFO-PARSE-001", "what_happens_after_a_line_that_is_no_json", "no JSON", "half an object", "no UTF-8"),
+    ("ACP-INFO-INVALIDREQ-001", "what_happens_after_json_that_is_no_json_rpc", "no JSON-RPC", "a number", "no version"),
+    steps=("bad_lines",),
+)
+judge_rows(
+    line_is_answered,
+    ("ACCORD-WIRE-001", "a_line_may_end_with_a_carriage_return", "CRLF", 900_101),
+    ("ACCORD-WIRE-002", "white_space_around_a_message_means_nothing", "spaces", 900_102),
+    steps=("odd_lines",),
+)
+judge_rows(
+    line_reaction,
+    ("ACCORD-WIRE-008", "what_comes_of_a_blank_line", "blank"),
+    ("ACCORD-WIRE-009", "what_comes_of_a_line_that_is_no_utf_8", "no UTF-8"),
+    steps=("odd_lines",),
+)
+judge_completion(("ACCORD-SIZE-001", "a_large_request_is_answered", "large_request"))
+judge_rows(
+    each_line_gets,
+    ("ACCORD-WIRE-207", "what_is_no_json_is_a_parse_error", "v2_no_json", PARSE_ERROR),
+    ("ACCORD-WIRE-208", "what_is_no_object_is_an_invalid_request", "v2_scalars", INVALID_REQUEST),
+)

@@ -8,85 +8,82 @@ from typing import Any
 from accord.check.agent.conversation import LOGIN, LOGOUT, AgentConversation, step
 from accord.check.agent.exchange import ask_all, ask_and_wait
 from accord.check.agent.queries import (
-    Asked,
+    RecordedRequest,
     as_dict,
     check_texts,
     completed,
     handshakes,
     is_extension,
+    judge_refusals,
     listed,
     meeting,
     offered,
     our_requests,
     refusal,
 )
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import AUTH_REQUIRED, NO_METHOD, Entry, Record, is_answer, messages_in
-from accord.check.rule import JUNE, V1, V2, Row, agent_rules
-
-__all__ = ["RULES"]
+from accord.check.rule import JUNE, V1, V2, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-AUTH-001", "AA-", "authentication", "A login that is not offered is refused"),
-    Row("ACCORD-AUTH-002", "M--", "authentication",
+    RuleRow("ACCORD-AUTH-001", "AA-", "authentication", "A login that is not offered is refused"),
+    RuleRow("ACCORD-AUTH-002", "M--", "authentication",
         says="A login at a terminal has a list of args and a map of environment variables"),
-    Row("ACCORD-AUTH-003", "CC-", "authentication", "After a logout a session needs a login again", gate="logout"),
-    Row("ACCORD-AUTH-201", "--C", "#LoginAuthRequest", gate="initialize.authMethods",
+    RuleRow("ACCORD-AUTH-003", "CC-", "authentication", "After a logout a session needs a login again", gate="logout"),
+    RuleRow("ACCORD-AUTH-201", "--C", "#LoginAuthRequest", gate="initialize.authMethods",
         says="Who offers logins serves `auth/login`: an unknown method is refused, the request is not unknown"),
-    Row("ACP-AUTH-001", "AA-", ("authentication", "initialization", ""), "No two ways to log in have the same id"),
-    Row("ACP-AUTH-002", "M--", "authentication", "A client that cannot log in by a terminal is not offered that"),
-    Row("ACP-AUTH-003", "CC-", ("authentication", "initialization", ""), gate="initialize.authMethods",
+    RuleRow("ACP-AUTH-001", "AA-", ("authentication", "initialization", ""), "No two ways to log in have the same id"),
+    RuleRow("ACP-AUTH-002", "M--", "authentication", "A client that cannot log in by a terminal is not offered that"),
+    RuleRow("ACP-AUTH-003", "CC-", ("authentication", "initialization", ""), gate="initialize.authMethods",
         says="After a login that succeeded sessions can be made"),
-    Row("ACP-AUTH-004", "CC-", ("authentication", "initialization", ""), "Logging out succeeds", gate="logout"),
-    Row("ACP-AUTH-005", "AA-", ("authentication", "initialization", ""),
+    RuleRow("ACP-AUTH-004", "CC-", ("authentication", "initialization", ""), "Logging out succeeds", gate="logout"),
+    RuleRow("ACP-AUTH-005", "AA-", ("authentication", "initialization", ""),
         says="An agent without a way to log in never asks for a login"),
-    Row("ACP-AUTH-201", "--A", "authentication", "No two ways to log in have the same id"),
-    Row("ACP-AUTH-202", "--M", "authentication", "A client that cannot log in by a terminal is not offered that"),
-    Row("ACP-AUTH-203", "--C", "authentication", "Logging out succeeds", gate="initialize.authMethods"),
-    Row("ACP-AUTH-204", "--C", "authentication", gate="initialize.authMethods",
+    RuleRow("ACP-AUTH-201", "--A", "authentication", "No two ways to log in have the same id"),
+    RuleRow("ACP-AUTH-202", "--M", "authentication", "A client that cannot log in by a terminal is not offered that"),
+    RuleRow("ACP-AUTH-203", "--C", "authentication", "Logging out succeeds", gate="initialize.authMethods"),
+    RuleRow("ACP-AUTH-204", "--C", "authentication", gate="initialize.authMethods",
         says="Logging in succeeds, and sessions can be made after it"),
-    Row("ACP-AUTH-205", "--A", "authentication", "An agent without a way to log in never asks for a login"),
-    Row("ACP-AUTH-206", "--M", "#AuthMethod",
+    RuleRow("ACP-AUTH-205", "--A", "authentication", "An agent without a way to log in never asks for a login"),
+    RuleRow("ACP-AUTH-206", "--M", "#AuthMethod",
         says="A way to log in is of a known type, or of one that starts with an underscore"),
-    Row("ACP-AUTH-207", "--M", "#AuthMethodTerminal",
+    RuleRow("ACP-AUTH-207", "--M", "#AuthMethodTerminal",
         says="The arguments and the environment of a terminal login are well formed, and no variable occurs twice"),
-    Row("ACCORD-JUNE-AUTH-001", "-M-", "#AuthMethod", "Every way to log in has a type, an id and a name"),
+    RuleRow("ACCORD-JUNE-AUTH-001", "-M-", "#AuthMethod", "Every way to log in has a type, an id and a name"),
 )
 # fmt: on
 
 
 _METHODS = "initialize.authMethods"
-
 NO_METHODS = "there is no way to log in"
 
 
 @step("again", gate={"v1": _METHODS, "v2_june": _METHODS, "v2": _METHODS}, order=99)
-async def logging_in(talk: AgentConversation) -> Notes:
+async def logging_in(agent: AgentConversation) -> Notes:
     """`login` and a session `between` only with a method to log in by; `logout` and a session `after` only if allowed.
 
     A logout may take the login from every process of the agent, so no other may run by then.
     """
     notes: Notes = {}
-    new = {"cwd": talk.cwd, "mcpServers": []}
-    if talk.options.auth_method:
-        notes["login"] = await ask_and_wait(talk, LOGIN[talk.edition], {"methodId": talk.options.auth_method})
-        notes["between"] = await ask_and_wait(talk, "session/new", new)
-    if talk.options.allow_logout:
-        notes["logout"] = await ask_and_wait(talk, LOGOUT[talk.edition], {})
-        notes["after"] = await ask_and_wait(talk, "session/new", new)
+    new = {"cwd": agent.cwd, "mcpServers": []}
+    if agent.options.auth_method:
+        notes["login"] = await ask_and_wait(agent, LOGIN[agent.edition], {"methodId": agent.options.auth_method})
+        notes["between"] = await ask_and_wait(agent, "session/new", new)
+    if agent.options.allow_logout:
+        notes["logout"] = await ask_and_wait(agent, LOGOUT[agent.edition], {})
+        notes["after"] = await ask_and_wait(agent, "session/new", new)
     return notes
 
 
 @step("bare", editions=V2, gate={"v2": "initialize.authMethods"})
-async def v2_unknown_login(talk: AgentConversation) -> Notes:
+async def v2_unknown_login(agent: AgentConversation) -> Notes:
     """A login by a method that was never offered."""
-    return await ask_all(talk, login=("auth/login", {"methodId": "accord-check-no-such-method"}))
+    return await ask_all(agent, login=("auth/login", {"methodId": "accord-check-no-such-method"}))
 
 
-def said_in_handshakes(evidence: Evidence) -> Iterator[tuple[Record, Entry, dict[str, Any]]]:
-    """Every result of a handshake."""
+def handshake_results(evidence: Evidence) -> Iterator[tuple[Record, Entry, dict[str, Any]]]:
     for record in evidence.records:
         for _, message in messages_in(record.entries, sent=True):
             if message.get("method") == "initialize":
@@ -102,7 +99,7 @@ def _methods(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 @judge("ACP-AUTH-001", steps=("meet", "meet_able"), editions=V1)
 def ways_to_log_in_have_ids_of_their_own(evidence: Evidence) -> None:
-    for _, entry, result in said_in_handshakes(evidence):
+    for _, entry, result in handshake_results(evidence):
         ids = [repr(method.get("id")) for method in _methods(result)]
         if len(set(ids)) != len(ids):
             raise Violation("two ways to log in have the same id", entry)
@@ -110,7 +107,7 @@ def ways_to_log_in_have_ids_of_their_own(evidence: Evidence) -> None:
 
 @judge("ACP-AUTH-002", steps=("meet",))
 def a_terminal_login_is_offered_only_to_who_can(evidence: Evidence) -> None:
-    for record, entry, result in said_in_handshakes(evidence):
+    for record, entry, result in handshake_results(evidence):
         auth = offered(record).get("auth")
         if isinstance(auth, dict) and auth.get("terminal"):
             continue
@@ -121,8 +118,7 @@ def a_terminal_login_is_offered_only_to_who_can(evidence: Evidence) -> None:
 @judge("ACP-AUTH-005", steps=("meet", "turns", "strange_requests"), editions=V1)
 def without_a_way_to_log_in_no_login_is_asked_for(evidence: Evidence) -> None:
     _, result = meeting(evidence)
-    if _methods(result):
-        raise Unseen("there are ways to log in")
+    skip_if(_methods(result), "there are ways to log in")
     for _, entry, answer in evidence.messages():
         error = answer.get("error")
         if isinstance(error, dict) and error.get("code") == AUTH_REQUIRED:
@@ -137,8 +133,7 @@ def a_login_at_a_terminal_says_how_to_run_it(evidence: Evidence) -> None:
             if as_dict(method).get("type") == "terminal":
                 found = True
                 _check_terminal_login(method, entry)
-    if not found:
-        raise Unseen("no login at a terminal is offered")
+    skip_unless(found, "no login at a terminal is offered")
 
 
 def _check_terminal_login(method: dict[str, Any], entry: Entry) -> None:
@@ -149,41 +144,31 @@ def _check_terminal_login(method: dict[str, Any], entry: Entry) -> None:
         raise Violation(f"the env {env!r} is no map of texts", entry)
 
 
-@judge("ACCORD-AUTH-001", steps=("invalid_sessions",))
-def a_login_that_nobody_offers_is_refused(evidence: Evidence) -> None:
-    played = completed(evidence, "invalid_sessions", "ACCORD-AUTH-001")
-    refusal(played, played["login"])
-
-
 @judge("ACCORD-AUTH-003", steps=("logging_in",))
 def who_logs_out_has_to_log_in_again(evidence: Evidence) -> None:
-    played = completed(evidence, "logging_in")
-    if played.get("logout") is None:
-        raise Unseen("give --allow-logout")
-    if "error" in played.answer(played["logout"]):
-        raise Unseen("logging out failed")
-    refusal(played, played["after"], AUTH_REQUIRED)
+    run = completed(evidence, "logging_in")
+    if run.get("logout") is None:
+        raise Inconclusive("give --allow-logout")
+    skip_if("error" in run.answer(run["logout"]), "logging out failed")
+    refusal(run, run["after"], AUTH_REQUIRED)
 
 
 @judge("ACP-AUTH-003", steps=("logging_in",), editions=V1)
 def a_login_lets_sessions_be_made(evidence: Evidence) -> None:
-    played = evidence.step("logging_in")
-    if "login" not in played.notes:
-        raise Unseen("give --auth-method")
-    if not any("result" in answer for _, answer in played.answers(played["login"])):
-        raise Unseen("the login did not succeed")
-    error = played.answer(played["between"]).get("error")
+    run = evidence.step("logging_in")
+    skip_if("login" not in run.notes, "give --auth-method")
+    skip_unless(any("result" in answer for _, answer in run.answers(run["login"])), "the login did not succeed")
+    error = run.answer(run["between"]).get("error")
     if isinstance(error, dict) and error.get("code") == AUTH_REQUIRED:
-        login, answer = played.answer_entry(played["login"]), played.answer_entry(played["between"])
+        login, answer = run.answer_entry(run["login"]), run.answer_entry(run["between"])
         raise Violation("after a login that succeeded a login is asked for", login, answer)
 
 
 @judge("ACP-AUTH-004", steps=("logging_in",), editions=V1)
 def logging_out_succeeds(evidence: Evidence) -> None:
-    played = evidence.step("logging_in")
-    if "logout" not in played.notes:
-        raise Unseen("give --allow-logout")
-    played.result(played["logout"])
+    run = evidence.step("logging_in")
+    skip_if("logout" not in run.notes, "give --allow-logout")
+    run.result(run["logout"])
 
 
 @judge("ACCORD-JUNE-AUTH-001", steps=("meet",))
@@ -191,14 +176,13 @@ def ways_to_log_in_have_a_type(evidence: Evidence) -> None:
     meet = evidence.begun("meet")
     for entry, answer in meet.answers(meet.get("initialize")):
         methods = listed(as_dict(answer.get("result")).get("authMethods"))
-        if not methods:
-            raise Unseen("there is no way to log in")
+        skip_unless(methods, "there is no way to log in")
         for method in methods:
             check_texts(as_dict(method), ("type", "id", "name"), "a way to log in", entry)
 
 
-def _methods_in_v2(evidence: Evidence) -> Iterator[tuple[Asked, dict[str, Any]]]:
-    """Every way to log in that was told to somebody, with the handshake."""
+def _methods_in_v2(evidence: Evidence) -> Iterator[tuple[RecordedRequest, dict[str, Any]]]:
+    """Every advertised login method, with its handshake."""
     found = False
     for asked in handshakes(evidence):
         methods = (asked.result or {}).get("authMethods")
@@ -206,23 +190,22 @@ def _methods_in_v2(evidence: Evidence) -> Iterator[tuple[Asked, dict[str, Any]]]
             if isinstance(method, dict):
                 found = True
                 yield asked, method
-    if not found:
-        raise Unseen(NO_METHODS)
+    skip_unless(found, NO_METHODS)
 
 
 @judge("ACP-AUTH-201", steps=("meet", "meet_able"), editions=V2, name="ways_to_log_in_have_ids_of_their_own")
 @judge("ACP-AUTH-001", steps=("meet",), editions=JUNE, name="ways_to_log_in_have_ids_of_their_own")
 def ways_to_log_in_have_ids_of_their_own_in_v2(evidence: Evidence) -> None:
     key = "methodId" if evidence.edition == "v2" else "id"
-    seen = set()
+    known = set()
     for asked, method in _methods_in_v2(evidence):
         where = (asked.entry.place, id(asked.record.entries), str(method.get(key)))
-        if where in seen:
+        if where in known:
             raise Violation(f"two ways to log in are {method.get(key)!r}", asked.answer_entry)
-        seen.add(where)
+        known.add(where)
 
 
-def _can_by_terminal(asked: Asked) -> bool:
+def _can_by_terminal(asked: RecordedRequest) -> bool:
     auth = asked.params.get("capabilities", {}).get("auth")
     return isinstance(auth, dict) and auth.get("terminal") is not None
 
@@ -231,9 +214,7 @@ def _can_by_terminal(asked: Asked) -> bool:
 def a_terminal_login_is_offered_only_to_who_can_in_v2(evidence: Evidence) -> None:
     for asked, method in _methods_in_v2(evidence):
         if method.get("type") == "terminal" and not _can_by_terminal(asked):
-            raise Violation(
-                "a client that cannot log in by a terminal is offered that", asked.entry, asked.answer_entry
-            )
+            raise asked.violation("a client that cannot log in by a terminal is offered that")
 
 
 @judge("ACP-AUTH-206", steps=("meet", "meet_able"))
@@ -254,8 +235,7 @@ def a_terminal_login_is_well_formed(evidence: Evidence) -> None:
         wrong = _wrong_arguments(method.get("args")) or _wrong_environment(method.get("env"))
         if wrong:
             raise Violation(f"a terminal login has {wrong}", asked.answer_entry)
-    if not judged:
-        raise Unseen("there is no login by a terminal")
+    skip_unless(judged, "there is no login by a terminal")
 
 
 def _wrong_arguments(args: Any) -> str:
@@ -278,54 +258,49 @@ def _wrong_environment(env: Any) -> str:
 @judge("ACP-AUTH-203", steps=("logging_in",), editions=V2, name="logging_out_succeeds")
 @judge("ACP-AUTH-004", steps=("logging_in",), editions=JUNE, name="logging_out_succeeds")
 def logging_out_succeeds_in_v2(evidence: Evidence) -> None:
-    if not evidence.options.allow_logout:
-        raise Unseen("nobody said that it may be tried: give --allow-logout")
-    played = evidence.step("logging_in")
-    if not isinstance(played.answer(played["logout"]).get("result"), dict):
-        entries = played.request_entry(played["logout"]), played.answer_entry(played["logout"])
-        raise Violation("logging out did not succeed", *entries)
+    skip_unless(evidence.options.allow_logout, "nobody said that it may be tried: give --allow-logout")
+    run = evidence.step("logging_in")
+    if not isinstance(run.answer(run["logout"]).get("result"), dict):
+        raise run.violation("logging out did not succeed", run["logout"])
 
 
 @judge("ACP-AUTH-204", steps=("logging_in",))
 def logging_in_succeeds(evidence: Evidence) -> None:
-    if not evidence.options.auth_method:
-        raise Unseen("nobody said how: give --auth-method")
-    played = evidence.step("logging_in")
-    if not isinstance(played.answer(played["login"]).get("result"), dict):
-        entries = played.request_entry(played["login"]), played.answer_entry(played["login"])
-        raise Violation("logging in did not succeed", *entries)
+    skip_unless(evidence.options.auth_method, "nobody said how: give --auth-method")
+    run = evidence.step("logging_in")
+    if not isinstance(run.answer(run["login"]).get("result"), dict):
+        raise run.violation("logging in did not succeed", run["login"])
 
 
 @judge("ACP-AUTH-204", steps=("logging_in",), editions=V2, name="a_login_lets_sessions_be_made")
 @judge("ACP-AUTH-003", steps=("logging_in",), editions=JUNE, name="a_login_lets_sessions_be_made")
 def a_login_lets_sessions_be_made_in_v2(evidence: Evidence) -> None:
-    if not evidence.options.auth_method:
-        raise Unseen("nobody said how: give --auth-method")
-    played = evidence.step("logging_in")
-    if not isinstance(played.answer(played["login"]).get("result"), dict):
-        raise Unseen("logging in did not succeed")
-    error = played.answer(played["between"]).get("error")
+    skip_unless(evidence.options.auth_method, "nobody said how: give --auth-method")
+    run = evidence.step("logging_in")
+    if not isinstance(run.answer(run["login"]).get("result"), dict):
+        raise Inconclusive("logging in did not succeed")
+    error = run.answer(run["between"]).get("error")
     if isinstance(error, dict) and error.get("code") == AUTH_REQUIRED:
-        entries = played.answer_entry(played["login"]), played.answer_entry(played["between"])
+        entries = run.answer_entry(run["login"]), run.answer_entry(run["between"])
         raise Violation("a login is required behind one that succeeded", *entries)
 
 
 @judge("ACCORD-AUTH-201", steps=("v2_unknown_login",))
 def logins_are_served(evidence: Evidence) -> None:
-    played = evidence.step("v2_unknown_login")
-    if played.error(played["login"]).get("code") == NO_METHOD:
-        raise Violation(
-            "auth/login is unknown", played.request_entry(played["login"]), played.answer_entry(played["login"])
-        )
+    run = evidence.step("v2_unknown_login")
+    if run.error(run["login"]).get("code") == NO_METHOD:
+        raise run.violation("auth/login is unknown", run["login"])
 
 
 @judge("ACP-AUTH-205", steps=("meet",), editions=V2, name="without_a_way_to_log_in_no_login_is_asked_for")
 @judge("ACP-AUTH-005", steps=("meet",), editions=JUNE, name="without_a_way_to_log_in_no_login_is_asked_for")
 def without_a_way_to_log_in_no_login_is_asked_for_in_v2(evidence: Evidence) -> None:
     first = handshakes(evidence)[0]
-    if (first.result or {}).get("authMethods"):
-        raise Unseen("there is a way to log in")
+    skip_if((first.result or {}).get("authMethods"), "there is a way to log in")
     for each in our_requests(evidence, "session/new"):
         error = each.answer.get("error")
         if isinstance(error, dict) and error.get("code") == AUTH_REQUIRED:
             raise Violation("a login is required, and there is none", first.answer_entry, each.answer_entry)
+
+
+judge_refusals(("ACCORD-AUTH-001", "a_login_that_nobody_offers_is_refused", "invalid_sessions", "login"))

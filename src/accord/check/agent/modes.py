@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import NOBODY, ask_and_blame
+from accord.check.agent.exchange import UNKNOWN_ID, ask_and_blame
 from accord.check.agent.options import (
     choices_of,
     first_session,
@@ -14,28 +14,27 @@ from accord.check.agent.options import (
     session_settings,
     set_first_taken,
 )
-from accord.check.agent.queries import as_dict, check_unique, completed, listed, refusal
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
+from accord.check.agent.queries import as_dict, check_unique, completed, judge_refusals, listed
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.settings import Key
-from accord.check.rule import V1, Row, agent_rules
-
-__all__ = ["RULES"]
+from accord.check.rule import V1, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-CONFIG-001", "A--", "session-config-options",
+    RuleRow("ACCORD-CONFIG-001", "A--", "session-config-options",
         says="Modes are told both as modes and as an option of the category mode"),
-    Row("ACCORD-CONFIG-002", "A--", "session-config-options", "The mode and its option have the same value"),
-    Row("ACCORD-CONFIG-003", "A--", "session-config-options", gate="new.modes",
+    RuleRow("ACCORD-CONFIG-002", "A--", "session-config-options", "The mode and its option have the same value"),
+    RuleRow("ACCORD-CONFIG-003", "A--", "session-config-options", gate="new.modes",
         says="Setting the mode is told as a change of its option"),
-    Row("ACCORD-CONFIG-004", "A--", "session-config-options", gate="new.modes",
+    RuleRow("ACCORD-CONFIG-004", "A--", "session-config-options", gate="new.modes",
         says="Setting the option of the mode is told as a change of the mode"),
-    Row("ACCORD-MODES-001", "A--", "session-modes", "A mode that is not there is refused", gate="new.modes"),
-    Row("ACCORD-MODES-002", "C--", "session-modes", "The mode can be set while a turn runs", gate="new.modes"),
-    Row("ACCORD-MODES-003", "A--", "session-modes", "Modes have an id each", gate="new.modes"),
-    Row("ACP-MODES-001", "C--", "session-modes", "The current mode is one of those that are offered", gate="new.modes"),
-    Row("ACP-MODES-002", "C--", "session-modes", gate="new.modes",
+    RuleRow("ACCORD-MODES-001", "A--", "session-modes", "A mode that is not there is refused", gate="new.modes"),
+    RuleRow("ACCORD-MODES-002", "C--", "session-modes", "The mode can be set while a turn runs", gate="new.modes"),
+    RuleRow("ACCORD-MODES-003", "A--", "session-modes", "Modes have an id each", gate="new.modes"),
+    RuleRow("ACP-MODES-001", "C--", "session-modes", gate="new.modes",
+        says="The current mode is one of those that are offered"),
+    RuleRow("ACP-MODES-002", "C--", "session-modes", gate="new.modes",
         says="A mode can be set, and an update about it says currentModeId"),
 )
 # fmt: on
@@ -45,45 +44,47 @@ _MODE = Key("mode", "mode")
 
 
 @step("bare", editions=V1, order=76, gate={"v1": "new.modes"})
-async def set_modes(talk: AgentConversation) -> Notes:
+async def set_modes(agent: AgentConversation) -> Notes:
     """A mode that is not there; then another mode, as a mode and as an option."""
-    new = talk.ask("session/new", {"cwd": talk.cwd, "mcpServers": []})
-    opened = (await talk.answer(new, "ACP-SESSION-001")).get("result")
+    new = agent.ask("session/new", {"cwd": agent.cwd, "mcpServers": []})
+    opened = (await agent.answer(new, "ACP-SESSION-001")).get("result")
     if not isinstance(opened, dict) or not isinstance(opened.get("modes"), dict):
         raise StepFailed("session/new gave no modes", "ACP-SESSION-001")
     session, modes = opened["sessionId"], opened["modes"]
-    wrong = await ask_and_blame(talk, "session/set_mode", {"sessionId": session, "modeId": NOBODY}, "ACCORD-MODES-001")
+    wrong = await ask_and_blame(
+        agent, "session/set_mode", {"sessionId": session, "modeId": UNKNOWN_ID}, "ACCORD-MODES-001"
+    )
     notes: Notes = {"session": session, "new": new, "wrong": wrong}
-    setting = talk.ledger.settings(talk.wire, session).get(_MODE) if talk.ledger is not None else None
-    values, reason = ([], "") if setting is None else offered_values(talk, setting)
+    setting = agent.ledger.settings(agent.wire, session).get(_MODE) if agent.ledger is not None else None
+    values, reason = ([], "") if setting is None else offered_values(agent, setting)
     if setting is None or not setting.others or not values:
         return {**notes, "untouched": reason}
-    notes["since_mode"] = talk.now
-    notes["mode"], notes["set_mode"] = await set_first_taken(talk, session, _MODE, values)
-    await talk.answer(notes["set_mode"], "ACP-MODES-002")
-    await talk.is_alive()
-    notes["since_option"] = talk.now
+    notes["since_mode"] = agent.now
+    notes["mode"], notes["set_mode"] = await set_first_taken(agent, session, _MODE, values)
+    await agent.answer(notes["set_mode"], "ACP-MODES-002")
+    await agent.is_alive()
+    notes["since_option"] = agent.now
     option = next((each for each in opened.get("configOptions") or [] if each.get("category") == "mode"), None)
     if option is not None:
         params = {"sessionId": session, "configId": option["id"], "value": modes["currentModeId"]}
         notes |= {"option": option["id"], "back": modes["currentModeId"]}
-        notes["set_option"] = await ask_and_blame(talk, "session/set_config_option", params, "ACP-CONFIG-002")
-        await talk.is_alive()
+        notes["set_option"] = await ask_and_blame(agent, "session/set_config_option", params, "ACP-CONFIG-002")
+        await agent.is_alive()
     return notes
 
 
 @judge("ACCORD-MODES-002", steps=("two_sessions_at_once",))
 def the_mode_can_be_set_while_a_turn_runs(evidence: Evidence) -> None:
-    played = completed(evidence, "two_sessions_at_once")
-    id_ = played.get("set_mode")
+    run = completed(evidence, "two_sessions_at_once")
+    id_ = run.get("set_mode")
     if id_ is None:
-        raise Unseen("the session had no modes")
-    ends = [each.place for each, _ in played.answers(played["first"])]
-    answers = [each.place for each, _ in played.answers(id_)]
-    if ends and ends[0] < played.request_entry(id_).place:  # type: ignore[union-attr]
-        raise Unseen("the turn ended before: give --cancel-prompt")
+        raise Inconclusive("the session had no modes")
+    ends = [each.place for each, _ in run.answers(run["first"])]
+    answers = [each.place for each, _ in run.answers(id_)]
+    if ends and ends[0] < run.request_entry(id_).place:  # type: ignore[union-attr]
+        raise Inconclusive("the turn ended before: give --cancel-prompt")
     if not answers or (ends and ends[0] < answers[0]):
-        raise Violation("it was not answered while the turn ran", played.request_entry(id_))
+        raise Violation("it was not answered while the turn ran", run.request_entry(id_))
 
 
 def _mode_option(settings: dict[str, Any]) -> dict[str, Any] | None:
@@ -103,8 +104,7 @@ def modes_are_told_both_ways(evidence: Evidence) -> None:
             raise Violation("there are modes and no option of the category `mode`", entry)
         if option is not None and not has_modes:
             raise Violation("there is an option of the category `mode` and no modes", entry)
-    if not found:
-        raise Unseen("it has no modes")
+    skip_unless(found, "it has no modes")
 
 
 @judge("ACCORD-CONFIG-002", steps=("meet",))
@@ -121,48 +121,35 @@ def mode_and_option_have_the_same_value(evidence: Evidence) -> None:
         is_sound = modes.get("currentModeId") in ids and option.get("currentValue") in values
         if is_sound and modes["currentModeId"] != option["currentValue"]:
             raise Violation(f"the mode is {modes['currentModeId']!r}, its option {option['currentValue']!r}", entry)
-    if not found:
-        raise Unseen("its modes are told in one way only")
+    skip_unless(found, "its modes are told in one way only")
 
 
 @judge("ACCORD-CONFIG-003", steps=("set_modes",))
 def the_option_follows_the_mode(evidence: Evidence) -> None:
-    played = _switched(evidence)
-    told_ = played.updates(
-        played["session"], "config_option_update", since=played["since_mode"], before=played["since_option"]
-    )
-    for _, update in told_:
-        if (_mode_option(update) or {}).get("currentValue") == played["mode"]:
+    run = _switched(evidence)
+    updates = run.updates(run["session"], "config_option_update", since=run["since_mode"], before=run["since_option"])
+    for _, update in updates:
+        if (_mode_option(update) or {}).get("currentValue") == run["mode"]:
             return
-    entry = played.answer_entry(played["set_mode"])
-    raise Violation("no config_option_update told the new mode", played.request_entry(played["set_mode"]), entry)
+    raise run.violation("no config_option_update told the new mode", run["set_mode"])
 
 
 @judge("ACCORD-CONFIG-004", steps=("set_modes",))
 def the_mode_follows_the_option(evidence: Evidence) -> None:
-    played = _switched(evidence)
-    if "error" in played.answer(played["set_option"]):
-        raise Unseen("the option could not be set")
-    since, before = played["since_option"], played.end
-    updates = played.updates(played["session"], "current_mode_update", since=since, before=before)
-    if not any(played["back"] in update.values() for _, update in updates):
-        entry = played.answer_entry(played["set_option"])
-        raise Violation("no current_mode_update told the new mode", played.request_entry(played["set_option"]), entry)
+    run = _switched(evidence)
+    skip_if("error" in run.answer(run["set_option"]), "the option could not be set")
+    since, before = run["since_option"], run.end
+    updates = run.updates(run["session"], "current_mode_update", since=since, before=before)
+    if not any(run["back"] in update.values() for _, update in updates):
+        raise run.violation("no current_mode_update told the new mode", run["set_option"])
 
 
 def _switched(evidence: Evidence) -> StepResult:
-    played = completed(evidence, "set_modes")
-    if played.get("set_option") is None:
-        raise Unseen(played.get("untouched") or "there is no other mode, or no option for it")
-    if "error" in played.answer(played["set_mode"]):
-        raise Unseen("the mode could not be set")
-    return played
-
-
-@judge("ACCORD-MODES-001", steps=("set_modes",))
-def a_mode_that_is_not_there_is_refused(evidence: Evidence) -> None:
-    played = completed(evidence, "set_modes", "ACCORD-MODES-001")
-    refusal(played, played["wrong"])
+    run = completed(evidence, "set_modes")
+    if run.get("set_option") is None:
+        raise Inconclusive(run.get("untouched") or "there is no other mode, or no option for it")
+    skip_if("error" in run.answer(run["set_mode"]), "the mode could not be set")
+    return run
 
 
 @judge("ACCORD-MODES-003", steps=("meet",))
@@ -172,8 +159,7 @@ def modes_have_ids_of_their_own(evidence: Evidence) -> None:
         modes = listed(as_dict(settings.get("modes")).get("availableModes"))
         found = found or bool(modes)
         check_unique([as_dict(mode).get("id") for mode in modes], "modes", entry)
-    if not found:
-        raise Unseen("it has no modes")
+    skip_unless(found, "it has no modes")
 
 
 @judge("ACP-MODES-001", steps=("meet",))
@@ -187,19 +173,20 @@ def the_current_mode_is_one_that_is_offered(evidence: Evidence) -> None:
         raise Violation(f"the current mode is {current!r}, which is not offered", entry)
 
 
-def untouched(played: StepResult, what: str) -> str:
+def untouched(run: StepResult, what: str) -> str:
     """Why a setting was left alone; "" if it was not."""
-    return next((reason for reason in played.get("untouched") or () if reason.startswith(what)), "")
+    return next((reason for reason in run.get("untouched") or () if reason.startswith(what)), "")
 
 
 @judge("ACP-MODES-002", steps=("options",))
 def a_mode_can_be_set(evidence: Evidence) -> None:
-    played = evidence.step("options")
-    if "set_mode" not in played.notes:
-        raise Unseen(untouched(played, "the mode") or "a client that offers everything is offered no modes")
-    played.result(played["set_mode"])
-    for entry, update in played.updates(played["session"], "current_mode_update"):
+    run = evidence.step("options")
+    if "set_mode" not in run.notes:
+        raise Inconclusive(untouched(run, "the mode") or "a client that offers everything is offered no modes")
+    run.result(run["set_mode"])
+    for entry, update in run.updates(run["session"], "current_mode_update"):
         if not isinstance(update.get("currentModeId"), str):
-            raise Violation(
-                "an update about the mode has no currentModeId", played.request_entry(played["set_mode"]), entry
-            )
+            raise Violation("an update about the mode has no currentModeId", run.request_entry(run["set_mode"]), entry)
+
+
+judge_refusals(("ACCORD-MODES-001", "a_mode_that_is_not_there_is_refused", "set_modes", "wrong"))

@@ -15,54 +15,45 @@ from accord.check.agent.queries import (
     is_extension,
     is_whole,
     listed,
-    lists_told,
     offered,
-    told,
+    option_lists,
+    updates_of,
 )
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, messages_in
 from accord.check.engine.settings import Key, Setting, Value, request_for
-from accord.check.rule import JUNE, SESSIONS, V1, V2, Row, agent_rules
-
-__all__ = [
-    "RULES",
-    "choices_of",
-    "first_session",
-    "objects_in",
-    "offered_values",
-    "session_settings",
-    "set_first_taken",
-]
+from accord.check.rule import JUNE, SESSIONS, V1, V2, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-CONFIG-006", "AA-", "session-config-options", gate="new.configOptions",
+    RuleRow("ACCORD-CONFIG-006", "AA-", "session-config-options", gate="new.configOptions",
         says="Options have an id each, and so have the choices of each option"),
-    Row("ACCORD-CONFIG-205", "--C", "#SessionConfigSelect", gate="new.configOptions",
+    RuleRow("ACCORD-CONFIG-205", "--C", "#SessionConfigSelect", gate="new.configOptions",
         says="The values of an option are all different, also across groups"),
-    Row("ACP-CONFIG-001", "CC-", "session-config-options", gate="new.configOptions", says=(
+    RuleRow("ACP-CONFIG-001", "CC-", "session-config-options", gate="new.configOptions", says=(
         "The value of each option fits its type and its choices",
         "The value of each option is one of its choices",
         "",
     )),
-    Row("ACP-CONFIG-002", "CC-", "session-config-options", gate="new.configOptions", says=(
+    RuleRow("ACP-CONFIG-002", "CC-", "session-config-options", gate="new.configOptions", says=(
         "Setting an option is answered with all options, the new value among them",
         "Setting an option answers with all of them, the new value among them",
         "",
     )),
-    Row("ACP-CONFIG-003", "M--", "#BooleanConfigOptionCapabilities", "A client that did not ask for toggles gets none"),
-    Row("ACP-CONFIG-201", "--C", "session-config-options", gate="new.configOptions",
+    RuleRow("ACP-CONFIG-003", "M--", "#BooleanConfigOptionCapabilities",
+        says="A client that did not ask for toggles gets none"),
+    RuleRow("ACP-CONFIG-201", "--C", "session-config-options", gate="new.configOptions",
         says="Options are whole: id, name, a known type, and choices all flat or all in groups"),
-    Row("ACP-CONFIG-202", "--C", "session-config-options", gate="new.configOptions",
+    RuleRow("ACP-CONFIG-202", "--C", "session-config-options", gate="new.configOptions",
         says="Setting an option is answered with every option that there was"),
-    Row("ACP-CONFIG-203", "--C", "session-config-options", gate="new.configOptions",
+    RuleRow("ACP-CONFIG-203", "--C", "session-config-options", gate="new.configOptions",
         says="Resuming tells the options in the same shape"),
-    Row("ACP-CONFIG-204", "--C", "session-config-options", gate="new.configOptions",
+    RuleRow("ACP-CONFIG-204", "--C", "session-config-options", gate="new.configOptions",
         says="The value of a select is one of its choices"),
-    Row("ACP-CONFIG-206", "-CC", "session-config-options", gate="new.configOptions",
+    RuleRow("ACP-CONFIG-206", "-CC", "session-config-options", gate="new.configOptions",
         says="An update about options has all of them"),
-    Row("ACCORD-JUNE-CONFIG-001", "-C-", "#SessionConfigOption", gate="new.configOptions",
+    RuleRow("ACCORD-JUNE-CONFIG-001", "-C-", "#SessionConfigOption", gate="new.configOptions",
         says="Options have an `id`, a name and a type, and groups of choices are named by `group`"),
 )
 # fmt: on
@@ -70,60 +61,56 @@ RULES = agent_rules(
 
 _MOST_VALUES = 4
 """How many values of one option are tried until one is taken."""
-
 KEYS = {"v2": "configId", "v2_june": "id"}
 
 
 @step("able", gate=SESSIONS, order=20)
-async def options(talk: AgentConversation) -> Notes:
+async def options(agent: AgentConversation) -> Notes:
     """`changes` has for each change the option, the value, the request; `mode` is the mode that `set_mode` wished for.
 
     A value that is refused is followed by the next; the last request counts. `untouched` are the reasons why something
     was left alone. `resume` is there where sessions can be resumed.
     """
-    new = talk.ask("session/new", {"cwd": talk.cwd, "mcpServers": []})
-    opened = (await talk.answer(new, "ACP-SESSION-001")).get("result")
-    if not isinstance(opened, dict) or not isinstance(opened.get("sessionId"), str):
-        raise StepFailed("session/new gave no session id", "ACP-SESSION-001")
+    new, opened = await agent.open()
     session: str = opened["sessionId"]
     notes: Notes = {"session": session, "new": new, "changes": [], "untouched": []}
-    for key in list(_settings(talk, session)):
-        # One change may alter the choices of others: each is taken from what was said last.
-        setting = _settings(talk, session).get(key)
+    for key in list(_settings(agent, session)):
+        # One change may alter the choices of others: each is taken from the latest settings.
+        setting = _settings(agent, session).get(key)
         if setting is not None and key.kind != "model":
-            await _change(talk, session, setting, notes)
-    if can(talk, "resume") and await closed(talk, session):
-        notes["resume"] = await ask_and_wait(talk, "session/resume", {"sessionId": session, "cwd": talk.cwd})
-    return {**notes, "alive": await talk.is_alive()}
+            await _change(agent, session, setting, notes)
+    if can(agent, "resume") and await closed(agent, session):
+        notes["resume"] = await ask_and_wait(agent, "session/resume", {"sessionId": session, "cwd": agent.cwd})
+    return {**notes, "alive": await agent.is_alive()}
 
 
-def _settings(talk: AgentConversation, session: str) -> dict[Key, Setting]:
-    return {} if talk.ledger is None else talk.ledger.settings(talk.wire, session)
+def _settings(agent: AgentConversation, session: str) -> dict[Key, Setting]:
+    return {} if agent.ledger is None else agent.ledger.settings(agent.wire, session)
 
 
-async def _change(talk: AgentConversation, session: str, setting: Setting, notes: Notes) -> None:
-    values, reason = offered_values(talk, setting)
+async def _change(agent: AgentConversation, session: str, setting: Setting, notes: Notes) -> None:
+    values, reason = offered_values(agent, setting)
     if not values:
         if reason:
             notes["untouched"].append(reason)
         return
-    value, request = await set_first_taken(talk, session, setting.key, values)
+    value, request = await set_first_taken(agent, session, setting.key, values)
     if setting.key.kind == "option":
         notes["changes"].append((setting.key.id, value, request))
     else:
         notes |= {setting.key.kind: value, f"set_{setting.key.kind}": request}
 
 
-def offered_values(talk: AgentConversation, setting: Setting) -> tuple[list[Value], str]:
-    """What a setting may be set to, the value that it has last; and why others are left out.
+def offered_values(agent: AgentConversation, setting: Setting) -> tuple[list[Value], str]:
+    """The values a setting may be set to, its current value last; and the reason why others are left out.
 
     A setting that is to be left alone has none at all: not even its own value is sent to it.
     """
-    if talk.ledger is None:
+    if agent.ledger is None:
         return [], ""
-    reasons = {value: talk.ledger.why_not(setting, value) for value in setting.others}
+    reasons = {value: agent.ledger.why_not(setting, value) for value in setting.others}
     allowed = [value for value, reason in reasons.items() if not reason]
-    reason = next(iter(reasons.values()), talk.ledger.why_not(setting, None))
+    reason = next(iter(reasons.values()), agent.ledger.why_not(setting, None))
     if reason and not allowed:
         return [], reason
     # A toggle has no list of values, and a list without the value that holds is another rule's business.
@@ -131,13 +118,13 @@ def offered_values(talk: AgentConversation, setting: Setting) -> tuple[list[Valu
     return [*allowed[:_MOST_VALUES], *own], ""
 
 
-async def set_first_taken(talk: AgentConversation, session: str, key: Key, values: list[Value]) -> tuple[Value, Any]:
+async def set_first_taken(agent: AgentConversation, session: str, key: Key, values: list[Value]) -> tuple[Value, Any]:
     """Set one value after the other until one is taken; gives the last one and its request."""
     value, request = values[0], None
     for value in values:
-        request = talk.ask(*request_for(talk.edition, session, key, value))
-        answer = await answer_or_none(talk, request)
-        # An agent may refuse a value that it offers (a plan without that model), and say so with an error.
+        request = agent.ask(*request_for(agent.edition, session, key, value))
+        answer = await answer_or_none(agent, request)
+        # An agent may refuse a value that it offers (a plan without that model) with an error.
         if answer is None or "error" not in answer:
             break
     return value, request
@@ -167,35 +154,28 @@ def options_and_their_values_have_ids_of_their_own(evidence: Evidence) -> None:
         check_unique([option.get("id") for option in options], "options", entry)
         for option in options:
             check_unique([choice.get("value") for choice in choices_of(option)], f"values of {option.get('id')}", entry)
-    if not found:
-        raise Unseen("it has no options")
+    skip_unless(found, "it has no options")
 
 
 def first_session(evidence: Evidence) -> tuple[StepResult, Entry, dict[str, Any]]:
-    """What the answer to the first `session/new` said, and its line."""
+    """The run, the line and the result of the first `session/new`."""
     meet = evidence.step("meet")
-    if not meet["new"]:
-        raise Unseen("no session was asked for")
+    skip_unless(meet["new"], "no session was asked for")
     result = meet.result(meet["new"][0])
     return meet, meet.answer_entry(meet["new"][0]), result if isinstance(result, dict) else {}
 
 
 def objects_in(said: Any) -> list[dict[str, Any]]:
-    """The objects in a list."""
     return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
-
-
-def _values(option: dict[str, Any]) -> list[Any]:
-    """What a select can be, in groups or not."""
-    choices = objects_in(option.get("options"))
-    return [choice.get("value") for each in choices for choice in (objects_in(each.get("options")) or [each])]
 
 
 def _fits(option: dict[str, Any]) -> bool:
     current = option.get("currentValue")
     if option.get("type") == "boolean":
         return isinstance(current, bool)
-    return option.get("type") != "select" or (isinstance(current, str) and current in _values(option))
+    return option.get("type") != "select" or (
+        isinstance(current, str) and current in [choice.get("value") for choice in choices_of(option)]
+    )
 
 
 @judge("ACP-CONFIG-001", steps=("meet", "options"), editions=V1)
@@ -213,20 +193,20 @@ def the_values_of_options_fit(evidence: Evidence) -> None:
 
 @judge("ACP-CONFIG-002", steps=("options",), editions=V1)
 def setting_an_option_answers_with_all_of_them(evidence: Evidence) -> str:
-    played = evidence.step("options")
-    known = [option.get("id") for option in objects_in(played.result(played["new"]).get("configOptions"))]
-    if not played["changes"] and played["untouched"]:
-        raise Unseen(played["untouched"][0])
-    for id_, value, request in played["changes"]:
-        result = played.result(request)
-        told = objects_in(result.get("configOptions") if isinstance(result, dict) else None)
-        lines = played.request_entry(request), played.answer_entry(request)
-        missing = [each for each in known if each not in [option.get("id") for option in told]]
+    run = evidence.step("options")
+    known = [option.get("id") for option in objects_in(run.result(run["new"]).get("configOptions"))]
+    if not run["changes"] and run["untouched"]:
+        raise Inconclusive(run["untouched"][0])
+    for id_, value, request in run["changes"]:
+        result = run.result(request)
+        options = objects_in(result.get("configOptions") if isinstance(result, dict) else None)
+        lines = run.request_entry(request), run.answer_entry(request)
+        missing = [each for each in known if each not in [option.get("id") for option in options]]
         if missing:
             raise Violation(f"options are missing in the answer: {', '.join(map(repr, missing))}", *lines)
-        if not any(option.get("id") == id_ and option.get("currentValue") == value for option in told):
+        if not any(option.get("id") == id_ and option.get("currentValue") == value for option in options):
             raise Violation(f"the option {id_!r} does not have the value that was set", *lines)
-    return "; ".join([f"{len(played['changes'])} options were set", *played["untouched"]])
+    return "; ".join([f"{len(run['changes'])} options were set", *run["untouched"]])
 
 
 @judge("ACP-CONFIG-003", steps=("meet", "turns"))
@@ -247,7 +227,7 @@ def _wants_toggles(offered: dict[str, Any]) -> bool:
 
 
 def _options(record: Record) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """Every option that an agent tells of, in answers and updates."""
+    """Every option in the results and updates of a process."""
     for entry, message in messages_in(record.entries):
         params = message.get("params")
         for said in (message.get("result"), params.get("update") if isinstance(params, dict) else None):
@@ -275,7 +255,7 @@ def _check_option(option: dict[str, Any], entry: Entry) -> None:
 
 @judge("ACCORD-CONFIG-205", steps=("meet", "v2_wrong_options"))
 def values_are_different(evidence: Evidence) -> None:
-    for entry, options in lists_told(evidence, "configOptions"):
+    for entry, options in option_lists(evidence, "configOptions"):
         for option in options:
             choices = dicts(option, "options")
             values = [each.get("value") for choice in choices for each in dicts(choice, "options") or [choice]]
@@ -289,7 +269,7 @@ def _in(value: Any) -> list[dict[str, Any]] | None:
 
 
 def _lack(option: dict[str, Any]) -> str:
-    """What is wrong with an option of v2, "" if nothing is."""
+    """The fault of an option of v2, or ""."""
     for key in ("configId", "name"):
         if not is_whole(option.get(key)):
             return f"the {key} {option.get(key)!r}"
@@ -314,18 +294,17 @@ def _check(options: list[dict[str, Any]], entry: Entry) -> None:
 
 
 def _offered(evidence: Evidence) -> tuple[StepResult, list[dict[str, Any]]]:
-    """The step with the options, and what was offered in it."""
-    played = evidence.step("options")
-    options = _in(played.result(played["new"]))
-    if not options:
-        raise Unseen("this session has no options")
-    return played, options
+    """The run of the step with the options, and the options that its session offered."""
+    run = evidence.step("options")
+    options = _in(run.result(run["new"])) or []
+    skip_unless(options, "this session has no options")
+    return run, options
 
 
 @judge("ACP-CONFIG-201", steps=("options",))
 def options_are_whole(evidence: Evidence) -> None:
-    played, options = _offered(evidence)
-    _check(options, played.answer_entry(played["new"]))
+    run, options = _offered(evidence)
+    _check(options, run.answer_entry(run["new"]))
     meet = evidence.begun("meet")
     for id_ in meet.get("new") or []:
         answers = meet.answers(id_)
@@ -335,13 +314,13 @@ def options_are_whole(evidence: Evidence) -> None:
 
 @judge("ACP-CONFIG-202", steps=("options",))
 def setting_an_option_is_answered_with_all(evidence: Evidence) -> None:
-    played, options = _offered(evidence)
+    run, options = _offered(evidence)
     known = {option.get("configId") for option in options}
-    if not played["changes"]:
-        raise Unseen(next(iter(played["untouched"]), "no option can have another value"))
-    for id_, value, request in played["changes"]:
-        entries = played.request_entry(request), played.answer_entry(request)
-        after = _in(played.answer(request).get("result"))
+    if not run["changes"]:
+        raise Inconclusive(next(iter(run["untouched"]), "no option can have another value"))
+    for id_, value, request in run["changes"]:
+        entries = run.request_entry(request), run.answer_entry(request)
+        after = _in(run.answer(request).get("result"))
         if after is None:
             raise Violation(f"the option {id_!r} could not be set to {value!r}", *entries)
         missing = known - {option.get("configId") for option in after}
@@ -351,13 +330,13 @@ def setting_an_option_is_answered_with_all(evidence: Evidence) -> None:
 
 @judge("ACP-CONFIG-002", steps=("options",), editions=JUNE)
 def setting_an_option_is_answered_with_all_and_the_new_value(evidence: Evidence) -> None:
-    played, options = _offered(evidence)
+    run, options = _offered(evidence)
     known = {option.get("id") for option in options}
-    if not played["changes"]:
-        raise Unseen(next(iter(played["untouched"]), "no option can have another value"))
-    for id_, value, request in played["changes"]:
-        entries = played.request_entry(request), played.answer_entry(request)
-        after = {option.get("id"): option for option in _in(played.answer(request).get("result")) or []}
+    if not run["changes"]:
+        raise Inconclusive(next(iter(run["untouched"]), "no option can have another value"))
+    for id_, value, request in run["changes"]:
+        entries = run.request_entry(request), run.answer_entry(request)
+        after = {option.get("id"): option for option in _in(run.answer(request).get("result")) or []}
         if id_ not in after or after[id_].get("currentValue") != value:
             raise Violation(f"the answer does not have {value!r} for the option {id_!r}", *entries)
         if known - set(after):
@@ -366,17 +345,17 @@ def setting_an_option_is_answered_with_all_and_the_new_value(evidence: Evidence)
 
 @judge("ACP-CONFIG-203", steps=("options",))
 def resuming_tells_options_in_the_same_shape(evidence: Evidence) -> None:
-    played, _ = _offered(evidence)
-    if played.get("resume") is None or "result" not in played.answer(played["resume"]):
-        raise Unseen("the session was not resumed")
-    options = _in(played.result(played["resume"]))
+    run, _ = _offered(evidence)
+    if run.get("resume") is None or "result" not in run.answer(run["resume"]):
+        raise Inconclusive("the session was not resumed")
+    options = _in(run.result(run["resume"]))
     if options is None:
-        raise Unseen("resuming told no options")
-    _check(options, played.answer_entry(played["resume"]))
+        raise Inconclusive("resuming told no options")
+    _check(options, run.answer_entry(run["resume"]))
 
 
 def _lists(evidence: Evidence) -> Iterator[tuple[Entry, list[dict[str, Any]]]]:
-    """Every list of options that was told, in all processes."""
+    """Every list of options, in all processes."""
     for _, entry, message in evidence.messages():
         params = message.get("params")
         said = params.get("update") if isinstance(params, dict) else message.get("result")
@@ -386,7 +365,7 @@ def _lists(evidence: Evidence) -> Iterator[tuple[Entry, list[dict[str, Any]]]]:
 
 
 def _select_values(option: dict[str, Any]) -> list[Any]:
-    """What a select can be, in groups or not."""
+    """The values of a select, in groups or not."""
     choices = [each for each in option.get("options") or [] if isinstance(each, dict)]
     nested = [each.get("options", [each]) for each in choices]
     return [one.get("value") for each in nested if isinstance(each, list) for one in each if isinstance(one, dict)]
@@ -403,24 +382,22 @@ def the_value_of_a_select_is_one_of_its_choices(evidence: Evidence) -> None:
                 if option.get("currentValue") not in _select_values(option):
                     name = option.get(KEYS[evidence.edition])
                     raise Violation(f"the option {name!r} is {option.get('currentValue')!r}, which is no choice", entry)
-    if not judged:
-        raise Unseen("there is no select")
+    skip_unless(judged, "there is no select")
 
 
 @judge("ACP-CONFIG-206", steps=("options",))
 def an_update_about_options_has_all(evidence: Evidence) -> None:
-    played, options = _offered(evidence)
+    run, options = _offered(evidence)
     key = KEYS[evidence.edition]
     known = {option.get(key) for option in options}
     judged = 0
-    for each in told(evidence, "config_option_update"):
+    for each in updates_of(evidence, "config_option_update"):
         judged += 1
         missing = known - {option.get(key) for option in _in(each.update) or []}
-        if each.record.entries is played.entries and missing:
+        if each.record.entries is run.entries and missing:
             raise Violation(
                 f"an update does not have the options {sorted(map(str, missing))}",
-                played.answer_entry(played["new"]),
+                run.answer_entry(run["new"]),
                 each.entry,
             )
-    if not judged:
-        raise Unseen("no update was about options")
+    skip_unless(judged, "no update was about options")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import Terminals, answered_turn, end_of_cancelled
+from accord.check.agent.exchange import TerminalReplies, answered_turn, end_of_cancelled
 from accord.check.agent.queries import (
     PERMISSION,
     as_dict,
@@ -17,58 +17,49 @@ from accord.check.agent.queries import (
     is_whole,
     key_of,
     listed,
-    needed,
     questions,
+    subject_tool,
 )
-from accord.check.agent.turns import heeds_cancel, idle_behind, played_or_broken, prompts_of
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.agent.turns import completed_or_broken, heeds_cancel, idle_behind, prompts_of
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, is_answer, is_request, is_state, is_update, messages_in
 from accord.check.engine.wire import Reply, Silence
-from accord.check.rule import SESSIONS, V1_JUNE, V2, Row, agent_rules
-
-__all__ = ["RULES", "cancelled_when", "choosing", "tool_prompt"]
+from accord.check.rule import SESSIONS, V1_JUNE, V2, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-ENUM-203", "--A", "extensibility", gate="session",
+    RuleRow("ACP-ENUM-203", "--A", "extensibility", gate="session",
         says="A permission outcome that is a word of the client's own does no harm"),
-    Row("ACCORD-JUNE-PERM-001", "-C-", "#RequestPermissionRequest", gate="session",
+    RuleRow("ACCORD-JUNE-PERM-001", "-C-", "#RequestPermissionRequest", gate="session",
         says="A question for permission is about a tool call and has options with an id, a name and a kind"),
-    Row("ACP-PATCH-209", "--A", "prompt-turn", gate="session",
+    RuleRow("ACP-PATCH-209", "--A", "prompt-turn", gate="session",
         says="While a permission is awaited the session requires action, and then runs again"),
-    Row("ACCORD-PERM-001", "MC-", "#PermissionOption", gate="session",
+    RuleRow("ACCORD-PERM-001", "MC-", "#PermissionOption", gate="session",
         says="The options of a question for permission have an id each"),
-    Row("ACCORD-PERM-002", "AA-", "tool-calls#requesting-permission", gate="session",
+    RuleRow("ACCORD-PERM-002", "AA-", "tool-calls#requesting-permission", gate="session",
         says="A question for permission has something to choose from"),
-    Row("ACCORD-PERM-003", "M--", "tool-calls#requesting-permission",
+    RuleRow("ACCORD-PERM-003", "M--", "tool-calls#requesting-permission",
         says="After a yes to a question for permission the prompt ends with a stop reason"),
-    Row("ACCORD-PERM-004", "AA-", "tool-calls#requesting-permission", gate="session",
+    RuleRow("ACCORD-PERM-004", "AA-", "tool-calls#requesting-permission", gate="session",
         says="A no to a question for permission does not fail the prompt"),
-    Row("ACCORD-PERM-005", "MC-", "prompt-turn#cancellation", gate="session",
+    RuleRow("ACCORD-PERM-005", "MC-", "prompt-turn#cancellation", gate="session",
         says="A turn that is cancelled while a question is open ends as cancelled"),
-    Row("ACCORD-PERM-006", "AA-", "tool-calls#requesting-permission", gate="session",
+    RuleRow("ACCORD-PERM-006", "AA-", "tool-calls#requesting-permission", gate="session",
         says="A tool call that was rejected is not completed"),
-    Row("ACCORD-PERM-201", "--C", "#RequestPermissionOutcome", gate="session",
+    RuleRow("ACCORD-PERM-201", "--C", "#RequestPermissionOutcome", gate="session",
         says="The choice of an option that was never offered is no approval"),
-    Row("ACCORD-PERM-202", "--C", "#PermissionOption", gate="session",
+    RuleRow("ACCORD-PERM-202", "--C", "#PermissionOption", gate="session",
         says="The ids of the options of one question are all different"),
-    Row("ACCORD-PERM-203", "--C", "#CommandPermissionSubject", gate="session",
+    RuleRow("ACCORD-PERM-203", "--C", "#CommandPermissionSubject", gate="session",
         says="A command that is asked for stands with an absolute directory"),
-    Row("ACP-PERM-201", "--C", "tool-calls", gate="session",
+    RuleRow("ACP-PERM-201", "--C", "tool-calls", gate="session",
         says="A permission question has session, title and whole options, and the turn goes on when it is answered"),
 )
 # fmt: on
 
 
-ASK = "session/request_permission"
-
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
-
-
-def tool_prompt(talk: AgentConversation) -> str:
-    """A prompt that makes the agent use a tool."""
-    return talk.options.tool_prompt or talk.options.prompt
 
 
 def choosing(*kinds: str) -> Reply:
@@ -85,142 +76,146 @@ def choosing(*kinds: str) -> Reply:
 
 
 @step("able", editions=V1_JUNE, order=30)
-async def allowed_work(talk: AgentConversation) -> Notes:
-    """A turn of a client that says yes to everything; then the session is closed, if it can be."""
-    session = await talk.new()
-    since = talk.now
+async def allowed_work(agent: AgentConversation) -> Notes:
+    """A turn of a client that grants every permission; then the session is closed, if it can be."""
+    session = await agent.new()
+    since = agent.now
     yes = choosing("allow_once", "allow_always")
-    with talk.replying(session__request_permission=yes, **Terminals(exitCode=0).replies()):
-        prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-PERM-003")
-        await talk.is_alive()
-        end = talk.now
-        await _close(talk, session)
+    with agent.replying(session__request_permission=yes, **TerminalReplies(exitCode=0).replies()):
+        prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-PERM-003")
+        await agent.is_alive()
+        end = agent.now
+        await _close(agent, session)
     return {"session": session, "prompt": prompt, "since": since, "end": end}
 
 
-async def _close(talk: AgentConversation, session: str) -> None:
-    for entry in talk.wire.entries:
+async def _close(agent: AgentConversation, session: str) -> None:
+    for entry in agent.wire.entries:
         result = entry.message.get("result") if isinstance(entry.message, dict) and not entry.sent else None
         if isinstance(result, dict) and "protocolVersion" in result:
             said = result.get("agentCapabilities", result.get("capabilities"))
-            path = "sessionCapabilities" if talk.edition == "v1" else "session"
+            path = "sessionCapabilities" if agent.edition == "v1" else "session"
             markers = said.get(path) if isinstance(said, dict) else None
             if isinstance(markers, dict) and isinstance(markers.get("close"), dict):
-                await talk.request("session/close", {"sessionId": session}, "ACP-CLOSE-001")
+                await agent.request("session/close", {"sessionId": session}, "ACP-CLOSE-001")
             return
 
 
 @step("able", editions=V1_JUNE, order=32)
-async def rejected_work(talk: AgentConversation) -> Notes:
+async def rejected_work(agent: AgentConversation) -> Notes:
     """A turn of a client that rejects whatever it is asked to permit."""
-    session = await talk.new()
-    since = talk.now
+    session = await agent.new()
+    since = agent.now
     no = choosing("reject_once", "reject_always")
-    with talk.replying(session__request_permission=no, **Terminals(exitCode=0).replies()):
-        prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-PERM-004")
-        await talk.is_alive()
+    with agent.replying(session__request_permission=no, **TerminalReplies(exitCode=0).replies()):
+        prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-PERM-004")
+        await agent.is_alive()
     return {"session": session, "prompt": prompt, "since": since}
 
 
-async def cancelled_when(talk: AgentConversation, holds: Callable[[Entry], bool], rule: str) -> Notes:
+async def cancelled_when(agent: AgentConversation, holds: Callable[[Entry], bool], rule: str) -> Notes:
     """A turn that is cancelled when the agent waits for us; it may also end without ever doing so."""
-    session = await talk.new()
-    since = talk.now
-    prompt = talk.prompt(session, tool_prompt(talk))
-    bound = talk.options.turn_seconds
-    entry = await talk.until(
+    session = await agent.new()
+    since = agent.now
+    prompt = agent.prompt(session, agent.tool_prompt)
+    bound = agent.options.turn_seconds
+    entry = await agent.until(
         lambda entry: holds(entry) or is_answer(entry.message, prompt),
         since,
         "it neither asked nor ended its turn",
-        talk.turn_rule(""),
+        agent.turn_rule(""),
         bound,
     )
     notes: Notes = {"session": session, "prompt": prompt, "since": since, "asked": None}
     if not holds(entry):
         return notes
-    place = talk.notify("session/cancel", {"sessionId": session})
+    place = agent.notify("session/cancel", {"sessionId": session})
     if is_request(entry.message, "session/request_permission"):
         answer = {"outcome": {"outcome": "cancelled"}}
-        talk.wire.say({"jsonrpc": "2.0", "id": entry.message["id"], "result": answer})
-    await talk.answer(prompt, rule, talk.options.turn_seconds)
-    await talk.is_alive()
+        agent.wire.send_json({"jsonrpc": "2.0", "id": entry.message["id"], "result": answer})
+    await agent.answer(prompt, rule, agent.options.turn_seconds)
+    await agent.is_alive()
     return {**notes, "asked": entry.place, "cancel": place}
 
 
 @step("able", editions=V1_JUNE, order=36)
-async def cancel_in_permission(talk: AgentConversation) -> Notes:
+async def cancel_in_permission(agent: AgentConversation) -> Notes:
     """A turn that is cancelled while a permission is open, which is then answered as it has to be."""
-    with talk.replying(session__request_permission=lambda _: None, **Terminals(exitCode=0).replies()):
+    with agent.replying(session__request_permission=lambda _: None, **TerminalReplies(exitCode=0).replies()):
         return await cancelled_when(
-            talk, lambda entry: is_request(entry.message, "session/request_permission"), "ACCORD-PERM-005"
+            agent, lambda entry: is_request(entry.message, "session/request_permission"), "ACCORD-PERM-005"
         )
 
 
 @step(gate=SESSIONS, order=60)
-async def unanswered_permission(talk: AgentConversation) -> Notes:
+async def unanswered_permission(agent: AgentConversation) -> Notes:
     """A turn is cancelled while the agent waits for a permission, if it asks for one; then idle is cancelled.
 
     The question is answered `cancelled`, as clients must, when the agent had the time to take it back: a sign of life
     after the cancellation. `asked` are the places of the questions, `cancel` that of the cancellation, `idle_cancel`
     that of the one behind the end.
     """
-    session = await talk.new()
-    since = talk.now
-    with talk.replying(session__request_permission=lambda _: None):
-        prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.cancel_prompt)
-        await _question_or_work(talk, session, prompt, since)
-        await talk.is_alive()
-        cancel = talk.notify("session/cancel", {"sessionId": session})
-        await talk.is_alive()
-    questions = [entry for entry in talk.wire.entries[since:] if not entry.sent and is_request(entry.message, ASK)]
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(session__request_permission=lambda _: None):
+        prompt = agent.prompt(session, agent.options.tool_prompt or agent.options.cancel_prompt)
+        await _question_or_work(agent, session, prompt, since)
+        await agent.is_alive()
+        cancel = agent.notify("session/cancel", {"sessionId": session})
+        await agent.is_alive()
+    questions = [
+        entry for entry in agent.wire.entries[since:] if not entry.sent and is_request(entry.message, PERMISSION)
+    ]
     for entry in questions:
-        talk.wire.say({"jsonrpc": "2.0", "id": entry.message["id"], "result": CANCELLED})
-    await end_of_cancelled(talk, session, prompt, since)
-    idle = talk.notify("session/cancel", {"sessionId": session})
+        agent.wire.send_json({"jsonrpc": "2.0", "id": entry.message["id"], "result": CANCELLED})
+    await end_of_cancelled(agent, session, prompt, since)
+    idle = agent.notify("session/cancel", {"sessionId": session})
     return {
         "session": session,
         "prompt": prompt,
         "asked": [entry.place for entry in questions],
         "cancel": cancel,
         "idle_cancel": idle,
-        "alive": await talk.is_alive(),
+        "alive": await agent.is_alive(),
     }
 
 
-async def _question_or_work(talk: AgentConversation, session: str, prompt: object, since: int) -> None:
-    """Wait for the question; where nobody said how to provoke one, until the agent speaks."""
-    speech = () if talk.options.tool_prompt else ("agent_message", "agent_message_chunk")
+async def _question_or_work(agent: AgentConversation, session: str, prompt: object, since: int) -> None:
+    """Wait for the permission request; without a tool prompt, until the first message of the agent."""
+    speech = () if agent.options.tool_prompt else ("agent_message", "agent_message_chunk")
 
     def is_sign(entry: Entry) -> bool:
-        ended = talk.edition != "v2" and is_answer(entry.message, prompt)
+        ended = agent.edition != "v2" and is_answer(entry.message, prompt)
         spoke = bool(speech) and is_update(entry.message, session, *speech)
-        return ended or spoke or is_request(entry.message, ASK) or is_state(entry.message, session, "idle")
+        return ended or spoke or is_request(entry.message, PERMISSION) or is_state(entry.message, session, "idle")
 
-    seconds = talk.options.turn_seconds if talk.options.tool_prompt else min(talk.options.turn_seconds, 3.0)
+    seconds = agent.options.turn_seconds if agent.options.tool_prompt else min(agent.options.turn_seconds, 3.0)
     # Without a sign there is work to be cancelled, and no question.
     with suppress(Silence):
-        await talk.wire.until(is_sign, since, seconds)
+        await agent.wire.until(is_sign, since, seconds)
 
 
 @step(gate=SESSIONS, order=61)
-async def strange_outcome(talk: AgentConversation) -> Notes:
-    """A client answers a question for permission with a word of its own; `asked` are the places of the questions."""
-    session = await talk.new()
-    since = talk.now
-    with talk.replying(session__request_permission=lambda _: {"outcome": {"outcome": "_later", "when": "tomorrow"}}):
-        prompt = await talk.turn(session, talk.options.tool_prompt or talk.options.prompt)
-    asked = [entry.place for entry in talk.wire.entries[since:] if not entry.sent and is_request(entry.message, ASK)]
-    return {"session": session, "prompt": prompt, "asked": asked, "alive": await talk.is_alive()}
+async def strange_outcome(agent: AgentConversation) -> Notes:
+    """A permission request is answered with an extension outcome; `asked` are the places of the requests."""
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(session__request_permission=lambda _: {"outcome": {"outcome": "_later", "when": "tomorrow"}}):
+        prompt = await agent.turn(session, agent.tool_prompt)
+    asked = [
+        entry.place for entry in agent.wire.entries[since:] if not entry.sent and is_request(entry.message, PERMISSION)
+    ]
+    return {"session": session, "prompt": prompt, "asked": asked, "alive": await agent.is_alive()}
 
 
 @step("bare", editions=V2, gate=SESSIONS)
-async def v2_strange_choice(talk: AgentConversation) -> Notes:
+async def v2_strange_choice(agent: AgentConversation) -> Notes:
     """The answer to a permission chooses an option that was never offered."""
-    session = await talk.new()
-    since = talk.now
+    session = await agent.new()
+    since = agent.now
     outcome = {"outcome": {"outcome": "selected", "optionId": "accord-check-never-offered"}}
-    with talk.replying(session__request_permission=lambda _: outcome):
-        await talk.turn(session, talk.options.tool_prompt or talk.options.prompt)
+    with agent.replying(session__request_permission=lambda _: outcome):
+        await agent.turn(session, agent.tool_prompt)
     return {"session": session, "since": since}
 
 
@@ -241,57 +236,55 @@ def a_question_has_options(evidence: Evidence) -> None:
 
 def _permissions(evidence: Evidence) -> list[Any]:
     found = list(questions(evidence, "session/request_permission"))
-    if not found:
-        raise Unseen("it never asked for permission: give --tool-prompt")
+    skip_unless(found, "it never asked for permission: give --tool-prompt")
     return found
 
 
 def _asked_in(evidence: Evidence, step: str, rule: str) -> tuple[Any, Entry]:
-    """A step in whose turn a permission was asked for, and the first question."""
-    played = completed(evidence, step, rule)
-    for entry, message in messages_in(played.entries[played["since"] : played.end]):
+    """A run in whose turn a permission was requested, and the first request."""
+    run = completed(evidence, step, rule)
+    for entry, message in messages_in(run.entries[run["since"] : run.end]):
         if message.get("method") == "session/request_permission":
-            return played, entry
-    raise Unseen("it did not ask for permission: give --tool-prompt")
+            return run, entry
+    raise Inconclusive("it did not ask for permission: give --tool-prompt")
 
 
 @judge("ACCORD-PERM-003", steps=("allowed_work",))
 def a_turn_goes_on_after_a_yes(evidence: Evidence) -> None:
-    played, question = _asked_in(evidence, "allowed_work", "ACCORD-PERM-003")
-    if "error" in played.answer(played["prompt"]):
-        raise Violation("the prompt failed", question, played.answer_entry(played["prompt"]))
+    run, question = _asked_in(evidence, "allowed_work", "ACCORD-PERM-003")
+    if "error" in run.answer(run["prompt"]):
+        raise Violation("the prompt failed", question, run.answer_entry(run["prompt"]))
 
 
 @judge("ACCORD-PERM-004", steps=("rejected_work",))
 def a_no_does_not_fail_the_prompt(evidence: Evidence) -> None:
-    played, question = _asked_in(evidence, "rejected_work", "ACCORD-PERM-004")
-    if "error" in played.answer(played["prompt"]):
-        raise Violation("the prompt failed", question, played.answer_entry(played["prompt"]))
+    run, question = _asked_in(evidence, "rejected_work", "ACCORD-PERM-004")
+    if "error" in run.answer(run["prompt"]):
+        raise Violation("the prompt failed", question, run.answer_entry(run["prompt"]))
 
 
 @judge("ACCORD-PERM-006", steps=("rejected_work",))
 def what_was_rejected_is_not_done(evidence: Evidence) -> None:
-    played, question = _asked_in(evidence, "rejected_work", "ACCORD-PERM-006")
+    run, question = _asked_in(evidence, "rejected_work", "ACCORD-PERM-006")
     message = as_dict(question.message)
     tool = as_dict(as_dict(message.get("params")).get("toolCall")).get("toolCallId")
-    for entry, update in played.updates(played["session"], "tool_call", "tool_call_update", since=question.place):
+    for entry, update in run.updates(run["session"], "tool_call", "tool_call_update", since=question.place):
         if update.get("toolCallId") == tool and update.get("status") == "completed":
             raise Violation("a tool call that was rejected was completed", question, entry)
 
 
 @judge("ACCORD-PERM-005", steps=("cancel_in_permission",))
 def a_turn_that_waits_for_permission_can_be_cancelled(evidence: Evidence) -> None:
-    played = completed(evidence, "cancel_in_permission", "ACCORD-PERM-005")
-    if played["asked"] is None:
-        raise Unseen("it did not ask for permission: give --tool-prompt")
-    if not heeds_cancel(evidence, played["session"]):
-        raise Unseen("no cancellation is heeded")
-    answer = played.answer(played["prompt"])
+    run = completed(evidence, "cancel_in_permission", "ACCORD-PERM-005")
+    if run["asked"] is None:
+        raise Inconclusive("it did not ask for permission: give --tool-prompt")
+    skip_unless(heeds_cancel(evidence, run["session"]), "no cancellation is heeded")
+    answer = run.answer(run["prompt"])
     if as_dict(answer.get("result")).get("stopReason") != "cancelled":
         raise Violation(
             "the prompt was not answered with `cancelled`",
-            played.entries[played["asked"]],
-            played.answer_entry(played["prompt"]),
+            run.entries[run["asked"]],
+            run.answer_entry(run["prompt"]),
         )
 
 
@@ -304,21 +297,19 @@ def questions_are_about_tool_calls(evidence: Evidence) -> None:
             raise Violation("there are no options", entry)
         for option in params["options"]:
             check_texts(as_dict(option), ("optionId", "name", "kind"), "an option", entry)
-    if not found:
-        raise Unseen("it never asked for permission: give --tool-prompt")
+    skip_unless(found, "it never asked for permission: give --tool-prompt")
 
 
 def _questions(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
     found = [
         (record, entry, message) for record, entry, message in evidence.messages() if is_request(message, PERMISSION)
     ]
-    if not found:
-        raise Unseen("the agent asked for no permission: give --tool-prompt")
+    skip_unless(found, "the agent asked for no permission: give --tool-prompt")
     return found
 
 
 def _sessions_of(record: Record) -> set[Any]:
-    """The sessions that were spoken of in a process by us."""
+    """The sessions that our messages in a process name."""
     named = [message.get("params") for _, message in messages_in(record.entries, sent=True)]
     return {params.get("sessionId") for params in named if isinstance(params, dict)}
 
@@ -335,12 +326,12 @@ def a_permission_question_is_whole(evidence: Evidence) -> str:
         if wrong:
             raise Violation(f"a question for permission has {wrong}", entry)
     for name in ("turns", "meet_able"):
-        played_or_broken(evidence, name, "the turn did not go on when a permission was given")
+        completed_or_broken(evidence, name, "the turn did not go on when a permission was given")
     return f"{len(questions)} questions"
 
 
 def _lack(params: dict[str, Any], sessions: set[Any]) -> str:
-    """What is missing in a question, "" if nothing is."""
+    """The missing part of a permission request, or ""."""
     if params.get("sessionId") not in sessions:
         return f"the sessionId {params.get('sessionId')!r}"
     if not is_whole(params.get("title")):
@@ -371,51 +362,43 @@ def a_session_requires_action_while_a_permission_is_awaited(evidence: Evidence) 
         needs = [entry for entry, message in turn if is_state(message, session, "requires_action")]
         if not needs:
             raise Violation("while a permission was awaited the session did not require action", questions[0], idle)
-        # Who gives up when it is answered need not run again; who goes on has to say so.
+        # A turn that ends with the answer need not run again; one that goes on must report that it runs.
         runs = [entry for entry, message in turn if is_state(message, session, "running")]
         if not runs or runs[-1].place < needs[-1].place:
             raise Violation("behind the permission the session did not run again", needs[-1], idle)
-    if not judged:
-        raise Unseen("the agent asked for no permission: give --tool-prompt")
+    skip_unless(judged, "the agent asked for no permission: give --tool-prompt")
 
 
 @judge("ACP-ENUM-203", steps=("turns", "strange_outcome"))
 def an_outcome_in_a_word_of_the_client_does_no_harm(evidence: Evidence) -> None:
     prompts_of(evidence, "strange_outcome")
-    played = evidence.begun("strange_outcome")
-    part = played.entries[played.start : played.end]
+    run = evidence.begun("strange_outcome")
+    part = run.entries[run.start : run.end]
     if not any(is_request(message, PERMISSION) for _, message in messages_in(part)):
-        raise Unseen("the agent asked for no permission: give --tool-prompt")
-    played_or_broken(evidence, "strange_outcome", "a permission outcome with a word of the client's own did harm")
+        raise Inconclusive("the agent asked for no permission: give --tool-prompt")
+    completed_or_broken(evidence, "strange_outcome", "a permission outcome with a word of the client's own did harm")
 
 
 @judge("ACCORD-PERM-201", steps=("v2_strange_choice",))
 def what_was_not_offered_is_no_approval(evidence: Evidence) -> None:
-    played = evidence.step("v2_strange_choice")
+    run = evidence.step("v2_strange_choice")
     asked = [
         (entry, call["params"])
-        for entry, call in played.calls(PERMISSION)
-        if entry.place >= played["since"] and call["params"].get("sessionId") == played["session"]
+        for entry, call in run.calls(PERMISSION)
+        if entry.place >= run["since"] and call["params"].get("sessionId") == run["session"]
     ]
-    needed(asked, "no permission was asked for")
+    skip_unless(asked, "no permission was asked for")
     for question, params in asked:
-        tool = _tool(params.get("subject"))
-        for entry, update in played.updates(played["session"], "tool_call_update", since=question.place):
+        tool = subject_tool(params)
+        for entry, update in run.updates(run["session"], "tool_call_update", since=question.place):
             if tool is not None and update.get("toolCallId") == tool and update.get("status") == "completed":
                 raise Violation("the tool call was completed", question, entry)
-
-
-def _tool(subject: Any) -> Any:
-    if not isinstance(subject, dict):
-        return None
-    tool = subject.get("toolCall")
-    return tool.get("toolCallId") if isinstance(tool, dict) else subject.get("toolCallId")
 
 
 @judge("ACCORD-PERM-202", steps=("v2_finished_things",))
 def options_are_different(evidence: Evidence) -> None:
     asked = questions(evidence, PERMISSION)
-    needed(asked, "no permission was asked for")
+    skip_unless(asked, "no permission was asked for")
     for _, entry, params in asked:
         options = params.get("options")
         ids = [key_of(each.get("optionId")) for each in options or [] if isinstance(each, dict)]
@@ -427,7 +410,7 @@ def options_are_different(evidence: Evidence) -> None:
 def commands_have_absolute_directories(evidence: Evidence) -> None:
     subjects = [(entry, params.get("subject")) for _, entry, params in questions(evidence, PERMISSION)]
     commands = [(entry, each) for entry, each in subjects if isinstance(each, dict) and each.get("type") == "command"]
-    needed(commands, "no permission was asked for a command")
+    skip_unless(commands, "no permission was asked for a command")
     for entry, command in commands:
         if not is_absolute(command.get("cwd")):
             raise Violation(f"the directory is {command.get('cwd')!r}", entry)

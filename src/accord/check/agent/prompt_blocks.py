@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, can, step, text
-from accord.check.agent.exchange import advertises, answers_heard, settle
+from accord.check.agent.exchange import advertises, answers_received, settle
 from accord.check.agent.prompts import ECHOES, accepted_message_id
-from accord.check.agent.queries import Asked, must_be_refused, needed, our_requests_in
+from accord.check.agent.queries import RecordedRequest, must_be_refused, our_requests_in
 from accord.check.agent.turns import idle_behind, prompts_of
-from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation, skip_unless
+from accord.check.engine.judging import Notes, judge, judge_rows, request_succeeds
 from accord.check.engine.record import INVALID_PARAMS
-from accord.check.rule import JUNE_V2, SESSIONS, V1, V2, Row, agent_rules
-
-__all__ = ["RULES"]
+from accord.check.rule import JUNE_V2, SESSIONS, V1, V2, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-PROMPT-201", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-PROMPT-201", "--C", "prompt-turn", gate="session",
         says="A block of a type that the agent does not know is refused with -32602"),
-    Row("ACCORD-PROMPT-202", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-PROMPT-202", "--C", "prompt-turn", gate="session",
         says="A block that the agent does not advertise is refused with -32602"),
-    Row("ACCORD-PROMPT-203", "--C", "extensibility", gate="session",
+    RuleRow("ACCORD-PROMPT-203", "--C", "extensibility", gate="session",
         says="A known block with a bad payload is refused with -32602"),
-    Row("ACCORD-PROMPT-204", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-PROMPT-204", "--C", "prompt-turn", gate="session",
         says="A prompt that was refused is never told as a message of the user"),
-    Row("ACCORD-PROMPT-208", "--I", "#PromptRequest", "What comes of an empty prompt", gate="session"),
-    Row("ACCORD-PROMPT-209", "--A", "#TextContent", gate="session",
+    RuleRow("ACCORD-PROMPT-208", "--I", "#PromptRequest", "What comes of an empty prompt", gate="session"),
+    RuleRow("ACCORD-PROMPT-209", "--A", "#TextContent", gate="session",
         says="An optional field of a block that does not fit counts as absent"),
-    Row("ACP-PROMPT-003", "AAA", "content", gate="session", says=(
+    RuleRow("ACP-PROMPT-003", "AAA", "content", gate="session", says=(
         "A prompt may hold a link beside its text",
         "A prompt may hold a link beside its text",
         "A prompt may hold a link beside its text, and its turn ends",
     )),
-    Row("ACP-PROMPTCAP-001", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="image",
+    RuleRow("ACP-PROMPTCAP-001", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="image",
         says="A prompt with an image runs to its end"),
-    Row("ACP-PROMPTCAP-002", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="audio",
+    RuleRow("ACP-PROMPTCAP-002", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="audio",
         says="A prompt with a recording runs to its end"),
-    Row("ACP-PROMPTCAP-003", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="embeddedContext",
+    RuleRow("ACP-PROMPTCAP-003", "CCC", ("content", "prompt-turn", "prompt-turn"), gate="embeddedContext",
         says="A prompt with an embedded resource runs to its end"),
 )
 # fmt: on
 
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-
 SILENCE = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
 
 BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -59,169 +55,139 @@ BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """By note: the capability that has to be advertised, and the block."""
 
-_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-
 _BLOCKS: dict[str, dict[str, Any]] = {
-    "image": {"type": "image", "data": _PIXEL, "mimeType": "image/png"},
+    "image": {"type": "image", "data": PIXEL, "mimeType": "image/png"},
     "audio": {"type": "audio", "data": "UklGRiQAAABXQVZF", "mimeType": "audio/wav"},
     "embeddedContext": {"type": "resource", "resource": {"uri": "file:///notes.txt", "text": "hello"}},
 }
 
 
-def _runs(note: str) -> Callable[[Evidence], None]:
-    def runs(evidence: Evidence) -> None:
-        played = evidence.step("prompt_blocks")
-        if note not in played.notes:
-            raise Unseen("not advertised")
-        played.result(played[note])
-
-    runs.__name__ = f"a_prompt_with_{note}_ends"
-    return runs
-
-
-for _id, _note in (("001", "image"), ("002", "audio"), ("003", "resource")):
-    judge(f"ACP-PROMPTCAP-{_id}", steps=("prompt_blocks",), editions=("v1",))(_runs(_note))
-
-
 @step(gate=SESSIONS)
-async def prompt_blocks(talk: AgentConversation) -> Notes:
-    """A turn for each kind of block that the agent says it accepts; the others have no note."""
-    session = await talk.new()
+async def prompt_blocks(agent: AgentConversation) -> Notes:
+    """A turn for each advertised kind of block; the others have no note."""
+    session = await agent.new()
     notes: Notes = {"session": session}
     for note, (capability, block) in BLOCKS.items():
-        if can(talk, capability):
-            notes[note] = await talk.turn(session, talk.options.prompt, block)
+        if can(agent, capability):
+            notes[note] = await agent.turn(session, agent.options.prompt, block)
     return notes
 
 
 @step("bare", editions=V2, gate=SESSIONS)
-async def v2_refused_prompts(talk: AgentConversation) -> Notes:
+async def v2_refused_prompts(agent: AgentConversation) -> Notes:
     """Prompts that no agent can read; an empty one comes last."""
-    session = await talk.new()
-    since = talk.now
-    words = text(talk.options.prompt)
-    prompts: dict[str, list[Any]] = {"pigeons": [words, {"type": "_accord.check/pigeons"}], "bad": [{"type": "text"}]}
+    session = await agent.new()
+    since = agent.now
+    block = text(agent.options.prompt)
+    prompts: dict[str, list[Any]] = {"pigeons": [block, {"type": "_accord.check/pigeons"}], "bad": [{"type": "text"}]}
     for name, block in _BLOCKS.items():
-        if not advertises(talk, f"prompt.{name}"):
-            prompts[name] = [words, block]
+        if not advertises(agent, f"prompt.{name}"):
+            prompts[name] = [block, block]
     ids = {}
     for name, blocks in {**prompts, "empty": []}.items():
-        place = talk.now
-        ids[name] = talk.ask("session/prompt", {"sessionId": session, "prompt": blocks})
-        answers = [each for each in await answers_heard(talk, ids[name]) if "result" in each]
+        place = agent.now
+        ids[name] = agent.ask("session/prompt", {"sessionId": session, "prompt": blocks})
+        answers = [each for each in await answers_received(agent, ids[name]) if "result" in each]
         if answers:
-            await settle(talk, session, place)
+            await settle(agent, session, place)
     return {"session": session, "since": since, "ids": ids}
 
 
 @step("bare", editions=V2, gate=SESSIONS)
-async def v2_lenient_prompt(talk: AgentConversation) -> Notes:
-    """A block whose annotations are not what they should be."""
-    session = await talk.new()
-    since = talk.now
-    block = {**text(talk.options.prompt), "annotations": {"priority": "high", "audience": 7}}
-    prompt = talk.prompt(session, block)
-    if any("result" in answer for answer in await answers_heard(talk, prompt)):
-        await settle(talk, session, since)
+async def v2_lenient_prompt(agent: AgentConversation) -> Notes:
+    """A block with malformed annotations."""
+    session = await agent.new()
+    since = agent.now
+    block = {**text(agent.options.prompt), "annotations": {"priority": "high", "audience": 7}}
+    prompt = agent.prompt(session, block)
+    if any("result" in answer for answer in await answers_received(agent, prompt)):
+        await settle(agent, session, since)
     return {"prompt": prompt}
 
 
-@judge("ACP-PROMPT-003", steps=("turns",), editions=V1)
-def a_prompt_may_hold_a_link(evidence: Evidence) -> None:
-    played = evidence.step("turns")
-    played.result(played["link"])
+def _runs(evidence: Evidence, note: str) -> None:
+    run = evidence.step("prompt_blocks")
+    if note not in run.notes:
+        raise Inconclusive("not advertised")
+    run.result(run[note])
 
 
 def _refused_prompts(evidence: Evidence, *names: str) -> None:
-    played = evidence.step("v2_refused_prompts")
-    asked = [played["ids"][name] for name in names if name in played["ids"]]
-    needed(asked, "every kind of block is advertised")
+    run = evidence.step("v2_refused_prompts")
+    asked = [run["ids"][name] for name in names if name in run["ids"]]
+    skip_unless(asked, "every kind of block is advertised")
     for id_ in asked:
-        must_be_refused(played, id_, INVALID_PARAMS)
-
-
-@judge("ACCORD-PROMPT-201", steps=("v2_refused_prompts",))
-def an_unknown_block_is_refused(evidence: Evidence) -> None:
-    _refused_prompts(evidence, "pigeons")
-
-
-@judge("ACCORD-PROMPT-202", steps=("v2_refused_prompts",))
-def a_block_that_is_not_advertised_is_refused(evidence: Evidence) -> None:
-    _refused_prompts(evidence, "image", "audio", "embeddedContext")
-
-
-@judge("ACCORD-PROMPT-203", steps=("v2_refused_prompts",))
-def a_bad_block_is_refused(evidence: Evidence) -> None:
-    _refused_prompts(evidence, "bad")
+        must_be_refused(run, id_, INVALID_PARAMS)
 
 
 @judge("ACCORD-PROMPT-204", steps=("v2_refused_prompts",))
 def a_refused_prompt_has_no_message(evidence: Evidence) -> None:
-    played = evidence.step("v2_refused_prompts")
-    # What was not answered at all was not refused either; whose rule that is says so.
-    answers = [answer for id_ in played["ids"].values() for _, answer in played.answers(id_)]
-    needed([answer for answer in answers if "error" in answer], "no prompt was refused")
+    run = evidence.step("v2_refused_prompts")
+    # An unanswered prompt was not refused either; another rule reports that.
+    answers = [answer for id_ in run["ids"].values() for _, answer in run.answers(id_)]
+    skip_unless([answer for answer in answers if "error" in answer], "no prompt was refused")
     inserted = [accepted_message_id(answer) for answer in answers]
-    for entry, update in played.updates(played["session"], *ECHOES, since=played["since"]):
+    for entry, update in run.updates(run["session"], *ECHOES, since=run["since"]):
         if update.get("messageId") not in inserted:
             raise Violation("a message of the user was told, and every prompt was refused", entry)
 
 
 @judge("ACCORD-PROMPT-208", steps=("v2_refused_prompts",))
 def an_empty_prompt(evidence: Evidence) -> str:
-    played = evidence.step("v2_refused_prompts")
-    error = played.answer(played["ids"]["empty"]).get("error")
+    run = evidence.step("v2_refused_prompts")
+    error = run.answer(run["ids"]["empty"]).get("error")
     return f"error {error.get('code')}" if isinstance(error, dict) else "it was inserted"
 
 
-@judge("ACCORD-PROMPT-209", steps=("v2_lenient_prompt",))
-def bad_annotations_count_as_absent(evidence: Evidence) -> None:
-    played = evidence.step("v2_lenient_prompt")
-    played.result(played["prompt"])
-
-
-def _ended(evidence: Evidence, prompt: Asked) -> None:
+def _ended(evidence: Evidence, prompt: RecordedRequest) -> None:
     """A prompt was accepted, and its turn came to an end."""
     if prompt.result is None:
-        raise Violation("the prompt was not accepted", prompt.entry, prompt.answer_entry)
+        raise prompt.violation("the prompt was not accepted")
     if evidence.edition == "v2" and idle_behind(prompt) is None:
         raise StepFailed("its turn did not become idle", "ACP-STATE-202", prompt.entry)
 
 
-def _third(evidence: Evidence, place: int) -> Asked:
-    """A prompt of the step with plain turns, by its number."""
-    prompts = prompts_of(evidence, "turns")
-    if len(prompts) <= place:
-        evidence.step("turns")
-        raise Unseen("it was not prompted")
-    return prompts[place]
-
-
 @judge("ACP-PROMPT-003", steps=("turns",), editions=JUNE_V2, name="a_prompt_may_hold_a_link")
 def a_prompt_may_hold_a_link_in_v2(evidence: Evidence) -> None:
-    _ended(evidence, _third(evidence, 1))
+    prompts = prompts_of(evidence, "turns")
+    if len(prompts) <= 1:
+        evidence.step("turns")
+        raise Inconclusive("it was not prompted")
+    _ended(evidence, prompts[1])
 
 
 def _block(evidence: Evidence, type_: str) -> None:
-    played = evidence.begun("prompt_blocks")
-    for prompt in our_requests_in(played, "session/prompt"):
+    run = evidence.begun("prompt_blocks")
+    for prompt in our_requests_in(run, "session/prompt"):
         blocks = prompt.params.get("prompt", [])
         if any(block.get("type") == type_ for block in blocks):
             return _ended(evidence, prompt)
     evidence.step("prompt_blocks")
-    raise Unseen("there was no such prompt")
+    raise Inconclusive("there was no such prompt")
 
 
-@judge("ACP-PROMPTCAP-001", steps=("prompt_blocks",), editions=JUNE_V2)
-def a_prompt_with_an_image_ends(evidence: Evidence) -> None:
-    _block(evidence, "image")
-
-
-@judge("ACP-PROMPTCAP-002", steps=("prompt_blocks",), editions=JUNE_V2)
-def a_prompt_with_a_recording_ends(evidence: Evidence) -> None:
-    _block(evidence, "audio")
-
-
-@judge("ACP-PROMPTCAP-003", steps=("prompt_blocks",), editions=JUNE_V2)
-def a_prompt_with_an_embedded_resource_ends(evidence: Evidence) -> None:
-    _block(evidence, "resource")
+judge_rows(request_succeeds, ("ACP-PROMPT-003", "a_prompt_may_hold_a_link", "turns", "link"), editions=V1)
+judge_rows(
+    _refused_prompts,
+    ("ACCORD-PROMPT-201", "an_unknown_block_is_refused", "pigeons"),
+    ("ACCORD-PROMPT-202", "a_block_that_is_not_advertised_is_refused", "image", "audio", "embeddedContext"),
+    ("ACCORD-PROMPT-203", "a_bad_block_is_refused", "bad"),
+    steps=("v2_refused_prompts",),
+)
+judge_rows(request_succeeds, ("ACCORD-PROMPT-209", "bad_annotations_count_as_absent", "v2_lenient_prompt", "prompt"))
+judge_rows(
+    _runs,
+    ("ACP-PROMPTCAP-001", "a_prompt_with_image_ends", "image"),
+    ("ACP-PROMPTCAP-002", "a_prompt_with_audio_ends", "audio"),
+    ("ACP-PROMPTCAP-003", "a_prompt_with_resource_ends", "resource"),
+    steps=("prompt_blocks",),
+    editions=V1,
+)
+judge_rows(
+    _block,
+    ("ACP-PROMPTCAP-001", "a_prompt_with_an_image_ends", "image"),
+    ("ACP-PROMPTCAP-002", "a_prompt_with_a_recording_ends", "audio"),
+    ("ACP-PROMPTCAP-003", "a_prompt_with_an_embedded_resource_ends", "resource"),
+    steps=("prompt_blocks",),
+    editions=JUNE_V2,
+)

@@ -1,68 +1,21 @@
-"""Questions to the evidence of a check of an agent: handshakes, prompts, turns, updates, refusals."""
+"""Queries on the evidence of a check of an agent: handshakes, requests, updates, refusals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if
+from accord.check.engine.judging import judge_rows
 from accord.check.engine.record import Entry, Record, is_answer, is_update, messages_in
-
-__all__ = [
-    "CHUNKS",
-    "ELICITATION",
-    "FINAL",
-    "HISTORY",
-    "MESSAGES",
-    "PERMISSION",
-    "TOOLS",
-    "VERSION",
-    "Asked",
-    "Told",
-    "answers_to",
-    "as_dict",
-    "check_texts",
-    "check_unique",
-    "code_of",
-    "code_of_answer",
-    "completed",
-    "dicts",
-    "entities",
-    "handshake",
-    "handshake_line",
-    "handshakes",
-    "is_absolute",
-    "is_extension",
-    "is_relative",
-    "is_whole",
-    "key_of",
-    "listed",
-    "lists_told",
-    "meeting",
-    "must_be_refused",
-    "needed",
-    "offered",
-    "only_if_offered",
-    "our_requests",
-    "our_requests_in",
-    "questions",
-    "reached_by",
-    "reaction_in_words",
-    "refusal",
-    "succeeds",
-    "told",
-    "told_by_session",
-    "tools_told",
-]
 
 FINAL = {"completed", "failed", "cancelled"}
 """The statuses of tool calls that have ended."""
-
 _DRIVE_LENGTH = 3
 
 
-class Told(NamedTuple):
-    """One update, where it stands, and whose it is."""
+class RecordedUpdate(NamedTuple):
+    """One update with its record, line and session."""
 
     record: Record
     entry: Entry
@@ -71,18 +24,14 @@ class Told(NamedTuple):
 
 
 VERSION = 2
-
 MESSAGES = ("user_message", "agent_message", "agent_thought")
-
 CHUNKS = tuple(f"{kind}_chunk" for kind in MESSAGES)
-
 TOOLS = ("tool_call_update", "tool_call_content_chunk")
-
 HISTORY = (*MESSAGES, *CHUNKS, *TOOLS, "plan_update", "compaction_update", "compaction_summary_chunk")
-"""What happened, in contrast to how things stand: a session that is resumed tells the latter only."""
+"""Updates about events, in contrast to the current state: resuming a session sends only the latter."""
 
 
-class Asked(NamedTuple):
+class RecordedRequest(NamedTuple):
     """A request of ours, and its first answer where there is one."""
 
     record: Record | StepResult
@@ -93,38 +42,68 @@ class Asked(NamedTuple):
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """What came of it, if that is an object."""
+        """The result, if that is an object."""
         result = self.answer.get("result")
         return result if isinstance(result, dict) else None
+
+    def violation(self, message: str) -> Violation:
+        """A violation that the request and its answer prove."""
+        return Violation(message, self.entry, self.answer_entry)
 
 
 PERMISSION, ELICITATION = "session/request_permission", "elicitation/create"
 
 
-def must_be_refused(played: StepResult, id_: Any, code: int) -> None:
-    """A request has to fail with a code."""
-    found = played.error(id_).get("code")
+def must_be_refused(run: StepResult, id_: Any, code: int) -> None:
+    found = run.error(id_).get("code")
     if found != code:
-        raise Violation(f"the error is {found!r}, not {code}", played.request_entry(id_), played.answer_entry(id_))
+        raise run.violation(f"the error is {found!r}, not {code}", id_)
 
 
-def needed(found: Any, why_not: str) -> None:
-    """Nothing can be judged where nothing was found."""
-    if not found:
-        raise Unseen(why_not)
+def request_fails_with(evidence: Evidence, step: str, note: str, code: int) -> None:
+    """For `judge_rows`: the request under a note was answered with this error."""
+    run = evidence.step(step)
+    must_be_refused(run, run[note], code)
 
 
-def told(evidence: Evidence, *kinds: str) -> Iterator[Told]:
+def request_gives_object(evidence: Evidence, step: str, note: str) -> None:
+    """For `judge_rows`: the result of the request under a note is an object or null."""
+    run = evidence.step(step)
+    succeeds(run, run[note])
+
+
+def judge_completion(*rows: tuple[str, str, str]) -> None:
+    """Register judges of rules that are kept if a step is completed; a row has the rule, the judge's name, the step."""
+    for id_, name, step in rows:
+        judge_rows(_completes, (id_, name, step, id_))
+
+
+def _completes(evidence: Evidence, step: str, rule: str) -> None:
+    completed(evidence, step, rule)
+
+
+def judge_refusals(*rows: tuple[Any, ...]) -> None:
+    """Register judges of requests that must fail; a row has the rule, the judge's name, step, note and error codes."""
+    for id_, name, step, note, *codes in rows:
+        judge_rows(_refuses, (id_, name, step, id_, note, *codes))
+
+
+def _refuses(evidence: Evidence, step: str, rule: str, note: str, *codes: int) -> None:
+    run = completed(evidence, step, rule)
+    refusal(run, run[note], *codes)
+
+
+def updates_of(evidence: Evidence, *kinds: str) -> Iterator[RecordedUpdate]:
     """Every update, of some kinds or all, in the order of each process."""
     for record, entry, message in evidence.messages():
         if is_update(message, None, *kinds):
-            yield Told(record, entry, message["params"].get("sessionId"), message["params"]["update"])
+            yield RecordedUpdate(record, entry, message["params"].get("sessionId"), message["params"]["update"])
 
 
-def told_by_session(evidence: Evidence, *kinds: str) -> list[list[Told]]:
+def updates_by_session(evidence: Evidence, *kinds: str) -> list[list[RecordedUpdate]]:
     """The same, in a list for each session of each process."""
-    found: dict[tuple[str, str], list[Told]] = {}
-    for each in told(evidence, *kinds):
+    found: dict[tuple[str, str], list[RecordedUpdate]] = {}
+    for each in updates_of(evidence, *kinds):
         found.setdefault((each.record.name, key_of(each.session)), []).append(each)
     return list(found.values())
 
@@ -143,11 +122,13 @@ def answers_to(evidence: Evidence, *methods: str) -> Iterator[tuple[Entry, Entry
 
 
 def entities(
-    updates: list[Told], id_name: str, at: Callable[[Told, dict[Any, dict[str, Any]]], None] | None = None
+    updates: list[RecordedUpdate],
+    id_name: str,
+    at: Callable[[RecordedUpdate, dict[Any, dict[str, Any]]], None] | None = None,
 ) -> dict[Any, dict[str, Any]]:
-    """Things as they stand after some updates: what is absent stays, what is there replaces.
+    """The state of tool calls or terminals after some updates: absent fields stay, others are replaced.
 
-    `at` is called at each update with what stood by then.
+    `at` is called at each update with the state at that time.
     """
     found: dict[Any, dict[str, Any]] = {}
     for each in updates:
@@ -170,23 +151,23 @@ def is_absolute(path: Any) -> bool:
 
 
 def completed(evidence: Evidence, name: str, *ids: str) -> StepResult:
-    """A step to its end."""
+    """The run of a completed step; one that failed for another reason than `ids` skips the judge."""
     try:
         return evidence.step(name)
     except StepFailed as failure:
         if failure.blame in ids:
             raise
         message = f"{name} did not come so far: {failure.reason}"
-        raise Unseen(message) from None
+        raise Inconclusive(message) from None
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """An object; an empty one for what is none."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: Any) -> list[Any]:
-    """A list; an empty one for what is none."""
+    """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
@@ -200,9 +181,9 @@ def is_relative(path: Any) -> bool:
     return isinstance(path, str) and not is_absolute(path)
 
 
-def tools_told(evidence: Evidence) -> Iterator[tuple[Record, Entry, Any, dict[str, Any]]]:
-    """Whatever was told of tool calls, also in questions for permission."""
-    yield from told(evidence, "tool_call", "tool_call_update")
+def tool_updates(evidence: Evidence) -> Iterator[tuple[Record, Entry, Any, dict[str, Any]]]:
+    """Everything about tool calls, in updates and permission requests."""
+    yield from updates_of(evidence, "tool_call", "tool_call_update")
     for record, entry, params in questions(evidence, "session/request_permission"):
         yield record, entry, params.get("sessionId"), as_dict(params.get("toolCall"))
 
@@ -221,8 +202,15 @@ def _is_one_of(method: str, methods: tuple[str, ...]) -> bool:
     return any(method == each or (each.endswith("/") and method.startswith(each)) for each in methods)
 
 
+def subject_tool(params: Any) -> Any:
+    """The id of the tool call that a request for permission is about (v2)."""
+    subject = as_dict(as_dict(params).get("subject"))
+    tool = subject.get("toolCall")
+    return tool.get("toolCallId") if isinstance(tool, dict) else subject.get("toolCallId")
+
+
 def offered(record: Record) -> dict[str, Any]:
-    """The capabilities of our client in a process, as its last handshake said."""
+    """The capabilities of our client in a process, from its last handshake."""
     said: dict[str, Any] = {}
     for _, message in messages_in(record.entries, sent=True):
         if message.get("method") == "initialize":
@@ -231,7 +219,7 @@ def offered(record: Record) -> dict[str, Any]:
     return said
 
 
-def reached_by(offer: dict[str, Any], *path: str) -> bool:
+def offers_path(offer: dict[str, Any], *path: str) -> bool:
     """Whether something is offered; an empty object is a yes."""
     value: Any = offer
     for key in path:
@@ -239,15 +227,13 @@ def reached_by(offer: dict[str, Any], *path: str) -> bool:
     return value is not None and value is not False
 
 
-def refusal(played: StepResult, id_: Any, *codes: int) -> int:
+def refusal(run: StepResult, id_: Any, *codes: int) -> int:
     """The code of the error with which a request was answered, which has to be one of `codes` if there are any."""
-    error = played.error(id_)
+    error = run.error(id_)
     code = error.get("code")
     if codes and code not in codes:
         wanted = " or ".join(str(each) for each in codes)
-        raise Violation(
-            f"the error has the code {code!r} instead of {wanted}", played.request_entry(id_), played.answer_entry(id_)
-        )
+        raise run.violation(f"the error has the code {code!r} instead of {wanted}", id_)
     return code if isinstance(code, int) else 0
 
 
@@ -256,35 +242,34 @@ def _ours(entry: Entry, method: str) -> bool:
     return entry.sent and isinstance(message, dict) and message.get("method") == method and "id" in message
 
 
-def _answered(record: Record | StepResult, entry: Entry) -> Asked:
+def _answered(record: Record | StepResult, entry: Entry) -> RecordedRequest:
     params = entry.message.get("params")
     params = params if isinstance(params, dict) else {}
     for line, message in messages_in(record.entries[entry.place :]):
         if is_answer(message, entry.message["id"]):
-            return Asked(record, entry, params, line, message)
-    return Asked(record, entry, params, None, {})
+            return RecordedRequest(record, entry, params, line, message)
+    return RecordedRequest(record, entry, params, None, {})
 
 
-def our_requests(evidence: Evidence, method: str) -> list[Asked]:
+def our_requests(evidence: Evidence, method: str) -> list[RecordedRequest]:
     """Every request of ours by a method, in all processes."""
     return [_answered(record, entry) for record in evidence.records for entry in record.entries if _ours(entry, method)]
 
 
-def our_requests_in(played: StepResult, method: str) -> list[Asked]:
-    """Every request of ours by a method in one step, also in one that was not played to its end."""
-    return [_answered(played, entry) for entry in played.entries[played.start : played.end] if _ours(entry, method)]
+def our_requests_in(run: StepResult, method: str) -> list[RecordedRequest]:
+    """Every request of ours by a method in one run, completed or not."""
+    return [_answered(run, entry) for entry in run.entries[run.start : run.end] if _ours(entry, method)]
 
 
-def handshakes(evidence: Evidence) -> list[Asked]:
+def handshakes(evidence: Evidence) -> list[RecordedRequest]:
     """Every handshake, in all processes, that asked for the version of the edition and got it."""
     _, result = handshake(evidence)
-    if result.get("protocolVersion") != VERSION:
-        raise Unseen("the agent speaks another version")
+    skip_if(result.get("protocolVersion") != VERSION, "the agent speaks another version")
     found = [each for each in our_requests(evidence, "initialize") if each.params.get("protocolVersion") == VERSION]
     return [each for each in found if (each.result or {}).get("protocolVersion") == VERSION]
 
 
-def handshake(evidence: Evidence) -> tuple[Asked, dict[str, Any]]:
+def handshake(evidence: Evidence) -> tuple[RecordedRequest, dict[str, Any]]:
     """The first handshake, of a client that offers nothing, and its result."""
     (first, *_) = our_requests_in(evidence.begun("meet"), "initialize")
     if first.result is None:
@@ -294,17 +279,15 @@ def handshake(evidence: Evidence) -> tuple[Asked, dict[str, Any]]:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether something is a text that is not empty."""
+    """Whether a value is a non-empty string."""
     return isinstance(value, str) and bool(value)
 
 
 def is_extension(word: Any) -> bool:
-    """Whether a word is private."""
     return isinstance(word, str) and word.startswith("_")
 
 
-def reaction_in_words(message: Any) -> str:
-    """An answer in a few words."""
+def describe_reaction(message: Any) -> str:
     if not isinstance(message, dict):
         return "a line that is no message"
     error = message.get("error")
@@ -314,30 +297,17 @@ def reaction_in_words(message: Any) -> str:
 
 
 def meeting(evidence: Evidence) -> tuple[StepResult, dict[str, Any]]:
-    """The first meeting, and what the agent said of itself in it."""
+    """The run of the step `meet`, and the result of its handshake."""
     meet = evidence.begun("meet")
     for _, answer in meet.answers(meet["initialize"]):
         if isinstance(answer.get("result"), dict):
             return meet, answer["result"]
     if meet.failure is not None:
         raise meet.failure
-    raise Unseen("there was no handshake")
-
-
-def only_if_offered(evidence: Evidence, method: str, *path: str, holds: Callable[[dict[str, Any]], bool]) -> None:
-    """A request that an agent makes only of a client that offers it; `path` is what it needs."""
-    for name in ("text_file_reads_only", "text_file_writes_only"):
-        completed(evidence, name)
-    found = [(record, entry) for record, entry, params in questions(evidence, method) if holds(params)]
-    unoffered = [(record, entry) for record, entry in found if not reached_by(offered(record), *path)]
-    if any(not offered(record) for record, _ in unoffered):
-        raise Unseen("it is asked of clients that offer nothing as well")
-    for record, entry in unoffered:
-        raise Violation(f"the client does not offer {'.'.join(path)}", handshake_line(record), entry)
+    raise Inconclusive("there was no handshake")
 
 
 def handshake_line(record: Record) -> Entry | None:
-    """The line with our handshake in a process."""
     for entry, message in messages_in(record.entries, sent=True):
         if message.get("method") == "initialize":
             return entry
@@ -345,17 +315,16 @@ def handshake_line(record: Record) -> Entry | None:
 
 
 def check_unique(ids: list[Any], what: str, entry: Entry) -> None:
-    """Ids have to be different."""
     named = [str(id_) for id_ in ids if id_ is not None]
     if len(set(named)) != len(named):
         raise Violation(f"two of the {what} have the same id: {named}", entry)
 
 
-def succeeds(played: StepResult, id_: Any) -> Any:
+def succeeds(run: StepResult, id_: Any) -> Any:
     """The result of a request; an empty answer may be null, as the text shows it in places."""
-    result = played.result(id_)
+    result = run.result(id_)
     if result is not None and not isinstance(result, dict):
-        raise Violation("the result is no object", played.request_entry(id_), played.answer_entry(id_))
+        raise run.violation("the result is no object", id_)
     return result
 
 
@@ -372,20 +341,19 @@ def check_texts(value: dict[str, Any], keys: tuple[str, ...], what: str, entry: 
             raise Violation(f"{what} has no `{key}`", entry)
 
 
-def code_of_answer(played: StepResult, id_: Any) -> Any:
+def code_of_answer(run: StepResult, id_: Any) -> Any:
     """The code of the error that answered a request."""
-    return code_of(played.answer(id_))
+    return code_of(run.answer(id_))
 
 
 def dicts(owner: Any, name: str) -> list[dict[str, Any]]:
-    """The objects in a list of an object."""
     found = owner.get(name) if isinstance(owner, dict) else None
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def lists_told(evidence: Evidence, name: str) -> Iterator[tuple[Entry, list[dict[str, Any]]]]:
-    """Every list of options or of commands that the agent told."""
+def option_lists(evidence: Evidence, name: str) -> Iterator[tuple[Entry, list[dict[str, Any]]]]:
+    """Every list of options or commands, in results and updates."""
     for _, entry, result in answers_to(evidence, "session/new", "session/resume", "session/set_config_option"):
         yield entry, dicts(result, name)
-    for each in told(evidence, "config_option_update", "available_commands_update"):
+    for each in updates_of(evidence, "config_option_update", "available_commands_update"):
         yield each.entry, dicts(each.update, name)

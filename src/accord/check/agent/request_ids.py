@@ -5,28 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import LATE, NO_SESSION, hear_all, hold_on, say_each, settle, wait_for_question
+from accord.check.agent.exchange import (
+    LATE,
+    NO_SESSION,
+    line_step,
+    settle,
+    wait_for_answers,
+    wait_for_question,
+    wait_or_none,
+)
 from accord.check.agent.lines import BIG_ID, each_line_gets, line_is_answered, line_reaction
 from accord.check.agent.queries import code_of, key_of
-from accord.check.engine.evidence import Evidence, Unseen, Violation
-from accord.check.engine.judging import Notes, judge
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
+from accord.check.engine.judging import Notes, judge, judge_rows
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
-from accord.check.rule import SESSIONS, V2, Row, agent_rules
-
-__all__ = ["RULES"]
+from accord.check.rule import SESSIONS, V2, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-WIRE-005", "AA-", "#RequestId", "An id beyond 2**53 comes back digit by digit"),
-    Row("ACCORD-WIRE-010", "II-", "#RequestId", "What happens to requests whose id is null or a fraction"),
-    Row("ACCORD-WIRE-206", "--M", "#RequestId",
+    RuleRow("ACCORD-WIRE-005", "AA-", "#RequestId", "An id beyond 2**53 comes back digit by digit"),
+    RuleRow("ACCORD-WIRE-010", "II-", "#RequestId", "What happens to requests whose id is null or a fraction"),
+    RuleRow("ACCORD-WIRE-206", "--M", "#RequestId",
         says="A request whose id is null, a fraction or no scalar is refused with -32600 and the id null"),
-    Row("ACCORD-WIRE-212", "--M", "#RequestId", "A request is answered once, never twice"),
-    Row("ACCORD-WIRE-213", "--M", "#RequestId",
+    RuleRow("ACCORD-WIRE-212", "--M", "#RequestId", "A request is answered once, never twice"),
+    RuleRow("ACCORD-WIRE-213", "--M", "#RequestId",
         says="The ids of an agent's own requests are strings or integers, and none is used again while it waits"),
-    Row("ACCORD-WIRE-216", "--C", "#RequestId", gate="session",
+    RuleRow("ACCORD-WIRE-216", "--C", "#RequestId", gate="session",
         says="An id that the agent uses for a request of its own may be used by the client at the same time"),
-    Row("ACCORD-WIRE-217", "--A", "#RequestId", "An id may be used again when its request was answered"),
+    RuleRow("ACCORD-WIRE-217", "--A", "#RequestId", "An id may be used again when its request was answered"),
 )
 # fmt: on
 
@@ -35,47 +41,39 @@ BAD_IDS = {"null": b"null", "a fraction": b"1.5", "a list": b"[1]", "a boolean":
 
 
 @step("bare", editions=V2, gate=SESSIONS)
-async def v2_same_ids(talk: AgentConversation) -> Notes:
+async def v2_same_ids(agent: AgentConversation) -> Notes:
     """While the agent waits for a permission, a request has the id of its question."""
-    session = await talk.new()
-    since = talk.now
-    with talk.replying(session__request_permission=lambda _: None):
-        prompt = talk.prompt(session, talk.options.tool_prompt or talk.options.prompt)
-        asked = await wait_for_question(talk, "session/request_permission", session, since, prompt)
+    session = await agent.new()
+    since = agent.now
+    with agent.replying(session__request_permission=lambda _: None):
+        prompt = agent.prompt(session, agent.tool_prompt)
+        asked = await wait_for_question(agent, "session/request_permission", session, since, prompt)
         if asked is None:
-            await hear_all(talk, prompt)
+            await wait_for_answers(agent, prompt)
             return {"session": session}
         id_ = asked.message["id"]
-        place = talk.wire.say(
+        place = agent.wire.send_json(
             {"jsonrpc": "2.0", "id": id_, "method": "session/close", "params": {"sessionId": NO_SESSION}}
         )
-        await hear_all(talk, id_)
-        talk.notify("session/cancel", {"sessionId": session})
-        idle = await settle(talk, session, place)
+        await wait_for_answers(agent, id_)
+        agent.notify("session/cancel", {"sessionId": session})
+        idle = await settle(agent, session, place)
     return {"session": session, "id": id_, "place": place, "asked": asked, "idle": idle}
 
 
-@step("bare", editions=V2, order=LATE)
-async def v2_bad_ids(talk: AgentConversation) -> Notes:
-    """Requests with ids that no request may have."""
-    line = b'{"jsonrpc":"2.0","id":%b,"method":"session/close","params":{"sessionId":"accord-check-no-such-session"}}'
-    return await say_each(talk, "ACCORD-WIRE-206", {name: line % id_ for name, id_ in BAD_IDS.items()})
+_BAD_ID = b'{"jsonrpc":"2.0","id":%b,"method":"session/close","params":{"sessionId":"accord-check-no-such-session"}}'
+line_step("v2_bad_ids", "ACCORD-WIRE-206", {name: _BAD_ID % id_ for name, id_ in BAD_IDS.items()})
 
 
 @step("bare", editions=V2, order=LATE)
-async def v2_ids_again(talk: AgentConversation) -> Notes:
+async def v2_ids_again(agent: AgentConversation) -> Notes:
     """One id for two requests, one after the other."""
-    id_ = talk.ask("session/close", {"sessionId": NO_SESSION}, "accord-check-again")
-    await talk.answer(id_)
-    since = talk.now
-    talk.ask("session/close", {"sessionId": NO_SESSION}, id_)
-    await hold_on(talk, lambda entry: is_answer(entry.message, id_), since, talk.options.timeout_seconds)
+    id_ = agent.ask("session/close", {"sessionId": NO_SESSION}, "accord-check-again")
+    await agent.answer(id_)
+    since = agent.now
+    agent.ask("session/close", {"sessionId": NO_SESSION}, id_)
+    await wait_or_none(agent, lambda entry: is_answer(entry.message, id_), since, agent.options.timeout_seconds)
     return {"id": id_, "since": since}
-
-
-@judge("ACCORD-WIRE-005", steps=("odd_lines",))
-def a_large_id_comes_back_digit_by_digit(evidence: Evidence) -> None:
-    line_is_answered(evidence, "a large id", BIG_ID)
 
 
 @judge("ACCORD-WIRE-010", steps=("odd_lines",))
@@ -83,22 +81,17 @@ def what_comes_of_strange_ids(evidence: Evidence) -> str:
     return f"null: {line_reaction(evidence, 'a null id')}; a fraction: {line_reaction(evidence, 'a fraction as id')}"
 
 
-@judge("ACCORD-WIRE-206", steps=("v2_bad_ids",))
-def bad_ids_are_refused(evidence: Evidence) -> None:
-    each_line_gets(evidence.step("v2_bad_ids"), INVALID_REQUEST)
-
-
 @judge("ACCORD-WIRE-212", steps=("meet",))
 def requests_are_answered_once(evidence: Evidence) -> None:
     for record in evidence.records:
         asked = [key_of(each["id"]) for _, each in messages_in(record.entries, sent=True) if _asks(each)]
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for entry, each in messages_in(record.entries):
             key = key_of(each.get("id"))
             if "method" in each or key not in asked or key == key_of(None):
                 continue
-            seen[key] = seen.get(key, 0) + 1
-            if seen[key] > asked.count(key):
+            counts[key] = counts.get(key, 0) + 1
+            if counts[key] > asked.count(key):
                 raise Violation(f"request {each['id']!r} was answered once more", entry)
 
 
@@ -109,8 +102,7 @@ def _asks(message: dict[str, Any]) -> bool:
 @judge("ACCORD-WIRE-213", steps=("v2_finished_things",))
 def own_ids_are_good(evidence: Evidence) -> None:
     own = [_own_ids(record) for record in evidence.records]
-    if not any(own):
-        raise Unseen("the agent asked for nothing")
+    skip_unless(any(own), "the agent asked for nothing")
 
 
 def _own_ids(record: Record) -> int:
@@ -141,21 +133,28 @@ def _look_at_id(id_: Any, waiting: set[str], entry: Entry) -> None:
 
 @judge("ACCORD-WIRE-216", steps=("v2_same_ids",))
 def ids_have_a_direction(evidence: Evidence) -> None:
-    played = evidence.step("v2_same_ids")
-    if played.get("asked") is None:
-        raise Unseen("no permission was asked for")
-    if not _is_id(played["id"]):
-        raise Unseen("the id of the agent is one that no client may use")
-    if not played.answers(played["id"]):
-        raise Violation("the request was not answered", played["asked"], played.entries[played["place"]])
+    run = evidence.step("v2_same_ids")
+    if run.get("asked") is None:
+        raise Inconclusive("no permission was asked for")
+    skip_unless(_is_id(run["id"]), "the id of the agent is one that no client may use")
+    if not run.answers(run["id"]):
+        raise Violation("the request was not answered", run["asked"], run.entries[run["place"]])
 
 
 @judge("ACCORD-WIRE-217", steps=("v2_ids_again",))
 def ids_can_be_used_again(evidence: Evidence) -> None:
-    played = evidence.step("v2_ids_again")
-    answers = played.answers(played["id"])
-    second = [(entry, each) for entry, each in answers if entry.place > played["since"]]
+    run = evidence.step("v2_ids_again")
+    answers = run.answers(run["id"])
+    second = [(entry, each) for entry, each in answers if entry.place > run["since"]]
     if not second:
-        raise Violation("the second request was not answered", answers[0][0], played.entries[played["since"]])
+        raise Violation("the second request was not answered", answers[0][0], run.entries[run["since"]])
     if code_of(second[0][1]) == INVALID_REQUEST:
-        raise Violation("the second request was refused", played.entries[played["since"]], second[0][0])
+        raise Violation("the second request was refused", run.entries[run["since"]], second[0][0])
+
+
+judge_rows(
+    line_is_answered,
+    ("ACCORD-WIRE-005", "a_large_id_comes_back_digit_by_digit", "a large id", BIG_ID),
+    steps=("odd_lines",),
+)
+judge_rows(each_line_gets, ("ACCORD-WIRE-206", "bad_ids_are_refused", "v2_bad_ids", INVALID_REQUEST))

@@ -6,51 +6,56 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import NOBODY, ask_all, ask_and_wait, closed, hear_all
+from accord.check.agent.exchange import UNKNOWN_ID, ask_all, ask_and_wait, closed, wait_for_answers
 from accord.check.agent.load import HISTORY_OF_JUNE, kept_session, reopened, reopening, succeeded_in_june, tried_in_june
-from accord.check.agent.queries import CHUNKS, HISTORY, MESSAGES, completed, must_be_refused, needed, refusal, succeeds
+from accord.check.agent.queries import (
+    CHUNKS,
+    HISTORY,
+    MESSAGES,
+    judge_refusals,
+    must_be_refused,
+    succeeds,
+)
 from accord.check.agent.turns import TURN_KINDS, next_about, until_asked
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult, Violation, skip_if, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_PARAMS, Entry, is_update, messages_in
-from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, Row, agent_rules, gate
-
-__all__ = ["RULES"]
+from accord.check.rule import JUNE, SESSIONS, V1, V1_JUNE, V2, RuleRow, agent_rules, gate
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-RESUME-001", "AA-", "session-setup", "A session that never was cannot be resumed", gate="resume"),
-    Row("ACCORD-RESUME-201", "--C", "session-setup", gate="session",
+    RuleRow("ACCORD-RESUME-001", "AA-", "session-setup", "A session that never was cannot be resumed", gate="resume"),
+    RuleRow("ACCORD-RESUME-201", "--C", "session-setup", gate="session",
         says="The state is told between the request to resume and its answer"),
-    Row("ACCORD-RESUME-202", "--C", "session-setup", gate="session",
+    RuleRow("ACCORD-RESUME-202", "--C", "session-setup", gate="session",
         says="With a replay, the state is told after the last of the history"),
-    Row("ACCORD-RESUME-203", "--C", "#ReplayFrom", gate="session",
+    RuleRow("ACCORD-RESUME-203", "--C", "#ReplayFrom", gate="session",
         says="A replay cursor of an unknown type is refused with -32602"),
-    Row("ACCORD-RESUME-204", "--C", "#ResumeSessionRequest", gate="session",
+    RuleRow("ACCORD-RESUME-204", "--C", "#ResumeSessionRequest", gate="session",
         says="A malformed replay cursor is refused with -32602"),
-    Row("ACCORD-RESUME-205", "--C", "#Notice", "Notices are not replayed", gate="session"),
-    Row("ACCORD-RESUME-206", "--A", "session-setup", gate="session",
+    RuleRow("ACCORD-RESUME-205", "--C", "#Notice", "Notices are not replayed", gate="session"),
+    RuleRow("ACCORD-RESUME-206", "--A", "session-setup", gate="session",
         says="The agent's messages are replayed with the text that they had"),
-    Row("ACCORD-RESUME-207", "--A", "session-setup", gate="session",
+    RuleRow("ACCORD-RESUME-207", "--A", "session-setup", gate="session",
         says="A replay tells terminals and compactions as they are, without their pieces"),
-    Row("ACCORD-RESUME-208", "--I", "session-setup", gate="session",
+    RuleRow("ACCORD-RESUME-208", "--I", "session-setup", gate="session",
         says="What comes of resuming a session in another directory"),
-    Row("ACP-RESUME-001", "CC-", "session-setup", gate="resume",
+    RuleRow("ACP-RESUME-001", "CC-", "session-setup", gate="resume",
         says="A session can be resumed without a list of MCP servers"),
-    Row("ACP-RESUME-002", "CC-", "session-setup", "Resuming shows nothing of the history", gate="resume"),
-    Row("ACP-RESUME-201", "--C", "session-setup", "A session can be resumed", gate="session"),
-    Row("ACP-RESUME-202", "--C", "session-setup", gate="session",
+    RuleRow("ACP-RESUME-002", "CC-", "session-setup", "Resuming shows nothing of the history", gate="resume"),
+    RuleRow("ACP-RESUME-201", "--C", "session-setup", "A session can be resumed", gate="session"),
+    RuleRow("ACP-RESUME-202", "--C", "session-setup", gate="session",
         says="A replay from the start is over before the answer to the wish for it"),
-    Row("ACP-RESUME-203", "--C", "session-setup", gate="session",
+    RuleRow("ACP-RESUME-203", "--C", "session-setup", gate="session",
         says="Without a wish for a replay nothing of the history is shown"),
-    Row("ACP-RESUME-204", "--C", "session-setup", "A user's message keeps its id in a replay", gate="session"),
-    Row("ACP-RESUME-205", "--C", "session-setup", gate="session",
+    RuleRow("ACP-RESUME-204", "--C", "session-setup", "A user's message keeps its id in a replay", gate="session"),
+    RuleRow("ACP-RESUME-205", "--C", "session-setup", gate="session",
         says="In a replay a chunk comes behind the whole message that it belongs to"),
 )
 # fmt: on
 
 
-_PIECES = ("terminal_output_chunk", "compaction_summary_chunk")
+_CHUNKED = ("terminal_output_chunk", "compaction_summary_chunk")
 
 _HISTORY = (
     *("user_message", "agent_message", "agent_thought"),
@@ -60,95 +65,85 @@ _HISTORY = (
 )
 
 Updates = list[tuple[Entry, dict[str, Any]]]
-
 BROKEN = (-32601, -32603)
-"""Errors that do not say that there is no such session, but that nothing can be resumed."""
-
+"""Errors that mean that resuming does not work at all, not that the session does not exist."""
 REPLAYED = (*HISTORY, "terminal_update", "terminal_output_chunk")
-
 _USERS = ("user_message", "user_message_chunk")
 
 
 @step("bare", editions=V1_JUNE, gate=gate("resume"), order=78)
-async def resume_unknown(talk: AgentConversation) -> Notes:
-    """A session that never was is resumed."""
-    id_ = talk.ask("session/resume", {"sessionId": NOBODY, "cwd": talk.cwd})
-    await talk.answer(id_, "ACCORD-RESUME-001")
+async def resume_unknown(agent: AgentConversation) -> Notes:
+    id_ = agent.ask("session/resume", {"sessionId": UNKNOWN_ID, "cwd": agent.cwd})
+    await agent.answer(id_, "ACCORD-RESUME-001")
     return {"resume": id_}
 
 
 @step("again", gate=gate("resume"), order=20)
-async def resume_after_restart(talk: AgentConversation) -> Notes:
+async def resume_after_restart(agent: AgentConversation) -> Notes:
     """Two sessions of another process are resumed: one without a turn, then one with."""
-    kept = kept_session(talk)
+    kept = kept_session(agent)
     kept = kept.get("to_resume", kept)
-    empty = await resumed(talk, kept["empty"])
-    return {"empty": empty["plain"], "prompt": kept["prompt"], **await resumed(talk, kept["session"])}
+    empty = await resumed(agent, kept["empty"])
+    return {"empty": empty["plain"], "prompt": kept["prompt"], **await resumed(agent, kept["session"])}
 
 
 @step(gate=gate("resume"), order=42)
-async def resume(talk: AgentConversation) -> Notes:
+async def resume(agent: AgentConversation) -> Notes:
     """A session is closed and resumed, in every way that the edition has; like `load`, only where it can be closed."""
-    session = await talk.new()
-    prompt = await talk.answer(await talk.turn(session))
-    if not await closed(talk, session):
+    session = await agent.new()
+    prompt = await agent.answer(await agent.turn(session))
+    if not await closed(agent, session):
         return {"prompt": prompt, "session": session}
-    return {"prompt": prompt, **await resumed(talk, session)}
+    return {"prompt": prompt, **await resumed(agent, session)}
 
 
-async def resumed(talk: AgentConversation, session: str) -> Notes:
-    """A session is resumed without a replay, and where there is such a wish, from the start; notes for that."""
-    params: Notes = {"sessionId": session, "cwd": talk.cwd}
-    plain = await ask_and_wait(talk, "session/resume", params)
-    notes = {"session": session, "plain": plain, "alive": await talk.is_alive()}
-    if talk.edition == "v2":
-        await closed(talk, session)
-        notes["replayed"] = await ask_and_wait(talk, "session/resume", {**params, "replayFrom": {"type": "start"}})
-        notes["alive"] = await talk.is_alive()
+async def resumed(agent: AgentConversation, session: str) -> Notes:
+    """Resume a session without a replay, and in v2 with a replay from the start; gives the notes."""
+    params: Notes = {"sessionId": session, "cwd": agent.cwd}
+    plain = await ask_and_wait(agent, "session/resume", params)
+    notes = {"session": session, "plain": plain, "alive": await agent.is_alive()}
+    if agent.edition == "v2":
+        await closed(agent, session)
+        notes["replayed"] = await ask_and_wait(agent, "session/resume", {**params, "replayFrom": {"type": "start"}})
+        notes["alive"] = await agent.is_alive()
     return notes
 
 
 @step("bare", editions=V2, gate=SESSIONS)
-async def v2_resumes(talk: AgentConversation) -> Notes:
+async def v2_resumes(agent: AgentConversation) -> Notes:
     """A session with a turn is closed, and resumed in several ways."""
-    session = await talk.new()
-    began = talk.now
-    await talk.turn(session, talk.options.tool_prompt or talk.options.prompt)
-    ended = talk.now
-    named = {"sessionId": session, "cwd": talk.cwd, "mcpServers": []}
+    session = await agent.new()
+    began = agent.now
+    await agent.turn(session, agent.tool_prompt)
+    ended = agent.now
+    named = {"sessionId": session, "cwd": agent.cwd, "mcpServers": []}
     ids: dict[str, Any] = {}
-    for name, more in (
+    for name, params in (
         ("plain", {}),
         ("start", {"replayFrom": {"type": "start"}}),
         ("unknown", {"replayFrom": {"type": "_accord.check/yesterday"}}),
         ("malformed", {"replayFrom": "start"}),
-        ("elsewhere", {"cwd": str(talk.folder.parent)}),
+        ("elsewhere", {"cwd": str(agent.folder.parent)}),
     ):
-        await hear_all(talk, talk.ask("session/close", {"sessionId": session}))
-        ids |= await ask_all(talk, **{name: ("session/resume", {**named, **more})})
-    await hear_all(talk, talk.ask("session/close", {"sessionId": session}))
+        await wait_for_answers(agent, agent.ask("session/close", {"sessionId": session}))
+        ids |= await ask_all(agent, **{name: ("session/resume", {**named, **params})})
+    await wait_for_answers(agent, agent.ask("session/close", {"sessionId": session}))
     return {"session": session, "began": began, "ended": ended, **ids}
-
-
-@judge("ACCORD-RESUME-001", steps=("resume_unknown",))
-def what_never_was_cannot_be_resumed(evidence: Evidence) -> None:
-    played = completed(evidence, "resume_unknown", "ACCORD-RESUME-001")
-    refusal(played, played["resume"])
 
 
 @judge("ACP-RESUME-001", steps=("resume", "resume_after_restart", "keep"), editions=V1)
 def a_session_can_be_resumed(evidence: Evidence) -> None:
-    played = reopened(evidence, "resume", "plain")
-    succeeds(played, played["plain"])
+    run = reopened(evidence, "resume", "plain")
+    succeeds(run, run["plain"])
 
 
 @judge("ACP-RESUME-002", steps=("resume", "resume_after_restart", "keep"), editions=V1)
 def resuming_shows_no_history(evidence: Evidence) -> None:
-    played = reopened(evidence, "resume", "plain")
-    reopening(played, played["plain"], "resumed")
-    request = played.request_entry(played["plain"])
+    run = reopened(evidence, "resume", "plain")
+    reopening(run, run["plain"], "resumed")
+    request = run.request_entry(run["plain"])
     asked = request.place if request else 0
-    shown = played.updates(played["session"], *TURN_KINDS, since=asked, before=until_asked(played, asked))
+    shown = run.updates(run["session"], *TURN_KINDS, since=asked, before=until_asked(run, asked))
     if shown:
         raise Violation("resuming shows a part of the history", request, shown[0][0])
 
@@ -159,7 +154,7 @@ def resuming_shows_no_history(evidence: Evidence) -> None:
 def a_session_can_be_resumed_in_june(evidence: Evidence) -> None:
     tried = tried_in_june(evidence, "session/resume", "resume", "resume_after_restart")
     if not any(each.result is not None for each in tried):
-        raise Violation("no session could be resumed", tried[0].entry, tried[0].answer_entry)
+        raise tried[0].violation("no session could be resumed")
 
 
 @judge(
@@ -175,80 +170,74 @@ def resuming_shows_no_history_in_june(evidence: Evidence) -> None:
 
 def _resumed(evidence: Evidence) -> StepResult:
     """The step, where resuming works at all."""
-    played = evidence.step("v2_resumes")
-    if "result" not in played.answer(played["plain"]):
-        raise Unseen("the session could not be resumed")
-    return played
+    run = evidence.step("v2_resumes")
+    skip_if("result" not in run.answer(run["plain"]), "the session could not be resumed")
+    return run
 
 
-def _between(played: StepResult, name: str, *kinds: str) -> Updates:
-    """What was told between a request and its answer."""
-    asked = played.request_entry(played[name])
+def _between(run: StepResult, name: str, *kinds: str) -> Updates:
+    """The updates between a request and its answer."""
+    asked = run.request_entry(run[name])
     since = asked.place if asked else 0
-    return played.updates(played["session"], *kinds, since=since, before=played.answer_entry(played[name]).place)
+    return run.updates(run["session"], *kinds, since=since, before=run.answer_entry(run[name]).place)
 
 
-def _live(played: StepResult, *kinds: str) -> Updates:
-    """What was told in the turn itself."""
-    return played.updates(played["session"], *kinds, since=played["began"], before=played["ended"])
+def _live(run: StepResult, *kinds: str) -> Updates:
+    return run.updates(run["session"], *kinds, since=run["began"], before=run["ended"])
 
 
 @judge("ACCORD-RESUME-201", steps=("v2_resumes",))
 def the_state_is_told_before_the_answer(evidence: Evidence) -> None:
-    played = _resumed(evidence)
+    run = _resumed(evidence)
     for name in ("plain", "start"):
-        if "result" in played.answer(played[name]) and not _between(played, name, "state_update"):
-            raise Violation(
-                "no state was told before the answer",
-                played.request_entry(played[name]),
-                played.answer_entry(played[name]),
-            )
+        if "result" in run.answer(run[name]) and not _between(run, name, "state_update"):
+            raise run.violation("no state was told before the answer", run[name])
 
 
 @judge("ACCORD-RESUME-202", steps=("v2_resumes",))
 def the_state_is_told_after_the_history(evidence: Evidence) -> None:
-    played = _resumed(evidence)
-    states, history = _between(played, "start", "state_update"), _between(played, "start", *_HISTORY)
-    needed(states, "no state was told")
-    needed(history, "nothing was replayed")
+    run = _resumed(evidence)
+    states, history = _between(run, "start", "state_update"), _between(run, "start", *_HISTORY)
+    skip_unless(states, "no state was told")
+    skip_unless(history, "nothing was replayed")
     if states[-1][0].place < history[-1][0].place:
         raise Violation("some of the history came after the state", states[-1][0], history[-1][0])
 
 
 @judge("ACCORD-RESUME-203", steps=("v2_resumes",))
 def an_unknown_cursor_is_refused(evidence: Evidence) -> None:
-    played = _resumed(evidence)
-    must_be_refused(played, played["unknown"], INVALID_PARAMS)
+    run = _resumed(evidence)
+    must_be_refused(run, run["unknown"], INVALID_PARAMS)
 
 
 @judge("ACCORD-RESUME-204", steps=("v2_resumes",))
 def a_malformed_cursor_is_refused(evidence: Evidence) -> None:
-    played = _resumed(evidence)
-    must_be_refused(played, played["malformed"], INVALID_PARAMS)
+    run = _resumed(evidence)
+    must_be_refused(run, run["malformed"], INVALID_PARAMS)
 
 
 @judge("ACCORD-RESUME-205", steps=("v2_resumes",))
 def notices_are_not_replayed(evidence: Evidence) -> None:
-    played = _resumed(evidence)
-    live = {repr(update.get("title")): entry for entry, update in _live(played, "notice")}
-    needed(live, "there was no notice in the turn")
-    for entry, update in _between(played, "start", "notice"):
+    run = _resumed(evidence)
+    live = {repr(update.get("title")): entry for entry, update in _live(run, "notice")}
+    skip_unless(live, "there was no notice in the turn")
+    for entry, update in _between(run, "start", "notice"):
         if repr(update.get("title")) in live:
             raise Violation("a notice of the turn was told again", live[repr(update.get("title"))], entry)
 
 
 @judge("ACCORD-RESUME-206", steps=("v2_resumes",))
 def messages_keep_their_text(evidence: Evidence) -> None:
-    played = _resumed(evidence)
+    run = _resumed(evidence)
     kinds = ("agent_message", "agent_message_chunk")
-    live, replayed = _texts(_live(played, *kinds)), _texts(_between(played, "start", *kinds))
-    needed(live.keys() & replayed.keys(), "no message of the agent was replayed under its id")
+    live, replayed = _texts(_live(run, *kinds)), _texts(_between(run, "start", *kinds))
+    skip_unless(live.keys() & replayed.keys(), "no message of the agent was replayed under its id")
     for id_ in live.keys() & replayed.keys():
         if live[id_] != replayed[id_]:
             raise Violation(
                 f"message {id_!r} was {live[id_]!r} and is {replayed[id_]!r}",
-                played.request_entry(played["start"]),
-                _between(played, "start", *kinds)[-1][0],
+                run.request_entry(run["start"]),
+                _between(run, "start", *kinds)[-1][0],
             )
 
 
@@ -266,100 +255,98 @@ def _texts(updates: Updates) -> dict[Any, str]:
 
 
 def _text(block: Any) -> str:
-    words = block.get("text") if isinstance(block, dict) else None
-    return words if isinstance(words, str) else ""
+    found = block.get("text") if isinstance(block, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 @judge("ACCORD-RESUME-207", steps=("v2_resumes",))
 def things_are_replayed_whole(evidence: Evidence) -> None:
-    played = _resumed(evidence)
-    needed(_live(played, *_PIECES), "there was no terminal and no compaction in the turn")
-    for entry, update in _between(played, "start", *_PIECES):
+    run = _resumed(evidence)
+    skip_unless(_live(run, *_CHUNKED), "there was no terminal and no compaction in the turn")
+    for entry, update in _between(run, "start", *_CHUNKED):
         raise Violation(f"{update['sessionUpdate']} is a piece", entry)
 
 
 @judge("ACCORD-RESUME-208", steps=("v2_resumes",))
 def another_directory(evidence: Evidence) -> str:
-    played = _resumed(evidence)
-    error = played.answer(played["elsewhere"]).get("error")
+    run = _resumed(evidence)
+    error = run.answer(run["elsewhere"]).get("error")
     return f"error {error.get('code')}" if isinstance(error, dict) else "it succeeded"
 
 
-def _played(evidence: Evidence) -> list[StepResult]:
+def _resuming_runs(evidence: Evidence) -> list[StepResult]:
     """The steps that resumed something."""
-    played = [evidence.begun(name) for name in ("resume", "resume_after_restart")]
-    done = [each for each in played if each.failure is None]
+    run = [evidence.begun(name) for name in ("resume", "resume_after_restart")]
+    done = [each for each in run if each.failure is None]
     if not done:
-        raise played[0].failure or StepFailed("no session could be resumed", "ACP-RESUME-201")
+        raise run[0].failure or StepFailed("no session could be resumed", "ACP-RESUME-201")
     return done
 
 
-def _succeeded(played: StepResult, note: str) -> bool:
-    answers = played.answers(played.get(note))
+def _succeeded(run: StepResult, note: str) -> bool:
+    answers = run.answers(run.get(note))
     return bool(answers) and isinstance(answers[0][1].get("result"), dict)
 
 
 @judge("ACP-RESUME-201", steps=("resume", "resume_after_restart"), name="a_session_can_be_resumed")
 def a_session_can_be_resumed_in_v2(evidence: Evidence) -> str:
     errors = []
-    for played in _played(evidence):
+    for run in _resuming_runs(evidence):
         for note in ("plain", "empty", "replayed"):
-            id_ = played.get(note)
+            id_ = run.get(note)
             if id_ is None:
                 continue
-            if _succeeded(played, note):
-                return f"as {played.name.replace('_', ' ')}"
-            entry, answer = played.answer_entry(id_), played.answer(id_)
+            if _succeeded(run, note):
+                return f"as {run.name.replace('_', ' ')}"
+            entry, answer = run.answer_entry(id_), run.answer(id_)
             code = (answer.get("error") or {}).get("code")
             if code in BROKEN or "error" not in answer:
-                raise Violation("sessions cannot be resumed", played.request_entry(id_), entry)
+                raise Violation("sessions cannot be resumed", run.request_entry(id_), entry)
             errors.append(str(code))
-    raise Unseen(f"no session was there to be resumed: {', '.join(errors)}")
+    raise Inconclusive(f"no session was there to be resumed: {', '.join(errors)}")
 
 
 def _replays(evidence: Evidence) -> Iterator[tuple[StepResult, list[tuple[Entry, dict[str, Any]]]]]:
-    """What was told between the wish for a replay and its answer, where that was one."""
+    """The updates of each replay: those between the request and its answer."""
     found = False
-    for played in _played(evidence):
-        if _succeeded(played, "replayed"):
-            asked, answered = played.request_entry(played["replayed"]), played.answer_entry(played["replayed"])
+    for run in _resuming_runs(evidence):
+        if _succeeded(run, "replayed"):
+            asked, answered = run.request_entry(run["replayed"]), run.answer_entry(run["replayed"])
             since = asked.place if asked is not None else 0
             found = True
-            yield played, played.updates(played["session"], since=since, before=answered.place)
-    if not found:
-        raise Unseen("no session was resumed with a replay")
+            yield run, run.updates(run["session"], since=since, before=answered.place)
+    skip_unless(found, "no session was resumed with a replay")
 
 
 @judge("ACP-RESUME-202", steps=("resume", "resume_after_restart"))
 def a_replay_is_over_before_its_answer(evidence: Evidence) -> None:
-    for played, _ in _replays(evidence):
-        answered = played.answer_entry(played["replayed"])
-        before = next_about(played, played["session"], answered.place)
-        for entry, update in played.updates(played["session"], *REPLAYED, since=answered.place, before=before):
+    for run, _ in _replays(evidence):
+        answered = run.answer_entry(run["replayed"])
+        before = next_about(run, run["session"], answered.place)
+        for entry, update in run.updates(run["session"], *REPLAYED, since=answered.place, before=before):
             raise Violation(f"a {update['sessionUpdate']} was told behind the answer to a replay", answered, entry)
 
 
 @judge("ACP-RESUME-203", steps=("resume", "resume_after_restart"))
 def without_a_wish_for_a_replay_no_history_is_shown(evidence: Evidence) -> None:
     judged = 0
-    for played in _played(evidence):
-        if not _succeeded(played, "plain"):
+    for run in _resuming_runs(evidence):
+        if not _succeeded(run, "plain"):
             continue
-        asked = played.request_entry(played["plain"])
-        until = played.request_entry(played["replayed"])
+        asked = run.request_entry(run["plain"])
+        until = run.request_entry(run["replayed"])
         since, before = asked.place if asked else 0, until.place if until else None
-        for entry, update in played.updates(played["session"], *HISTORY, since=since, before=before):
+        for entry, update in run.updates(run["session"], *HISTORY, since=since, before=before):
             raise Violation(f"a {update['sessionUpdate']} was shown that nobody wished for", asked, entry)
         judged += 1
-    if not judged:
-        raise Unseen("no session was resumed")
+    skip_unless(judged, "no session was resumed")
 
 
 @judge("ACP-RESUME-204", steps=("resume", "resume_after_restart"))
 def a_message_of_the_user_keeps_its_id(evidence: Evidence) -> None:
     judged = 0
-    for played, replay in _replays(evidence):
-        result = played["prompt"].get("result")
+    for run, replay in _replays(evidence):
+        result = run["prompt"].get("result")
         message_id = result.get("messageId") if isinstance(result, dict) else None
         shown = [(entry, update) for entry, update in replay if update.get("sessionUpdate") in _USERS]
         if not isinstance(message_id, str) or not shown:
@@ -370,8 +357,7 @@ def a_message_of_the_user_keeps_its_id(evidence: Evidence) -> None:
                 f"the message {message_id!r} has another id in the replay: {shown[0][1].get('messageId')!r}",
                 shown[0][0],
             )
-    if not judged:
-        raise Unseen("no message of the user was replayed")
+    skip_unless(judged, "no message of the user was replayed")
 
 
 @judge("ACP-RESUME-205", steps=("resume", "resume_after_restart"))
@@ -384,3 +370,6 @@ def in_a_replay_a_chunk_comes_behind_its_message(evidence: Evidence) -> None:
                 begun.add((kind, str(update.get("messageId"))))
             if kind in CHUNKS and (kind.removesuffix("_chunk"), str(update.get("messageId"))) not in begun:
                 raise Violation(f"a {kind} was replayed without the message before it", entry)
+
+
+judge_refusals(("ACCORD-RESUME-001", "what_never_was_cannot_be_resumed", "resume_unknown", "resume"))

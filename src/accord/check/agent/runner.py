@@ -1,4 +1,4 @@
-"""The runner of a check of an agent: plays steps in as few processes as they allow, and sets back what they change."""
+"""The runner of a check of an agent: runs steps in as few processes as possible and restores changed settings."""
 
 from __future__ import annotations
 
@@ -9,44 +9,37 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from accord.check.agent.conversation import BARE, PROMPT_RULE, REPLIES, AgentConversation, Patience, ProcessGroup
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, reached
-from accord.check.engine.journal import Change, Journal, JournalError, Ledger, Untouched
-from accord.check.engine.judging import PROBLEMS, Progress, Step, unexpected
+from accord.check.agent.conversation import BARE, PROMPT_RULE, REPLIES, AgentConversation, ProcessGroup, WaitLimits
+from accord.check.engine.evidence import Evidence, StepFailed, StepResult, has_path
+from accord.check.engine.journal import Change, Journal, JournalError, SettingsLedger, Untouched
+from accord.check.engine.judging import PROBLEMS, CheckStep, Progress, unexpected
 from accord.check.engine.process import Program
-from accord.check.engine.record import AUTH_REQUIRED, Budget
+from accord.check.engine.record import AUTH_REQUIRED, RecordBudget
 from accord.check.engine.settings import Key, Setting, Value, request_for
-from accord.check.engine.wire import Silence, Wire
+from accord.check.engine.wire import RecordedWire, Silence
 from accord.check.options import Options
 from accord.check.rule import VERSIONS
 from accord.errors import ConnectFailed
 from accord.time_scale import scaled
 
-__all__ = ["RESTORE_SECONDS", "AgentRunner", "Restored", "State", "leftovers", "restore_in", "restore_last"]
-
-
 RESTORE_SECONDS = scaled(20.0)
 """For the process that sets everything back, from its start to its last answer."""
 ANSWER_SECONDS = scaled(5.0)
 _ROUNDS = 3
-"""One setting may bring another with it: what is still different is set once more."""
-
+"""One setting may change another: values that still differ are set once more."""
 State: TypeAlias = Literal["set back", "left changed", "changed by another", "not offered", "not visible"]
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What became of one setting that was changed."""
-
     key: Key
     old: Value
     now: Value | None
-    """As a new session says; None where that could not be seen."""
+    """The value in a new session; None where it could not be read."""
     state: State
 
     @property
     def line(self) -> str:
-        """One line for people."""
         if self.state == "set back":
             return f"{self.key} was left at {self.now!r} and is set back to {self.old!r}"
         if self.state == "not offered":
@@ -56,52 +49,54 @@ class Restored:
         return f"{self.key} {now}{why}; before the check it was {self.old!r}"
 
 
-# --- in the process that changed it
+# --- restoring in the process that changed a setting
 
 
-async def restore_in(talk: AgentConversation, ledger: Ledger) -> None:
-    """Set back what a process changed, in the sessions that it was changed in; what fails is left to `restore_last`."""
-    for session, keys in ledger.changed_in(talk.wire).items():
+async def restore_in(agent: AgentConversation, ledger: SettingsLedger) -> None:
+    """Restore the settings that a process changed, in the same sessions; failures are left to `restore_last`."""
+    for session, keys in ledger.changed_in(agent.wire).items():
         for _ in range(_ROUNDS):
             for key in reversed(keys):
-                if talk.wire.ended or not await _set(talk, session, key, ledger.changes[key].old):
+                if agent.wire.ended or not await _set(agent, session, key, ledger.changes[key].old):
                     break
-            keys = ledger.changed_in(talk.wire).get(session, [])  # noqa: PLW2901 - others may have come with them
-            if ledger.is_back(talk.wire, session):
+            keys = ledger.changed_in(agent.wire).get(session, [])  # noqa: PLW2901 - others may have come with them
+            if ledger.is_back(agent.wire, session):
                 break
 
 
-async def _set(talk: AgentConversation, session: str, key: Key, value: Value) -> bool:
-    seconds = min(talk.options.timeout_seconds, ANSWER_SECONDS)
+async def _set(agent: AgentConversation, session: str, key: Key, value: Value) -> bool:
+    seconds = min(agent.options.timeout_seconds, ANSWER_SECONDS)
     with suppress(Silence, Untouched):
-        await talk.wire.request(*request_for(talk.edition, session, key, value), seconds=seconds)
+        await agent.wire.request(*request_for(agent.edition, session, key, value), seconds=seconds)
         return True
     return False
 
 
-# --- in a process of its own
+# --- restoring in a process of its own
 
 
 async def restore_last(
-    program: Program, options: Options, folder: Path, ledger: Ledger, changes: Mapping[Key, Change]
+    program: Program, options: Options, folder: Path, ledger: SettingsLedger, changes: Mapping[Key, Change]
 ) -> list[Restored]:
-    """Start the agent once more and set back what is not back; bounded by `RESTORE_SECONDS`.
+    """Start the agent once more and restore the remaining settings; bounded by `RESTORE_SECONDS`.
 
-    Only a value that came of the check is replaced. What was dealt with is taken from the ledger and so from the
-    journal; what could not be seen stays there for the next run.
+    Only values that the check set are replaced. Restored settings are removed from the ledger and the journal; those
+    that could not be read stay there for the next run.
     """
     found: dict[Key, Restored] = {
         key: Restored(key, change.old, None, "not visible") for key, change in changes.items()
     }
-    wire: Wire | None = None
+    wire: RecordedWire | None = None
     try:
         async with asyncio.timeout(RESTORE_SECONDS):
-            wire = await Wire.open("restore", program, options.env, options.timeout_seconds, REPLIES, None, ledger)
-            talk = AgentConversation(wire, options, folder, {})
-            await talk.shake_hands(able=True)
-            await _restore_all(talk, ledger, changes, found)
+            wire = await RecordedWire.open(
+                "restore", program, options.env, options.timeout_seconds, REPLIES, None, ledger
+            )
+            agent = AgentConversation(wire, options, folder, {})
+            await agent.handshake(able=True)
+            await _restore_all(agent, ledger, changes, found)
     except (TimeoutError, Silence, StepFailed, Untouched, ConnectFailed):
-        pass  # What was not seen to be back is named.
+        pass  # Settings that were not seen to be restored are reported.
     finally:
         if wire is not None:
             await wire.shut(min(options.grace_seconds, 1.0))
@@ -113,26 +108,26 @@ async def restore_last(
 
 
 async def _restore_all(
-    talk: AgentConversation, ledger: Ledger, changes: Mapping[Key, Change], found: dict[Key, Restored]
+    agent: AgentConversation, ledger: SettingsLedger, changes: Mapping[Key, Change], found: dict[Key, Restored]
 ) -> None:
-    seen_first: dict[Key, Setting] = {}
+    first: dict[Key, Setting] = {}
     for _ in range(_ROUNDS):
-        session = await talk.new()
-        settings = ledger.settings(talk.wire, session)
-        seen_first = seen_first or settings
+        session = await agent.new()
+        settings = ledger.settings(agent.wire, session)
+        first = first or settings
         wrong = []
         for key, change in changes.items():
-            found[key] = _restored(change, settings.get(key), seen_first.get(key))
+            found[key] = _restored(change, settings.get(key), first.get(key))
             if found[key].state == "left changed":
                 wrong.append(key)
         if not wrong:
             return
         for key in wrong:
-            await _set(talk, session, key, changes[key].old)
+            await _set(agent, session, key, changes[key].old)
 
 
 def _restored(change: Change, setting: Setting | None, first: Setting | None) -> Restored:
-    """What a new session says of a setting; `first` is what the first session of this process said."""
+    """The state of a setting in a new session; `first` is the setting in the first session of this process."""
     if setting is None:
         return Restored(change.key, change.old, None, "not offered")
     if setting.value == change.old:
@@ -141,11 +136,11 @@ def _restored(change: Change, setting: Setting | None, first: Setting | None) ->
     return Restored(change.key, change.old, setting.value, "left changed" if is_ours else "changed by another")
 
 
-# --- what a killed run left
+# --- settings that a killed run left changed
 
 
 async def leftovers(program: Program, options: Options, folder: Path, journal: Journal) -> list[Restored]:
-    """What an earlier check of this agent left changed, and set back where it still has the value of that check.
+    """Settings that an earlier check left changed, restored where they still have the value of that check.
 
     Raises:
         JournalError: The journal cannot be read.
@@ -161,7 +156,7 @@ async def leftovers(program: Program, options: Options, folder: Path, journal: J
         # With other variables it may be another configuration of the agent: only the same one is touched.
         journal.unlock()
         return [Restored(each.key, each.old, None, "not visible") for each in page.changes]
-    ledger = Ledger(replace(options, edition=page.edition), journal)
+    ledger = SettingsLedger(replace(options, edition=page.edition), journal)
     ledger.changes = {change.key: change for change in page.changes}
     try:
         return await restore_last(program, replace(options, edition=page.edition), folder, ledger, dict(ledger.changes))
@@ -174,10 +169,10 @@ LEAVING_SECONDS = scaled(1.0)
 
 
 class AgentRunner:
-    """Where steps are played, each once."""
+    """Runs each step once and collects the evidence."""
 
     def __init__(
-        self, program: Program, options: Options, folder: Path, progress: Progress, ledger: Ledger | None = None
+        self, program: Program, options: Options, folder: Path, progress: Progress, ledger: SettingsLedger | None = None
     ) -> None:
         self._program = program
         self._options = options
@@ -186,9 +181,9 @@ class AgentRunner:
         self._notes: dict[str, dict[str, Any]] = {}
         self._initialized: dict[str, dict[str, Any]] = {}
         """The result of the handshake of each process that steps share."""
-        self._patience = Patience()
-        self._budget = Budget()
-        self.ledger = ledger or Ledger(options, None)
+        self._limits = WaitLimits()
+        self._budget = RecordBudget()
+        self.ledger = ledger or SettingsLedger(options, None)
         self._flood = ""
         """The rule that was broken when the agent first wrote without end."""
         self._is_leaving = False
@@ -198,8 +193,8 @@ class AgentRunner:
         self._total = 0
         self.evidence = Evidence(options)
 
-    async def play(self, steps: list[Step]) -> Evidence:
-        """Meet the agent, then play what makes sense with it.
+    async def run(self, steps: list[CheckStep]) -> Evidence:
+        """Run the step `meet`, then the steps whose capabilities the agent advertises.
 
         Raises:
             ConnectFailed: There is no such command.
@@ -216,28 +211,28 @@ class AgentRunner:
                 self.evidence.steps[step.name] = replace(met, name=step.name)
             wanted = []
         groups = self._groups(wanted)
-        first = [self._play_group(group, members) for group, members in groups if group != "again"]
+        first = [self._run_group(group, members) for group, members in groups if group != "again"]
         # With exceptions as results it also waits for all of them when it is cancelled: none is left to run.
         for failure in await asyncio.gather(*first, return_exceptions=True):
             if isinstance(failure, BaseException):
                 raise failure
         for group, members in groups:
             if group == "again":
-                await self._play_group(group, members)
+                await self._run_group(group, members)
         self.evidence.records.sort(key=lambda record: record.name)
         self.evidence.blame_turns(PROMPT_RULE[self._options.edition])
         return self.evidence
 
-    def _groups(self, steps: list[Step]) -> list[tuple[ProcessGroup, list[Step]]]:
+    def _groups(self, steps: list[CheckStep]) -> list[tuple[ProcessGroup, list[CheckStep]]]:
         steps = sorted(steps, key=lambda step: step.order)
         names: tuple[ProcessGroup, ...] = ("bare", "able", "again")
         shared = [(group, [step for step in steps if step.group == group]) for group in names]
-        alone: list[tuple[ProcessGroup, list[Step]]] = [("own", [step]) for step in steps if step.group == "own"]
+        alone: list[tuple[ProcessGroup, list[CheckStep]]] = [("own", [step]) for step in steps if step.group == "own"]
         return [(group, members) for group, members in [*shared, *alone] if members]
 
-    def _makes_sense(self, step: Step) -> bool:
+    def _makes_sense(self, step: CheckStep) -> bool:
         gate = step.gate.get(self._options.edition, "")
-        if gate and not reached(self.evidence.advertised, gate):
+        if gate and not has_path(self.evidence.advertised, gate):
             self.evidence.skipped[step.name] = f"not advertised: {gate}"
             return False
         if self.evidence.blocked_by_auth and step.group != "own":
@@ -245,23 +240,23 @@ class AgentRunner:
             return False
         return True
 
-    # --- what is advertised
+    # --- the advertised capabilities
 
     async def _meet(self) -> None:
-        """The handshake and a session of a client that offers nothing: the step `meet`, and what is gated by it."""
+        """The step `meet`: the handshake and sessions of a client that offers nothing; records the capabilities."""
         self._progress("meet", 0, self._total)
         wire = await self._open("meet")
         try:
-            talk = self._talk(wire)
-            played = StepResult("meet", wire.entries, 0, 0)
-            self.evidence.steps["meet"] = played
+            agent = self._conversation(wire)
+            run = StepResult("meet", wire.entries, 0, 0)
+            self.evidence.steps["meet"] = run
             try:
-                await self._met(talk, played.notes)
+                await self._met(agent, run.notes)
             except StepFailed as failure:
-                played.failure = failure
-            played.end = talk.now
-            self.evidence.advertised["initialize"] = talk.initialized
-            self.evidence.agent_info = talk.initialized.get("agentInfo") or talk.initialized.get("info")
+                run.failure = failure
+            run.end = agent.now
+            self.evidence.advertised["initialize"] = agent.initialized
+            self.evidence.agent_info = agent.initialized.get("agentInfo") or agent.initialized.get("info")
         except asyncio.CancelledError:
             self._is_leaving = True
             raise
@@ -269,36 +264,36 @@ class AgentRunner:
             await self._shut(wire)
         self._done += 1
 
-    async def _met(self, talk: AgentConversation, notes: dict[str, Any]) -> None:
+    async def _met(self, agent: AgentConversation, notes: dict[str, Any]) -> None:
         edition = self._options.edition
-        initialize = talk.ask("initialize", BARE[edition])
+        initialize = agent.ask("initialize", BARE[edition])
         notes |= {"initialize": initialize, "new": []}
-        answer = await talk.answer(initialize, "ACP-INIT-001", self._options.start_seconds)
+        answer = await agent.answer(initialize, "ACP-INIT-001", self._options.start_seconds)
         if not isinstance(answer.get("result"), dict):
             raise StepFailed("the handshake did not succeed", "ACP-INIT-001")
-        talk.initialized = answer["result"]
-        self.evidence.blocked_by_version = talk.initialized.get("protocolVersion") != VERSIONS[edition]
+        agent.initialized = answer["result"]
+        self.evidence.blocked_by_version = agent.initialized.get("protocolVersion") != VERSIONS[edition]
         if self.evidence.blocked_by_version:
             return
         if self._options.auth_method:
-            await talk.log_in()
+            await agent.log_in()
         without: dict[str, Any] = {} if edition == "v2" else {"mcpServers": []}
         servers: dict[str, Any] = {"mcpServers": []}
         for given in (servers, without):
-            new = talk.ask("session/new", {"cwd": talk.cwd, **given})
+            new = agent.ask("session/new", {"cwd": agent.cwd, **given})
             notes["new"].append(new)
-            answered = await talk.answer(new, "ACP-SESSION-001")
+            answered = await agent.answer(new, "ACP-SESSION-001")
             if "result" in answered:
                 self.evidence.advertised.setdefault("new", answered["result"])
-            elif _code(answered) == AUTH_REQUIRED and talk.initialized.get("authMethods"):
+            elif _code(answered) == AUTH_REQUIRED and agent.initialized.get("authMethods"):
                 self.evidence.blocked_by_auth = not self._options.auth_method
-        await talk.is_alive()
+        await agent.is_alive()
 
     # --- processes
 
-    async def _play_group(self, group: ProcessGroup, steps: list[Step]) -> None:
+    async def _run_group(self, group: ProcessGroup, steps: list[CheckStep]) -> None:
         async with self._slots:
-            wire: Wire | None = None
+            wire: RecordedWire | None = None
             try:
                 for step in steps:
                     self._progress(step.name, self._done, self._total)
@@ -307,7 +302,7 @@ class AgentRunner:
                         continue
                     if wire is None:
                         wire = await self._open(step.name if group == "own" else group)
-                    is_sound = await self._play_step(step, wire, is_new=not wire.entries)
+                    is_sound = await self._run_step(step, wire, is_new=not wire.entries)
                     self._done += 1
                     if not is_sound or wire.ended:
                         closing, wire = wire, None
@@ -319,58 +314,58 @@ class AgentRunner:
                 if wire is not None:
                     await self._shut(wire)
 
-    def _give_up(self, step: Step) -> None:
-        """The agent wrote more than a check keeps: nothing more can be seen of it."""
+    def _give_up(self, step: CheckStep) -> None:
+        """Fail a step without running it: the agent wrote more than a check keeps."""
         reason = "the agent wrote more than a check keeps in memory, so this was not played"
         failure = StepFailed(reason, self._flood or PROMPT_RULE[self._options.edition])
         failure.is_silence = True
         self.evidence.steps[step.name] = StepResult(step.name, [], 0, 0, failure=failure)
         self._done += 1
 
-    async def _play_step(self, step: Step, wire: Wire, *, is_new: bool) -> bool:
+    async def _run_step(self, step: CheckStep, wire: RecordedWire, *, is_new: bool) -> bool:
         """Whether the process is good for another step."""
-        talk = self._talk(wire)
-        played = StepResult(step.name, wire.entries, talk.now, talk.now)
-        self.evidence.steps[step.name] = played
+        agent = self._conversation(wire)
+        run = StepResult(step.name, wire.entries, agent.now, agent.now)
+        self.evidence.steps[step.name] = run
         try:
             if is_new and step.group != "own":
-                self._initialized[wire.name] = await talk.shake_hands(able=step.group == "able")
-            played.notes = self._notes[step.name] = await step.play(talk)
+                self._initialized[wire.name] = await agent.handshake(able=step.group == "able")
+            run.notes = self._notes[step.name] = await step.run(agent)
         except StepFailed as failure:
-            played.failure = failure
+            run.failure = failure
         except Silence as silence:
-            played.failure = StepFailed(str(silence))
+            run.failure = StepFailed(str(silence))
         except Untouched as untouched:
             self.evidence.skipped[step.name] = str(untouched)
             self.evidence.untouched.append(str(untouched))
         except PROBLEMS as error:
-            played.failure = StepFailed(unexpected("agent", error))
-        if wire.overflowed and played.failure is not None:
+            run.failure = StepFailed(unexpected("agent", error))
+        if wire.overflowed and run.failure is not None:
             # All that an endless stream spoils has one cause.
-            self._flood = self._flood or played.failure.blame or PROMPT_RULE[self._options.edition]
-            played.failure = StepFailed(played.failure.reason, self._flood, *played.failure.evidence)
-            played.failure.is_silence = True
-        reasons = played.get("untouched") or []
+            self._flood = self._flood or run.failure.blame or PROMPT_RULE[self._options.edition]
+            run.failure = StepFailed(run.failure.reason, self._flood, *run.failure.evidence)
+            run.failure.is_silence = True
+        reasons = run.get("untouched") or []
         self.evidence.untouched += [reasons] if isinstance(reasons, str) else reasons
-        played.end = talk.now
-        await restore_in(talk, self.ledger)
-        return played.failure is None
+        run.end = agent.now
+        await restore_in(agent, self.ledger)
+        return run.failure is None
 
     async def restore(self) -> list[Restored]:
-        """Show in a process of its own that everything is set back, and set back what is not."""
+        """Verify in a new process that every setting is restored, and restore the others."""
         if not self.ledger.changes:
             return []
         return await restore_last(self._program, self._options, self._folder, self.ledger, dict(self.ledger.changes))
 
-    def _talk(self, wire: Wire) -> AgentConversation:
-        talk = AgentConversation(wire, self._options, self._folder, self._notes, self._patience, self.ledger)
-        talk.initialized = self._initialized.get(wire.name, {})
-        return talk
+    def _conversation(self, wire: RecordedWire) -> AgentConversation:
+        agent = AgentConversation(wire, self._options, self._folder, self._notes, self._limits, self.ledger)
+        agent.initialized = self._initialized.get(wire.name, {})
+        return agent
 
-    async def _open(self, name: str) -> Wire:
+    async def _open(self, name: str) -> RecordedWire:
         self._processes += 1
         options = self._options
-        return await Wire.open(
+        return await RecordedWire.open(
             f"{self._processes:02} {name}",
             self._program,
             options.env,
@@ -380,7 +375,7 @@ class AgentRunner:
             self.ledger,
         )
 
-    async def _shut(self, wire: Wire) -> None:
+    async def _shut(self, wire: RecordedWire) -> None:
         grace = self._options.grace_seconds
         self.evidence.records.append(await wire.shut(min(grace, LEAVING_SECONDS) if self._is_leaving else grace))
 

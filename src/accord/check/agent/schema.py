@@ -1,4 +1,4 @@
-"""Messages fit the schema of their edition: shapes, keys, open words, metadata and extensions."""
+"""Messages fit the schema of their edition: shapes, keys, open enums, metadata and extensions."""
 
 from __future__ import annotations
 
@@ -10,54 +10,51 @@ from accord.check.agent.queries import (
     CHUNKS,
     MESSAGES,
     TOOLS,
-    Told,
+    RecordedUpdate,
     answers_to,
     dicts,
     handshake,
     handshakes,
     is_extension,
-    needed,
     questions,
-    told,
+    updates_of,
 )
 from accord.check.agent.tools import tool_call_facts
-from accord.check.agent.turns import told_in_turns
-from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
-from accord.check.engine.judging import judge
+from accord.check.agent.turns import updates_in_turns
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
+from accord.check.engine.judging import judge, judge_rows, request_is_answered, request_succeeds
 from accord.check.engine.record import Entry, Record, is_request, messages_in
-from accord.check.engine.shape import Piece, pieces, shape_of
-from accord.check.rule import JUNE_V2, V1, VERSIONS, Row, agent_rules
+from accord.check.engine.shape import Payload, payloads, shape_of
+from accord.check.rule import JUNE_V2, V1, VERSIONS, RuleRow, agent_rules
 from accord.protocol.codec import Codec, Misfit
 from accord.protocol.edition import V2, V2_JUNE, Edition
 
-__all__ = ["RULES", "is_judged_by_schema", "misfit"]
-
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-ENUM-201", "--C", "extensibility", gate="session",
+    RuleRow("ACCORD-ENUM-201", "--C", "extensibility", gate="session",
         says="Words for options, notices, compactions, diffs and background work are known or begin with `_`"),
-    Row("ACP-ENUM-201", "-CC", "extensibility", gate="session",
+    RuleRow("ACP-ENUM-201", "-CC", "extensibility", gate="session",
         says="Kinds, statuses and priorities of tool calls and plans are known words or start with an underscore"),
-    Row("ACP-ENUM-202", "-AA", "extensibility", gate="session", says=(
+    RuleRow("ACP-ENUM-202", "-AA", "extensibility", gate="session", says=(
         "",
         "Updates and types of content are known words or start with an underscore",
         "Updates, states and types of content are known words or start with an underscore",
     )),
-    Row("ACP-EXT-001", "MMM", "extensibility", "An extension request that nobody knows is answered all the same"),
-    Row("ACP-EXT-201", "-AA", "extensibility", "An extension notification that nobody knows is ignored"),
-    Row("ACP-EXT-202", "-AA", "extensibility",
+    RuleRow("ACP-EXT-001", "MMM", "extensibility", "An extension request that nobody knows is answered all the same"),
+    RuleRow("ACP-EXT-201", "-AA", "extensibility", "An extension notification that nobody knows is ignored"),
+    RuleRow("ACP-EXT-202", "-AA", "extensibility",
         says="Capabilities beside the protocol stand in the metadata of the capabilities"),
-    Row("ACP-EXT-203", "-II", "extensibility",
+    RuleRow("ACP-EXT-203", "-II", "extensibility",
         says="What a notification does whose name starts with $/ and that nobody knows"),
-    Row("ACCORD-META-001", "A--", "extensibility", "All metadata are objects or null"),
-    Row("ACP-META-001", "AAA", "extensibility", "A prompt may carry metadata", gate="session"),
-    Row("ACP-META-201", "-AA", "extensibility", "All metadata are objects or null"),
-    Row("ACP-SCHEMA-001", "MMM", ("schema", "#InitializeResponse", "#InitializeResponse"), says=(
+    RuleRow("ACCORD-META-001", "A--", "extensibility", "All metadata are objects or null"),
+    RuleRow("ACP-META-001", "AAA", "extensibility", "A prompt may carry metadata", gate="session"),
+    RuleRow("ACP-META-201", "-AA", "extensibility", "All metadata are objects or null"),
+    RuleRow("ACP-SCHEMA-001", "MMM", ("schema", "#InitializeResponse", "#InitializeResponse"), says=(
         "Sessions, ends of turns and what the agent asks for fit the schema (handshake, updates: rows of their own)",
         "The answer to the handshake fits the schema",
         "The answer to the handshake fits the schema",
     )),
-    Row("ACP-SCHEMA-002", "AAA", "extensibility", says=(
+    RuleRow("ACP-SCHEMA-002", "AAA", "extensibility", says=(
         "No params and no result have keys at their root that the schema does not name",
         "No params and no result have keys that the schema does not name",
         "No params and no result have keys that the schema does not name",
@@ -68,9 +65,7 @@ RULES = agent_rules(
 
 OTHER_KINDS = ("available_commands_update", "config_option_update", "session_info_update")
 """Updates that have nothing to do with a turn, and no rule of their own."""
-
 _OWN_RULES = {("session/new", "sessionId"), ("session/prompt", "stopReason")}
-
 _EDITIONS: dict[str, Edition] = {"v2": V2, "v2_june": V2_JUNE}
 
 UNSTABLE = {
@@ -79,9 +74,9 @@ UNSTABLE = {
     "session": {"fork", "archive", "status", "title", "systemPrompt"},
     "session.mcp": {"acp"},
 }
-"""What the unstable texts add to it: no vendor's."""
+"""Keys that the unstable texts add: not those of a vendor."""
 
-_WORDS: dict[str, set[str]] = {
+_VALUES: dict[str, set[str]] = {
     "kind of an option": {"allow_once", "allow_always", "reject_once", "reject_always"},
     "subject of a permission": {"tool_call", "command"},
     "severity": {"info", "warning", "error"},
@@ -107,11 +102,8 @@ PLAN_STATUSES = {
 }
 
 PRIORITIES = {"high", "medium", "low"}
-
 STATES = {"running", "requires_action", "idle"}
-
 BLOCKS = {"text", "image", "audio", "resource_link", "resource"}
-
 CONTENTS = {"v2": {"content", "diff", "terminal"}, "v2_june": {"content", "diff"}}
 
 _UPDATES = {
@@ -136,7 +128,7 @@ UPDATES = {
         "compaction_summary_chunk",
         "terminal_update",
         "terminal_output_chunk",
-        # Of the unstable text: no vendor's.
+        # Of the unstable text, not of a vendor.
         "subagent_update",
         "session_message",
         "session_message_chunk",
@@ -144,19 +136,19 @@ UPDATES = {
 }
 
 FREE = {"rawInput", "rawOutput", "_meta"}
-"""What is inside belongs to tools or vendors."""
+"""Fields whose content belongs to tools or vendors."""
 
 
 @judge("ACP-SCHEMA-002", steps=("meet", "turns", "meet_able"))
 def nothing_has_keys_that_the_schema_does_not_name(evidence: Evidence) -> None:
     found: dict[str, Entry] = {}
     for record in evidence.records:
-        for piece in pieces(record):
-            if piece.method == "initialize" and not _is_about(record, piece.value, VERSIONS[evidence.edition]):
+        for payload in payloads(record):
+            if payload.method == "initialize" and not _is_about(record, payload.value, VERSIONS[evidence.edition]):
                 continue  # Another version has another shape.
-            for key in shape_of(evidence.edition, piece).further:
-                what = "result" if piece.is_result else "params"
-                found.setdefault(f"{key!r} in the {what} of {piece.method}", piece.entry)
+            for key in shape_of(evidence.edition, payload).further:
+                what = "result" if payload.is_result else "params"
+                found.setdefault(f"{key!r} in the {what} of {payload.method}", payload.entry)
     if found:
         raise Violation(f"the schema does not name {', '.join(found)}", *list(found.values())[:2])
 
@@ -170,26 +162,9 @@ def _is_about(record: Record, result: Any, version: int) -> bool:
     return all(isinstance(each, dict) and each.get("protocolVersion") == version for each in params)
 
 
-@judge("ACP-EXT-001", steps=("strange_requests",))
-def an_unknown_extension_request_is_answered(evidence: Evidence) -> None:
-    played = evidence.step("strange_requests")
-    played.answer(played["extension"])
-
-
-@judge("ACP-META-001", steps=("turns",))
-def a_prompt_may_carry_metadata(evidence: Evidence) -> None:
-    played = evidence.step("turns")
-    played.result(played["meta"])
-
-
-def _requests(evidence: Evidence) -> list[Any]:
-    """What the agent said with `_meta`, wherever that stands."""
-    return [(entry, message) for record in evidence.records for entry, message in messages_in(record.entries)]
-
-
 @judge("ACCORD-META-001", steps=("meet", "two_turns", "allowed_work"))
 def metadata_is_an_object(evidence: Evidence) -> None:
-    for entry, message in _requests(evidence):
+    for _, entry, message in evidence.messages():
         for value in _metas(message):
             if value is not None and not isinstance(value, dict):
                 raise Violation(f"`_meta` is {value!r}", entry)
@@ -203,7 +178,7 @@ def _metas(value: Any) -> list[Any]:
         each = todo.pop()
         if isinstance(each, dict):
             found.extend(item for key, item in each.items() if key == "_meta")
-            todo.extend(item for key, item in each.items() if key not in {"_meta", "rawInput", "rawOutput"})
+            todo.extend(item for key, item in each.items() if key not in FREE)
         elif isinstance(each, list):
             todo.extend(each)
     return found
@@ -212,30 +187,30 @@ def _metas(value: Any) -> list[Any]:
 @judge("ACP-SCHEMA-001", steps=("meet", "turns", "cancel", "meet_able"), editions=V1)
 def what_is_said_fits_the_schema(evidence: Evidence) -> None:
     for record in evidence.records:
-        for piece in pieces(record):
-            if not is_judged_by_schema(piece):
+        for payload in payloads(record):
+            if not is_judged_by_schema(payload):
                 continue
-            shape = shape_of("v1", piece)
-            if shape.problem and (piece.method, shape.field) not in _OWN_RULES:
-                what = "the result" if piece.is_result else "the params"
+            shape = shape_of("v1", payload)
+            if shape.problem and (payload.method, shape.field) not in _OWN_RULES:
+                what = "the result" if payload.is_result else "the params"
                 where = f"{shape.field} in {what}" if shape.field else what
-                raise Violation(f"{where} of {piece.method} does not fit: expected {shape.problem}", piece.entry)
+                raise Violation(f"{where} of {payload.method} does not fit: expected {shape.problem}", payload.entry)
 
 
-def is_judged_by_schema(piece: Piece) -> bool:
-    """The basic exchange, without what has a rule of its own: the handshake, a turn's updates, empty results."""
-    if piece.is_result:
-        return piece.method in {"session/new", "session/prompt"} and isinstance(piece.value, dict)
-    if piece.method != "session/update":
+def is_judged_by_schema(payload: Payload) -> bool:
+    """Whether no other rule judges a payload, as for the handshake, updates of a turn and empty results."""
+    if payload.is_result:
+        return payload.method in {"session/new", "session/prompt"} and isinstance(payload.value, dict)
+    if payload.method != "session/update":
         return True
-    update = piece.value.get("update") if isinstance(piece.value, dict) else None
+    update = payload.value.get("update") if isinstance(payload.value, dict) else None
     return isinstance(update, dict) and update.get("sessionUpdate") in OTHER_KINDS
 
 
 def misfit(edition: str, method: str, value: Any, *, is_result: bool) -> str:
-    """What does not fit in params of the agent's or in a result of its, "" if all does.
+    """The misfit of params or a result of the agent, or "".
 
-    Unknown words are for other rules, which say what they may be; what a lenient reader would drop does not fit.
+    Unknown enum values are judged by other rules; values that a lenient reader would drop are misfits.
     """
     kind = _type_of(_EDITIONS[edition], method, is_result=is_result)
     if kind is None:
@@ -288,15 +263,15 @@ def capabilities_beside_the_protocol_are_metadata(evidence: Evidence) -> None:
 
 @judge("ACCORD-ENUM-201", steps=("v2_finished_things", "v2_strange_answer"))
 def words_are_known(evidence: Evidence) -> None:
-    found = [*_words_of_questions(evidence), *_words_of_updates(evidence), *_words_of_options(evidence)]
-    words = [(entry, what, word) for entry, what, word in found if isinstance(word, str)]
-    needed(words, "none of these words was used")
-    for entry, what, word in words:
-        if word not in _WORDS[what] and not word.startswith("_"):
-            raise Violation(f"{word!r} is no {what}", entry)
+    found = [*_values_of_questions(evidence), *_values_of_updates(evidence), *_values_of_options(evidence)]
+    values = [(entry, what, value) for entry, what, value in found if isinstance(value, str)]
+    skip_unless(values, "none of these words was used")
+    for entry, what, value in values:
+        if value not in _VALUES[what] and not value.startswith("_"):
+            raise Violation(f"{value!r} is no {what}", entry)
 
 
-def _words_of_questions(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
+def _values_of_questions(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
     for _, entry, params in questions(evidence, "session/request_permission"):
         for option in dicts(params, "options"):
             yield entry, "kind of an option", option.get("kind")
@@ -306,8 +281,8 @@ def _words_of_questions(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
         yield entry, "mode of a question", params.get("mode")
 
 
-def _words_of_updates(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
-    for each in told(evidence):
+def _values_of_updates(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
+    for each in updates_of(evidence):
         match each.update.get("sessionUpdate"):
             case "notice":
                 yield each.entry, "severity", each.update.get("severity")
@@ -317,12 +292,12 @@ def _words_of_updates(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
                 for item in dicts(each.update, "background"):
                     yield each.entry, "background work", item.get("type")
             case "tool_call_update" | "tool_call_content_chunk":
-                yield from _words_of_diffs(each)
+                yield from _values_of_diffs(each)
             case _:
                 pass
 
 
-def _words_of_diffs(each: Told) -> Iterator[tuple[Entry, str, Any]]:
+def _values_of_diffs(each: RecordedUpdate) -> Iterator[tuple[Entry, str, Any]]:
     for content in [each.update.get("content"), *dicts(each.update, "content")]:
         if isinstance(content, dict) and content.get("type") == "diff":
             for change in dicts(content, "changes"):
@@ -332,15 +307,15 @@ def _words_of_diffs(each: Told) -> Iterator[tuple[Entry, str, Any]]:
             yield each.entry, "format of a patch", patch.get("format") if isinstance(patch, dict) else None
 
 
-def _words_of_options(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
+def _values_of_options(evidence: Evidence) -> Iterator[tuple[Entry, str, Any]]:
     for _, entry, result in answers_to(evidence, "session/new", "session/resume", "session/set_config_option"):
         for option in dicts(result, "configOptions"):
             yield entry, "category of an option", option.get("category")
 
 
-def _is_strange(word: Any, known: set[str]) -> bool:
-    """Whether a word is neither known nor private; what is no word at all is not this rule's matter."""
-    return isinstance(word, str) and word not in known and not is_extension(word)
+def _is_strange(value: Any, known: set[str]) -> bool:
+    """Whether an enum value is neither known nor an extension; values that are no strings break another rule."""
+    return isinstance(value, str) and value not in known and not is_extension(value)
 
 
 @judge("ACP-ENUM-201", steps=("turns", "meet_able"))
@@ -350,7 +325,7 @@ def words_of_tool_calls_and_plans_are_known(evidence: Evidence) -> None:
         for key, known in (("kind", KINDS), ("status", STATUSES[edition])):
             if _is_strange(said.get(key), known):
                 raise Violation(f"the {key} of a tool call is {said[key]!r}", entry)
-    for each in told(evidence, "plan_update"):
+    for each in updates_of(evidence, "plan_update"):
         for planned in _entries(each.update.get("plan")):
             for key, known in (("priority", PRIORITIES), ("status", PLAN_STATUSES[edition])):
                 if _is_strange(planned.get(key), known):
@@ -364,7 +339,7 @@ def _entries(plan: Any) -> list[dict[str, Any]]:
 
 @judge("ACP-ENUM-202", steps=("turns", "meet_able"))
 def words_of_updates_states_and_content_are_known(evidence: Evidence) -> None:
-    for each in told_in_turns(evidence):
+    for each in updates_in_turns(evidence):
         update, kind = each.update, each.update.get("sessionUpdate")
         if _is_strange(kind, UPDATES[evidence.edition]):
             raise Violation(f"there is no update {kind!r}", each.entry)
@@ -382,59 +357,47 @@ def _contents(content: Any) -> list[dict[str, Any]]:
     return [each for each in contents if isinstance(each, dict)]
 
 
-def _behind(played: StepResult, method: str) -> tuple[Entry | None, list[Entry]]:
+def _behind(run: StepResult, method: str) -> tuple[Entry | None, list[Entry]]:
     """A notification of ours, and the errors without an id behind it, up to the next sign of life."""
-    for entry in played.entries[played.start : played.end]:
+    for entry in run.entries[run.start : run.end]:
         message = entry.message if entry.sent and isinstance(entry.message, dict) else {}
         if message.get("method") == method and "id" not in message:
-            ours = [each.place for each in played.entries[entry.place + 1 : played.end] if each.sent]
-            part = played.entries[entry.place : ours[1] if len(ours) > 1 else played.end]
+            ours = [each.place for each in run.entries[entry.place + 1 : run.end] if each.sent]
+            part = run.entries[entry.place : ours[1] if len(ours) > 1 else run.end]
             return entry, [line for line, each in messages_in(part) if each.get("id", 0) is None]
     return None, []
 
 
 @judge("ACP-EXT-201", steps=("strange_requests",))
 def an_extension_notification_is_ignored(evidence: Evidence) -> None:
-    played = evidence.begun("strange_requests")
-    notification, errors = _behind(played, "_example.com/unknown")
+    run = evidence.begun("strange_requests")
+    notification, errors = _behind(run, "_example.com/unknown")
     if notification is None:
-        raise played.failure or Unseen("there was no such notification")
-    if played.failure is not None and not messages_behind(played, notification):
+        raise run.failure or Inconclusive("there was no such notification")
+    if run.failure is not None and not messages_behind(run, notification):
         raise Violation("behind an extension notification the agent did not answer any more", notification)
     if errors:
         raise Violation("an extension notification was answered", notification, errors[0])
 
 
-def messages_behind(played: StepResult, entry: Entry) -> bool:
-    """Whether the agent said anything behind a line of ours in a step."""
-    return any(True for _ in messages_in(played.entries[entry.place : played.end]))
+def messages_behind(run: StepResult, entry: Entry) -> bool:
+    """Whether the agent sent anything after a line of ours in a run."""
+    return any(True for _ in messages_in(run.entries[entry.place : run.end]))
 
 
 @judge("ACP-EXT-203", steps=("strange_requests",))
 def what_a_notification_with_a_dollar_does(evidence: Evidence) -> str:
-    played = evidence.begun("strange_requests")
-    notification, errors = _behind(played, "$/nonsense")
+    run = evidence.begun("strange_requests")
+    notification, errors = _behind(run, "$/nonsense")
     if notification is None:
-        raise played.failure or Unseen("there was no such notification")
-    if not messages_behind(played, notification):
+        raise run.failure or Inconclusive("there was no such notification")
+    if not messages_behind(run, notification):
         return "the agent ended"
     if errors:
         return "answered with an error"
-    part = played.entries[notification.place : played.end]
+    part = run.entries[notification.place : run.end]
     said = ", ".join(str(each["method"]) for _, each in messages_in(part) if "method" in each)
     return f"answered with {said}" if said else "ignored"
-
-
-def _metadata(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        if "_meta" in value:
-            yield value["_meta"]
-        for key, inner in value.items():
-            if key not in FREE:
-                yield from _metadata(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _metadata(inner)
 
 
 @judge("ACP-META-201", steps=("turns", "meet_able"))
@@ -443,6 +406,13 @@ def all_metadata_are_objects(evidence: Evidence) -> None:
     for _, entry, message in evidence.messages():
         if str(message.get("method", "")).startswith("_"):
             continue
-        for each in _metadata([message.get("params"), message.get("result")]):
+        for each in _metas([message.get("params"), message.get("result")]):
             if each is not None and not isinstance(each, dict):
                 raise Violation(f"metadata are {each!r}, and no object", entry)
+
+
+judge_rows(
+    request_is_answered,
+    ("ACP-EXT-001", "an_unknown_extension_request_is_answered", "strange_requests", "extension"),
+)
+judge_rows(request_succeeds, ("ACP-META-001", "a_prompt_may_carry_metadata", "turns", "meta"))

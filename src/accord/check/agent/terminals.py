@@ -8,56 +8,56 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
-from accord.check.agent.exchange import Terminals
+from accord.check.agent.exchange import TerminalReplies
 from accord.check.agent.permission import cancelled_when, choosing
 from accord.check.agent.queries import (
-    Told,
+    RecordedUpdate,
     as_dict,
     completed,
     is_absolute,
     is_relative,
     listed,
-    needed,
     questions,
-    told,
+    updates_of,
 )
-from accord.check.agent.tools import check_cancellation_offers, contents_told, updates_of_three_turns
-from accord.check.agent.turns import heeds_cancel, told_in_turns
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.agent.tools import check_cancellation_offers, tool_contents, updates_of_three_turns
+from accord.check.agent.turns import heeds_cancel, updates_in_turns
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_request
-from accord.check.rule import V1, Row, agent_rules
-
-__all__ = ["RULES"]
+from accord.check.rule import V1, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACP-PATCH-206", "--C", "#TerminalUpdate", gate="session",
+    RuleRow("ACP-PATCH-206", "--C", "#TerminalUpdate", gate="session",
         says="The folder of a terminal is absolute and never another"),
-    Row("ACP-PATCH-207", "--C", "#TerminalOutputChunk", gate="session",
+    RuleRow("ACP-PATCH-207", "--C", "#TerminalOutputChunk", gate="session",
         says="Each piece of a terminal's output is base64 by itself"),
-    Row("ACCORD-TERM-201", "--A", "tool-calls", "A terminal that a tool call shows is described", gate="session"),
-    Row("ACCORD-TERM-202", "--A", "#TerminalCapabilities", gate="session",
+    RuleRow("ACCORD-TERM-201", "--A", "tool-calls", "A terminal that a tool call shows is described", gate="session"),
+    RuleRow("ACCORD-TERM-202", "--A", "#TerminalCapabilities", gate="session",
         says="A terminal that has exited offers no cancellation"),
-    Row("ACCORD-TERM-203", "--C", "#TerminalId", "The id of a terminal is not used for another one", gate="session"),
-    Row("ACCORD-TERMINAL-001", "M--", "overview", "Commands run in folders that are named by absolute paths"),
-    Row("ACCORD-TERMINAL-002", "M--", "terminals", "Every terminal is released when its command has ended"),
-    Row("ACCORD-TERMINAL-003", "M--", "terminals", "Only terminals that were given and not yet released are used"),
-    Row("ACCORD-TERMINAL-004", "M--", "terminals",
+    RuleRow("ACCORD-TERM-203", "--C", "#TerminalId", gate="session",
+        says="The id of a terminal is not used for another one"),
+    RuleRow("ACCORD-TERMINAL-001", "M--", "overview", "Commands run in folders that are named by absolute paths"),
+    RuleRow("ACCORD-TERMINAL-002", "M--", "terminals", "Every terminal is released when its command has ended"),
+    RuleRow("ACCORD-TERMINAL-003", "M--", "terminals", "Only terminals that were given and not yet released are used"),
+    RuleRow("ACCORD-TERMINAL-004", "M--", "terminals",
         says="A tool call shows terminals of the client, and each before it is released"),
-    Row("ACCORD-TERMINAL-005", "M--", "prompt-turn#cancellation",
+    RuleRow("ACCORD-TERMINAL-005", "M--", "prompt-turn#cancellation",
         says="A turn that is cancelled while it waits for a command ends as cancelled"),
-    Row("ACCORD-TERMINAL-006", "M--", "terminals", "A terminal is released also when its turn is cancelled"),
+    RuleRow("ACCORD-TERMINAL-006", "M--", "terminals", "A terminal is released also when its turn is cancelled"),
 )
 # fmt: on
 
 
 @step("able", editions=V1, order=38)
-async def cancel_in_terminal(talk: AgentConversation) -> Notes:
+async def cancel_in_terminal(agent: AgentConversation) -> Notes:
     """A turn that is cancelled while a command runs that ends only when it is killed."""
-    with talk.replying(session__request_permission=choosing("allow_once", "allow_always"), **Terminals().replies()):
+    with agent.replying(
+        session__request_permission=choosing("allow_once", "allow_always"), **TerminalReplies().replies()
+    ):
         return await cancelled_when(
-            talk,
+            agent,
             lambda entry: is_request(entry.message, "terminal/wait_for_exit", "terminal/output"),
             "ACCORD-TERMINAL-005",
         )
@@ -69,8 +69,7 @@ def commands_run_in_absolute_folders(evidence: Evidence) -> None:
     for _, entry, params in found:
         if is_relative(params.get("cwd")):
             raise Violation(f"the cwd {params['cwd']!r} is relative", entry)
-    if not found:
-        raise Unseen("it used no terminal of the client")
+    skip_unless(found, "it used no terminal of the client")
 
 
 def _terminals_of(entries: list[Entry], session: Any) -> dict[str, tuple[Entry, Entry | None]]:
@@ -93,13 +92,12 @@ def _terminals_of(entries: list[Entry], session: Any) -> dict[str, tuple[Entry, 
 
 
 def _released(evidence: Evidence, step: str, rule: str) -> None:
-    played = completed(evidence, step, rule)
-    terminals = _terminals_of(played.entries, played["session"])
-    if not terminals:
-        raise Unseen("it used no terminal of the client")
+    run = completed(evidence, step, rule)
+    terminals = _terminals_of(run.entries, run["session"])
+    skip_unless(terminals, "it used no terminal of the client")
     for id_, (given, released) in terminals.items():
         if released is None:
-            raise Violation(f"the terminal {id_!r} was never released", given, played.answer_entry(played["prompt"]))
+            raise Violation(f"the terminal {id_!r} was never released", given, run.answer_entry(run["prompt"]))
 
 
 @judge("ACCORD-TERMINAL-002", steps=("allowed_work",))
@@ -110,31 +108,29 @@ def every_terminal_is_released(evidence: Evidence) -> None:
 @judge("ACCORD-TERMINAL-006", steps=("cancel_in_terminal",))
 def a_terminal_is_released_also_when_its_turn_is_cancelled(evidence: Evidence) -> None:
     if completed(evidence, "cancel_in_terminal")["asked"] is None:
-        raise Unseen("it used no terminal of the client")
+        raise Inconclusive("it used no terminal of the client")
     _released(evidence, "cancel_in_terminal", "ACCORD-TERMINAL-006")
 
 
 @judge("ACCORD-TERMINAL-005", steps=("cancel_in_terminal",))
 def a_turn_that_waits_for_a_command_can_be_cancelled(evidence: Evidence) -> None:
-    played = completed(evidence, "cancel_in_terminal", "ACCORD-TERMINAL-005")
-    if played["asked"] is None:
-        raise Unseen("it used no terminal of the client")
-    if not heeds_cancel(evidence, played["session"]):
-        raise Unseen("no cancellation is heeded")
-    if as_dict(played.answer(played["prompt"]).get("result")).get("stopReason") != "cancelled":
-        entry = played.answer_entry(played["prompt"])
-        raise Violation("the prompt was not answered with `cancelled`", played.entries[played["asked"]], entry)
+    run = completed(evidence, "cancel_in_terminal", "ACCORD-TERMINAL-005")
+    if run["asked"] is None:
+        raise Inconclusive("it used no terminal of the client")
+    skip_unless(heeds_cancel(evidence, run["session"]), "no cancellation is heeded")
+    if as_dict(run.answer(run["prompt"]).get("result")).get("stopReason") != "cancelled":
+        entry = run.answer_entry(run["prompt"])
+        raise Violation("the prompt was not answered with `cancelled`", run.entries[run["asked"]], entry)
 
 
 @judge("ACCORD-TERMINAL-003", steps=("allowed_work",))
 def a_released_terminal_is_left_alone(evidence: Evidence) -> None:
-    played = completed(evidence, "allowed_work")
-    terminals = _terminals_of(played.entries, played["session"])
-    if not terminals:
-        raise Unseen("it used no terminal of the client")
-    for entry, message in played.calls():
+    run = completed(evidence, "allowed_work")
+    terminals = _terminals_of(run.entries, run["session"])
+    skip_unless(terminals, "it used no terminal of the client")
+    for entry, message in run.calls():
         params = as_dict(message.get("params"))
-        if str(message["method"]).startswith("terminal/") and params.get("sessionId") == played["session"]:
+        if str(message["method"]).startswith("terminal/") and params.get("sessionId") == run["session"]:
             _check_use(entry, message, terminals)
 
 
@@ -151,16 +147,15 @@ def _check_use(entry: Entry, message: dict[str, Any], terminals: dict[str, tuple
 
 @judge("ACCORD-TERMINAL-004", steps=("allowed_work",))
 def a_terminal_is_shown_before_it_is_released(evidence: Evidence) -> None:
-    played = completed(evidence, "allowed_work")
-    terminals = _terminals_of(played.entries, played["session"])
+    run = completed(evidence, "allowed_work")
+    terminals = _terminals_of(run.entries, run["session"])
     shown = [
         (entry, str(content.get("terminalId")))
-        for entry, update in played.updates(played["session"], "tool_call", "tool_call_update")
+        for entry, update in run.updates(run["session"], "tool_call", "tool_call_update")
         for content in listed(update.get("content"))
         if as_dict(content).get("type") == "terminal"
     ]
-    if not shown:
-        raise Unseen("it showed no terminal")
+    skip_unless(shown, "it showed no terminal")
     for place, (entry, id_) in enumerate(shown):
         if id_ not in terminals:
             raise Violation(f"it shows the terminal {id_!r}, which it was never given", entry)
@@ -184,16 +179,18 @@ def terminals_are_not_used_again(evidence: Evidence) -> None:
             raise Violation(f"terminal {id_!r} had exited, and has a command again", exited[id_], entry)
         if update.get("exitStatus") is not None:
             exited[id_] = entry
-    needed(exited, "no terminal has exited")
+    skip_unless(exited, "no terminal has exited")
 
 
 @judge("ACCORD-TERM-201", steps=("v2_finished_things",))
 def shown_terminals_are_described(evidence: Evidence) -> None:
     shown = [
-        (entry, each.get("terminalId")) for entry, each in contents_told(evidence) if each.get("type") == "terminal"
+        (entry, each.get("terminalId")) for entry, each in tool_contents(evidence) if each.get("type") == "terminal"
     ]
-    needed(shown, "no terminal was shown")
-    described = {each.update.get("terminalId") for each in told(evidence, "terminal_update", "terminal_output_chunk")}
+    skip_unless(shown, "no terminal was shown")
+    described = {
+        each.update.get("terminalId") for each in updates_of(evidence, "terminal_update", "terminal_output_chunk")
+    }
     for entry, terminal in shown:
         if terminal not in described:
             raise Violation(f"nothing was told of terminal {terminal!r}", entry)
@@ -201,8 +198,8 @@ def shown_terminals_are_described(evidence: Evidence) -> None:
 
 @judge("ACP-PATCH-206", steps=("turns", "meet_able"))
 def a_terminal_stays_in_its_absolute_folder(evidence: Evidence) -> None:
-    folders: dict[tuple[str, str], Told] = {}
-    for each in told_in_turns(evidence, "terminal_update"):
+    folders: dict[tuple[str, str], RecordedUpdate] = {}
+    for each in updates_in_turns(evidence, "terminal_update"):
         cwd = each.update.get("cwd")
         if cwd is None:
             continue
@@ -213,24 +210,22 @@ def a_terminal_stays_in_its_absolute_folder(evidence: Evidence) -> None:
         first = folders.setdefault((f"{each.record.name} {key[0]}", key[1]), each)
         if first.update["cwd"] != cwd:
             raise Violation(f"the folder of a terminal changed to {cwd!r}", first.entry, each.entry)
-    if not folders:
-        raise Unseen("no terminal told its folder")
+    skip_unless(folders, "no terminal told its folder")
 
 
 @judge("ACP-PATCH-207", steps=("turns", "meet_able"))
 def each_piece_of_output_is_base64_by_itself(evidence: Evidence) -> None:
-    pieces = list(_pieces(told_in_turns(evidence, "terminal_output_chunk", "terminal_update")))
-    if not pieces:
-        raise Unseen("no terminal had output")
-    for entry, data in pieces:
+    parts = list(_output_parts(updates_in_turns(evidence, "terminal_output_chunk", "terminal_update")))
+    skip_unless(parts, "no terminal had output")
+    for entry, data in parts:
         try:
             base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError, TypeError):
             raise Violation("a piece of a terminal's output is not base64", entry) from None
 
 
-def _pieces(seen: list[Told]) -> Iterator[tuple[Entry, Any]]:
-    for each in seen:
+def _output_parts(updates: list[RecordedUpdate]) -> Iterator[tuple[Entry, Any]]:
+    for each in updates:
         if each.update["sessionUpdate"] == "terminal_output_chunk":
             yield each.entry, each.update.get("data")
         elif isinstance(each.update.get("output"), dict):

@@ -8,11 +8,11 @@ from typing import Any
 
 from accord.check.agent.conversation import AgentConversation, step
 from accord.check.agent.exchange import answered_turn
-from accord.check.agent.permission import choosing, tool_prompt
+from accord.check.agent.permission import choosing
 from accord.check.agent.queries import (
     FINAL,
     TOOLS,
-    Told,
+    RecordedUpdate,
     as_dict,
     completed,
     dicts,
@@ -22,80 +22,75 @@ from accord.check.agent.queries import (
     is_whole,
     key_of,
     listed,
-    needed,
     questions,
-    told,
-    told_by_session,
-    tools_told,
+    tool_updates,
+    updates_by_session,
+    updates_of,
 )
-from accord.check.agent.turns import prompts_of, told_in_turns, turns_in
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.agent.turns import prompts_of, turns_in, updates_in_turns
+from accord.check.engine.evidence import Evidence, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_request, is_update, messages_in
 from accord.check.engine.wire import Refusal
-from accord.check.rule import V1, Row, agent_rules
-
-__all__ = ["RULES", "check_cancellation_offers", "contents_told", "tool_call_facts", "updates_of_three_turns"]
+from accord.check.rule import V1, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-DIFF-001", "MC-", "overview", "Diffs are of files that are named by absolute paths", gate="session"),
-    Row("ACCORD-JUNE-TOOL-001", "-A-", "tool-calls", gate="session",
+    RuleRow("ACCORD-DIFF-001", "MC-", "overview", gate="session",
+        says="Diffs are of files that are named by absolute paths"),
+    RuleRow("ACCORD-JUNE-TOOL-001", "-A-", "tool-calls", gate="session",
         says="The first that is told of a tool call has its title"),
-    Row("ACCORD-ORDER-002", "AA-", "tool-calls", gate="session",
+    RuleRow("ACCORD-ORDER-002", "AA-", "tool-calls", gate="session",
         says="A tool call is announced before anything else is told of it"),
-    Row("ACCORD-ORDER-003", "A--", "tool-calls", "A tool call is announced once, and has an id of its own"),
-    Row("ACP-PATCH-204", "-CC", "tool-calls", gate="session",
+    RuleRow("ACCORD-ORDER-003", "A--", "tool-calls", "A tool call is announced once, and has an id of its own"),
+    RuleRow("ACP-PATCH-204", "-CC", "tool-calls", gate="session",
         says="Everything about a tool call names it, and a chunk of its content has content"),
-    Row("ACP-PATCH-208", "--A", "tool-calls", gate="session",
+    RuleRow("ACP-PATCH-208", "--A", "tool-calls", gate="session",
         says="A tool call is first told with a title, and its name never changes"),
-    Row("ACCORD-PATH-001", "MC-", "overview", "The locations of tool calls are absolute paths", gate="session"),
-    Row("ACCORD-PATH-002", "A--", "overview", "Lines are counted from 1"),
-    Row("ACCORD-TOOL-001", "AA-", "tool-calls", "The status of a tool call only goes forward", gate="session"),
-    Row("ACCORD-TOOL-002", "AA-", "prompt-turn", "A turn that ends by itself leaves no tool call open", gate="session"),
-    Row("ACCORD-TOOL-003", "A--", "tool-calls",
+    RuleRow("ACCORD-PATH-001", "MC-", "overview", "The locations of tool calls are absolute paths", gate="session"),
+    RuleRow("ACCORD-PATH-002", "A--", "overview", "Lines are counted from 1"),
+    RuleRow("ACCORD-TOOL-001", "AA-", "tool-calls", "The status of a tool call only goes forward", gate="session"),
+    RuleRow("ACCORD-TOOL-002", "AA-", "prompt-turn", gate="session",
+        says="A turn that ends by itself leaves no tool call open"),
+    RuleRow("ACCORD-TOOL-003", "A--", "tool-calls",
         says="A client that has no file, no terminal and no answer does not fail the prompt"),
-    Row("ACCORD-TOOL-201", "--C", "#AbsolutePath", gate="session",
+    RuleRow("ACCORD-TOOL-201", "--C", "#AbsolutePath", gate="session",
         says="The paths of tool calls and of their diffs are absolute"),
-    Row("ACCORD-TOOL-202", "--A", "#Diff", "Diffs have a patch wherever one can be made", gate="session"),
-    Row("ACCORD-TOOL-203", "--C", "#DiffPatchFormat", gate="session",
+    RuleRow("ACCORD-TOOL-202", "--A", "#Diff", "Diffs have a patch wherever one can be made", gate="session"),
+    RuleRow("ACCORD-TOOL-203", "--C", "#DiffPatchFormat", gate="session",
         says="A Git patch has absolute paths without prefixes, and nothing in front of its first section"),
-    Row("ACCORD-TOOL-204", "--C", "#Diff", "A patch names only files that the changes name", gate="session"),
-    Row("ACCORD-TOOL-205", "--A", "#ToolCallCapabilities", gate="session",
+    RuleRow("ACCORD-TOOL-204", "--C", "#Diff", "A patch names only files that the changes name", gate="session"),
+    RuleRow("ACCORD-TOOL-205", "--A", "#ToolCallCapabilities", gate="session",
         says="A tool call with a final status offers no cancellation"),
-    Row("ACCORD-TOOL-206", "--A", "tool-calls", gate="session",
+    RuleRow("ACCORD-TOOL-206", "--A", "tool-calls", gate="session",
         says="When a session is idle, a tool call has ended or is listed as background work"),
-    Row("ACCORD-TOOL-207", "--A", "#ToolCallId", "A tool call that has ended does not begin again", gate="session"),
+    RuleRow("ACCORD-TOOL-207", "--A", "#ToolCallId", "A tool call that has ended does not begin again", gate="session"),
 )
 # fmt: on
 
 
 _OVER = {"completed", "failed"}
-
 _PLACE = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
-
 _CHANGED = ("tool_call_update", "tool_call_content_chunk")
-
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-
 _HEADS = ("--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to ")
 
 
 @step("able", editions=V1, order=34)
-async def failing_client(talk: AgentConversation) -> Notes:
-    """A turn of a client that permits everything and then has no file and no terminal, and declines to say more."""
-    session = await talk.new()
-    since = talk.now
+async def failing_client(agent: AgentConversation) -> Notes:
+    """A turn of a client that grants permissions, but fails file and terminal requests and cancels elicitations."""
+    session = await agent.new()
+    since = agent.now
     missing = Refusal(-32002, "Resource not found")
-    with talk.replying(
+    with agent.replying(
         session__request_permission=choosing("allow_once", "allow_always"),
         fs__read_text_file=lambda _: missing,
         fs__write_text_file=lambda _: Refusal(-32603, "Internal error"),
         terminal__create=lambda _: Refusal(-32603, "Internal error"),
         elicitation__create=lambda _: {"action": "cancel"},
     ):
-        prompt = await answered_turn(talk, session, tool_prompt(talk), "ACCORD-TOOL-003")
-        await talk.is_alive()
+        prompt = await answered_turn(agent, session, agent.tool_prompt, "ACCORD-TOOL-003")
+        await agent.is_alive()
     return {"session": session, "prompt": prompt, "since": since}
 
 
@@ -104,15 +99,14 @@ def a_tool_call_is_announced_first(evidence: Evidence) -> None:
     first = ("tool_call",) if evidence.edition == "v1" else ("tool_call_update",)
     then = "tool_call_update" if evidence.edition == "v1" else "tool_call_content_chunk"
     known: set[Any] = set()
-    updates = list(told(evidence, *first, then))
+    updates = list(updates_of(evidence, *first, then))
     for record, entry, session, update in updates:
         key = key_of(record.name, session, update.get("toolCallId"))
         if update["sessionUpdate"] != then:
             known.add(key)
         elif key not in known:
             raise Violation(f"{then} is about a tool call that was not told before", entry)
-    if not updates:
-        raise Unseen("no tool was used")
+    skip_unless(updates, "no tool was used")
 
 
 @judge("ACCORD-ORDER-003", steps=("two_turns", "allowed_work"))
@@ -123,21 +117,20 @@ def a_tool_call_is_announced_once(evidence: Evidence) -> None:
         for entry in record.entries:
             message = as_dict(entry.message)
             if entry.sent and message.get("method") in {"session/load", "session/resume"}:
-                known.clear()  # What is replayed is announced again.
+                known.clear()  # A replay announces tool calls again.
             if not entry.sent and is_update(message, None, "tool_call"):
                 key = key_of(message["params"].get("sessionId"), message["params"]["update"].get("toolCallId"))
                 if key in known:
                     raise Violation("two tool calls of a session have the same id", known[key], entry)
                 known[key] = entry
                 found = True
-    if not found:
-        raise Unseen("no tool was used")
+    skip_unless(found, "no tool was used")
 
 
 @judge("ACCORD-TOOL-001", steps=("two_turns", "allowed_work"))
 def the_status_of_a_tool_call_only_goes_forward(evidence: Evidence) -> None:
     last: dict[Any, tuple[str, Entry]] = {}
-    for record, entry, session, update in told(evidence, "tool_call", "tool_call_update"):
+    for record, entry, session, update in updates_of(evidence, "tool_call", "tool_call_update"):
         status = update.get("status")
         key = key_of(record.name, session, update.get("toolCallId"))
         if key in last and update["sessionUpdate"] == "tool_call":
@@ -147,8 +140,7 @@ def the_status_of_a_tool_call_only_goes_forward(evidence: Evidence) -> None:
         if key in last and _is_backward(last[key][0], status) and not _is_replayed(evidence, session):
             raise Violation(f"a tool call went from {last[key][0]} to {status}", last[key][1], entry)
         last[key] = (status, entry)
-    if not last:
-        raise Unseen("no tool was used")
+    skip_unless(last, "no tool was used")
 
 
 def _is_backward(before: str, status: str) -> bool:
@@ -156,7 +148,7 @@ def _is_backward(before: str, status: str) -> bool:
 
 
 def _is_replayed(evidence: Evidence, session: Any) -> bool:
-    """Whether a session was told again as a whole: then its tool calls begin again."""
+    """Whether a session was loaded: a replay repeats its tool calls from the start."""
     return any(
         message.get("method") == "session/load" and as_dict(message.get("params")).get("sessionId") == session
         for _, _, message in evidence.messages(sent=True)
@@ -179,22 +171,20 @@ def no_tool_call_is_left_open_at_the_end(evidence: Evidence) -> None:
         for status, entry in tools.values():
             if status in ("pending", "in_progress"):
                 raise Violation(f"the turn ended while a tool call was {status}", entry, turn.answered)
-    if not found:
-        raise Unseen("no tool was used in a turn that came to its end")
+    skip_unless(found, "no tool was used in a turn that came to its end")
 
 
 @judge("ACCORD-TOOL-003", steps=("failing_client",))
 def a_client_that_fails_does_not_fail_the_turn(evidence: Evidence) -> str:
-    played = completed(evidence, "failing_client", "ACCORD-TOOL-003")
-    answered = played.answer_entry(played["prompt"])
+    run = completed(evidence, "failing_client", "ACCORD-TOOL-003")
+    answered = run.answer_entry(run["prompt"])
     refused = [
         entry
-        for entry, message in messages_in(played.entries[played["since"] : answered.place], sent=True)
+        for entry, message in messages_in(run.entries[run["since"] : answered.place], sent=True)
         if "error" in message or as_dict(message.get("result")).get("action") == "cancel"
     ]
-    if not refused:
-        raise Unseen("it asked the client for nothing that could fail")
-    if "error" in played.answer(played["prompt"]):
+    skip_unless(refused, "it asked the client for nothing that could fail")
+    if "error" in run.answer(run["prompt"]):
         raise Violation("the prompt failed with it", refused[-1], answered)
     return f"{len(refused)} requests of the agent failed"
 
@@ -202,19 +192,18 @@ def a_client_that_fails_does_not_fail_the_turn(evidence: Evidence) -> str:
 @judge("ACCORD-PATH-001", steps=("two_turns", "allowed_work"))
 def locations_are_absolute(evidence: Evidence) -> None:
     found = False
-    for _, entry, _, tool in tools_told(evidence):
+    for _, entry, _, tool in tool_updates(evidence):
         for location in listed(tool.get("locations")):
             found = True
             if is_relative(as_dict(location).get("path")):
                 raise Violation(f"the location {location['path']!r} is relative", entry)
-    if not found:
-        raise Unseen("no tool call had locations")
+    skip_unless(found, "no tool call had locations")
 
 
 @judge("ACCORD-PATH-002", steps=("two_turns", "allowed_work"))
 def lines_are_counted_from_one(evidence: Evidence) -> None:
     found = False
-    for _, entry, _, tool in tools_told(evidence):
+    for _, entry, _, tool in tool_updates(evidence):
         for location in listed(tool.get("locations")):
             line = as_dict(location).get("line")
             found = found or line is not None
@@ -225,44 +214,41 @@ def lines_are_counted_from_one(evidence: Evidence) -> None:
         found = found or line is not None
         if isinstance(line, int) and line < 1:
             raise Violation(f"it reads from the line {line}", entry)
-    if not found:
-        raise Unseen("no line was named")
+    skip_unless(found, "no line was named")
 
 
 @judge("ACCORD-DIFF-001", steps=("two_turns", "allowed_work"))
 def diffs_name_absolute_paths(evidence: Evidence) -> None:
     found = False
-    for _, entry, _, tool in [*tools_told(evidence), *_chunks(evidence)]:
+    for _, entry, _, tool in [*tool_updates(evidence), *_chunks(evidence)]:
         for content in listed(tool.get("content")):
             if as_dict(content).get("type") == "diff":
                 found = True
                 if is_relative(content.get("path")):
                     raise Violation(f"the diff is of the relative path {content['path']!r}", entry)
-    if not found:
-        raise Unseen("no diff was shown")
+    skip_unless(found, "no diff was shown")
 
 
 def _chunks(evidence: Evidence) -> list[Any]:
-    """June's pieces of content, as lists of one."""
-    found = told(evidence, "tool_call_content_chunk")
+    """Content chunks of June, as lists of one."""
+    found = updates_of(evidence, "tool_call_content_chunk")
     return [(record, entry, session, {"content": [chunk.get("content")]}) for record, entry, session, chunk in found]
 
 
 @judge("ACCORD-JUNE-TOOL-001", steps=("two_turns", "allowed_work"))
 def a_tool_call_has_its_title_from_the_start(evidence: Evidence) -> None:
     known: set[Any] = set()
-    for record, entry, session, update in told(evidence, "tool_call_update"):
+    for record, entry, session, update in updates_of(evidence, "tool_call_update"):
         key = key_of(record.name, session, update.get("toolCallId"))
         if key not in known and not update.get("title"):
             raise Violation("the first that is told of a tool call has no title", entry)
         known.add(key)
-    if not known:
-        raise Unseen("no tool was used")
+    skip_unless(known, "no tool was used")
 
 
-def tool_calls_told(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """All that was told of tool calls, by updates and by permissions."""
-    for each in told(evidence, *_CHANGED):
+def tool_call_updates(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    """Tool calls in updates and in permission requests, with their lines."""
+    for each in updates_of(evidence, *_CHANGED):
         yield each.entry, each.update
     for _, entry, params in questions(evidence, "session/request_permission"):
         subject = params.get("subject")
@@ -270,26 +256,26 @@ def tool_calls_told(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]
             yield entry, subject["toolCall"]
 
 
-def contents_told(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """Every piece of content of a tool call."""
-    for entry, call in tool_calls_told(evidence):
+def tool_contents(evidence: Evidence) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    """Every content item of a tool call."""
+    for entry, call in tool_call_updates(evidence):
         single = [call["content"]] if isinstance(call.get("content"), dict) else []
         for content in [*single, *dicts(call, "content")]:
             yield entry, content
 
 
 def _diffs(evidence: Evidence) -> list[tuple[Entry, dict[str, Any]]]:
-    found = [(entry, content) for entry, content in contents_told(evidence) if content.get("type") == "diff"]
-    needed(found, "there was no diff")
+    found = [(entry, content) for entry, content in tool_contents(evidence) if content.get("type") == "diff"]
+    skip_unless(found, "there was no diff")
     return found
 
 
 @judge("ACCORD-TOOL-201", steps=("v2_finished_things",))
 def paths_are_absolute(evidence: Evidence) -> None:
-    owners = [(entry, each) for entry, call in tool_calls_told(evidence) for each in dicts(call, "locations")]
-    owners += [(entry, each) for entry, content in contents_told(evidence) for each in dicts(content, "changes")]
+    owners = [(entry, each) for entry, call in tool_call_updates(evidence) for each in dicts(call, "locations")]
+    owners += [(entry, each) for entry, content in tool_contents(evidence) for each in dicts(content, "changes")]
     paths = [(entry, owner[name]) for entry, owner in owners for name in ("path", "oldPath") if name in owner]
-    needed(paths, "no path was told")
+    skip_unless(paths, "no path was told")
     for entry, path in paths:
         if not is_absolute(path):
             raise Violation(f"{path!r} is no absolute path", entry)
@@ -298,7 +284,7 @@ def paths_are_absolute(evidence: Evidence) -> None:
 @judge("ACCORD-TOOL-202", steps=("v2_finished_things",))
 def a_diff_has_a_patch(evidence: Evidence) -> None:
     diffs = _diffs(evidence)
-    # A binary file, or one that is as it was before, has none; who gives one elsewhere knows how.
+    # A binary or unchanged file has no patch; one patch shows that the agent can make them.
     if not any(isinstance(diff.get("patch"), dict) for _, diff in diffs):
         raise Violation("no diff has a patch", diffs[0][0])
 
@@ -309,7 +295,7 @@ def _patches(evidence: Evidence) -> list[tuple[Entry, dict[str, Any], str]]:
         patch = diff.get("patch")
         if isinstance(patch, dict) and patch.get("format") == "git_patch" and isinstance(patch.get("text"), str):
             found.append((entry, diff, patch["text"]))
-    needed(found, "there was no Git patch")
+    skip_unless(found, "there was no Git patch")
     return found
 
 
@@ -362,15 +348,15 @@ def can_be_cancelled(thing: dict[str, Any]) -> bool:
 
 
 def check_cancellation_offers(evidence: Evidence, kind: str, id_name: str, why_not: str) -> None:
-    """What has ended does not offer to be cancelled."""
+    """A tool call or terminal that has ended does not advertise cancellation."""
     offered = 0
-    for updates in told_by_session(evidence, kind):
+    for updates in updates_by_session(evidence, kind):
         offered += sum(can_be_cancelled(each.update) for each in updates)
         for id_, thing in entities(updates, id_name).items():
             has_ended = thing.get("status") in FINAL or thing.get("exitStatus") is not None
             if has_ended and can_be_cancelled(thing):
                 raise Violation(f"{id_!r} has ended and offers to be cancelled", thing["entry"])
-    needed(offered, why_not)
+    skip_unless(offered, why_not)
 
 
 @judge("ACCORD-TOOL-205", steps=("v2_stopped_alone",))
@@ -380,9 +366,9 @@ def ended_tool_calls_offer_nothing(evidence: Evidence) -> None:
 
 @judge("ACCORD-TOOL-206", steps=("v2_finished_things",))
 def tool_calls_end_before_the_session_is_idle(evidence: Evidence) -> None:
-    seen = 0
+    known = 0
 
-    def look(each: Told, calls: dict[Any, dict[str, Any]]) -> None:
+    def look(each: RecordedUpdate, calls: dict[Any, dict[str, Any]]) -> None:
         if each.update.get("sessionUpdate") != "state_update" or each.update.get("state") != "idle":
             return
         background = dicts(each.update, "background")
@@ -393,9 +379,9 @@ def tool_calls_end_before_the_session_is_idle(evidence: Evidence) -> None:
             if call.get("status") not in FINAL and id_ not in listed:
                 raise Violation(f"tool call {id_!r} has not ended", call["entry"], each.entry)
 
-    for updates in told_by_session(evidence, "tool_call_update", "state_update"):
-        seen += len(entities(updates, "toolCallId", look))
-    needed(seen, "there was no tool call")
+    for updates in updates_by_session(evidence, "tool_call_update", "state_update"):
+        known += len(entities(updates, "toolCallId", look))
+    skip_unless(known, "there was no tool call")
 
 
 @judge("ACCORD-TOOL-207", steps=("v2_prompts_in_order",))
@@ -407,18 +393,18 @@ def ended_tool_calls_do_not_begin_again(evidence: Evidence) -> None:
             ended[id_] = entry
         elif update.get("status") in {"pending", "in_progress", "paused"} and id_ in ended:
             raise Violation(f"tool call {id_!r} had ended", ended[id_], entry)
-    needed(ended, "no tool call has ended")
+    skip_unless(ended, "no tool call has ended")
 
 
 def updates_of_three_turns(evidence: Evidence, kind: str) -> list[tuple[Entry, dict[str, Any]]]:
-    """What was told in the one session that has several turns and is never resumed."""
-    played = evidence.step("v2_prompts_in_order")
-    return played.updates(played["session"], kind, since=played["since"])
+    """The updates of the one session that has several turns and is never resumed."""
+    run = evidence.step("v2_prompts_in_order")
+    return run.updates(run["session"], kind, since=run["since"])
 
 
 @judge("ACP-PATCH-204", steps=("turns", "meet_able"))
 def everything_about_a_tool_call_names_it(evidence: Evidence) -> None:
-    for each in told_in_turns(evidence, *TOOLS):
+    for each in updates_in_turns(evidence, *TOOLS):
         kind = each.update["sessionUpdate"]
         if not is_whole(each.update.get("toolCallId")):
             raise Violation(f"a {kind} has the toolCallId {each.update.get('toolCallId')!r}", each.entry)
@@ -427,7 +413,7 @@ def everything_about_a_tool_call_names_it(evidence: Evidence) -> None:
 
 
 def tool_call_facts(evidence: Evidence) -> Iterator[tuple[str, str, Entry, dict[str, Any]]]:
-    """Everything that was said of tool calls, in questions too: process and session, id, line, what was said."""
+    """Every mention of a tool call, also in permission requests: process and session, id, line, fields."""
     prompts_of(evidence, "turns")
     for record, entry, message in evidence.messages():
         params = message.get("params")
@@ -446,16 +432,15 @@ def tool_call_facts(evidence: Evidence) -> Iterator[tuple[str, str, Entry, dict[
 @judge("ACP-PATCH-208", steps=("turns", "meet_able"))
 def a_tool_call_begins_with_a_title_and_keeps_its_name(evidence: Evidence) -> None:
     names: dict[tuple[str, str], tuple[Entry, Any]] = {}
-    seen = set()
+    known = set()
     for where, id_, entry, said in tool_call_facts(evidence):
-        if (where, id_) not in seen and not is_whole(said.get("title")):
+        if (where, id_) not in known and not is_whole(said.get("title")):
             raise Violation("a tool call was first told without a title", entry)
-        seen.add((where, id_))
+        known.add((where, id_))
         name = said.get("name")
         if name is None:
             continue
         first, before = names.setdefault((where, id_), (entry, name))
         if name != before:
             raise Violation(f"the name of a tool call changed from {before!r} to {name!r}", first, entry)
-    if not seen:
-        raise Unseen("the agent used no tool: give --tool-prompt")
+    skip_unless(known, "the agent used no tool: give --tool-prompt")

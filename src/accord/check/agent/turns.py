@@ -5,28 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from accord.check.agent.queries import Asked, Told, as_dict, our_requests_in, told
-from accord.check.engine.evidence import Evidence, StepResult, Unseen, Violation
+from accord.check.agent.queries import RecordedRequest, RecordedUpdate, as_dict, our_requests_in, updates_of
+from accord.check.engine.evidence import Evidence, Inconclusive, StepResult, Violation, skip_unless
 from accord.check.engine.record import Entry, Record, is_answer, is_state, messages_in
 
-__all__ = [
-    "STOP_REASONS",
-    "TURN_KINDS",
-    "Turn",
-    "heeds_cancel",
-    "idle_behind",
-    "next_about",
-    "played_or_broken",
-    "prompts_of",
-    "recorded",
-    "told_in_turns",
-    "turns_in",
-    "unending",
-    "until_asked",
-]
 
-
-class Turn(NamedTuple):
+class RecordedTurn(NamedTuple):
     """One prompt of ours and its answer."""
 
     record: Record
@@ -58,7 +42,7 @@ TURN_KINDS = (
 """The updates that are part of a turn, and of history; others may come at any time."""
 
 
-def turns_in(evidence: Evidence) -> Iterator[Turn]:
+def turns_in(evidence: Evidence) -> Iterator[RecordedTurn]:
     """Every prompt that was sent by itself to a session."""
     for record in evidence.records:
         for entry, message in messages_in(record.entries, sent=True):
@@ -66,7 +50,7 @@ def turns_in(evidence: Evidence) -> Iterator[Turn]:
                 yield _turn(record, entry, message)
 
 
-def _turn(record: Record, entry: Entry, message: dict[str, Any]) -> Turn:
+def _turn(record: Record, entry: Entry, message: dict[str, Any]) -> RecordedTurn:
     session = as_dict(message.get("params")).get("sessionId")
     answered, answer = None, {}
     for line, said in messages_in(record.entries[entry.place :]):
@@ -77,12 +61,12 @@ def _turn(record: Record, entry: Entry, message: dict[str, Any]) -> Turn:
     end, is_cancelled = len(record.entries), False
     for line, said in messages_in(record.entries[entry.place + 1 :], sent=True):
         is_about_it = as_dict(said.get("params")).get("sessionId") == session
-        # What is told of it in a turn of another session belongs to that: `ACCORD-SESSION-004` judges it.
+        # Updates during a turn of another session belong to that turn: `ACCORD-SESSION-004` judges them.
         if line.place > since and (is_about_it or said.get("method") == "session/prompt"):
             end = line.place
             break
         is_cancelled = is_cancelled or is_about_it
-    return Turn(record, session, entry, answered, answer, end, is_cancelled)
+    return RecordedTurn(record, session, entry, answered, answer, end, is_cancelled)
 
 
 def heeds_cancel(evidence: Evidence, but: Any) -> bool:
@@ -111,16 +95,16 @@ def _is_cancelled_while_it_works(part: list[Entry], session: Any) -> bool:
     return False
 
 
-def prompts_of(evidence: Evidence, name: str) -> list[Asked]:
-    """The prompts of a step; a session that could not be opened is what is wrong then."""
-    played = evidence.begun(name)
-    prompts = our_requests_in(played, "session/prompt")
+def prompts_of(evidence: Evidence, name: str) -> list[RecordedRequest]:
+    """The prompts of a step; without any, the failure of the step is raised."""
+    run = evidence.begun(name)
+    prompts = our_requests_in(run, "session/prompt")
     if not prompts:
-        raise played.failure or Unseen(f"{name} has no prompt")
+        raise run.failure or Inconclusive(f"{name} has no prompt")
     return prompts
 
 
-def idle_behind(asked: Asked) -> Entry | None:
+def idle_behind(asked: RecordedRequest) -> Entry | None:
     """Where the session of a prompt became idle behind it (v2)."""
     for entry, message in messages_in(asked.record.entries[asked.entry.place :]):
         if is_state(message, asked.params.get("sessionId"), "idle"):
@@ -131,8 +115,8 @@ def idle_behind(asked: Asked) -> Entry | None:
 def next_about(record: Record | StepResult, session: Any, since: int) -> int:
     """The place where we next named a session or began any turn, from a place on.
 
-    What is said behind it may be the answer to that. What an agent tells of the session in a turn of another one has a
-    rule of its own.
+    Messages behind it may be a reaction to that. Updates of the session during a turn of another one have a rule of
+    their own.
     """
     for entry in record.entries[since:]:
         message = entry.message if entry.sent and isinstance(entry.message, dict) else {}
@@ -143,49 +127,47 @@ def next_about(record: Record | StepResult, session: Any, since: int) -> int:
     return len(record.entries)
 
 
-def played_or_broken(evidence: Evidence, name: str, message: str) -> StepResult:
-    """A step that was played to its end; where it failed though plain turns do not, that is a violation."""
-    played, turns = evidence.begun(name), evidence.begun("turns")
-    failure = played.failure
+def completed_or_broken(evidence: Evidence, name: str, message: str) -> StepResult:
+    """The run of a completed step; a failure is a violation where plain turns do not fail."""
+    run, turns = evidence.begun(name), evidence.begun("turns")
+    failure = run.failure
     if failure is None:
-        return played
+        return run
     if turns.failure is not None or failure.blame in {"ACP-INIT-001", "ACP-SESSION-001"}:
         raise failure
     raise Violation(f"{message}: {failure.reason}", *failure.evidence)
 
 
 def recorded(evidence: Evidence, name: str) -> StepResult:
-    """A step for what is only recorded: where it failed there is nothing to record, and that is no failure again."""
+    """The run of a step whose outcome is only recorded: a failed step skips the judge."""
     failure = evidence.begun(name).failure
     if failure is not None and failure.blame != "ACP-INIT-001":
-        raise Unseen(failure.reason)
+        raise Inconclusive(failure.reason)
     return evidence.step(name)
 
 
 def unending(evidence: Evidence, rule: str) -> str:
-    """Whom to blame for a turn that did not end: a rule, unless no turn of the agent ever does."""
+    """The rule to blame for a turn that did not end: the given one, unless plain turns do not end either."""
     turns = evidence.steps.get("turns")
     blame = turns.failure.blame if turns is not None and turns.failure is not None else ""
     return blame if blame in {"ACP-STATE-202", "ACP-PROMPT-001", "ACP-PROMPT-201"} else rule
 
 
-def until_asked(played: StepResult, place: int) -> int | None:
+def until_asked(run: StepResult, place: int) -> int | None:
     """The place behind another at which we next asked something of the step's session, or began any turn; or None.
 
-    What an agent tells of the session in a turn of another one belongs to that turn: that has a rule of its own.
+    Updates of the session during a turn of another one belong to that turn, which has a rule of its own.
     """
-    for entry, message in messages_in(played.entries[place + 1 :], sent=True):
+    for entry, message in messages_in(run.entries[place + 1 :], sent=True):
         params = message.get("params")
-        is_about_it = "id" in message and isinstance(params, dict) and params.get("sessionId") == played["session"]
+        is_about_it = "id" in message and isinstance(params, dict) and params.get("sessionId") == run["session"]
         if is_about_it or message.get("method") == "session/prompt":
             return entry.place
     return None
 
 
-def told_in_turns(evidence: Evidence, *kinds: str) -> list[Told]:
-    """The updates of some kinds."""
+def updates_in_turns(evidence: Evidence, *kinds: str) -> list[RecordedUpdate]:
     prompts_of(evidence, "turns")
-    found = list(told(evidence, *kinds))
-    if not found:
-        raise Unseen("the agent told nothing of that kind")
+    found = list(updates_of(evidence, *kinds))
+    skip_unless(found, "the agent told nothing of that kind")
     return found

@@ -10,8 +10,8 @@ from accord.check.agent.queries import (
     CHUNKS,
     FINAL,
     MESSAGES,
-    Asked,
-    Told,
+    RecordedRequest,
+    RecordedUpdate,
     as_dict,
     check_texts,
     check_unique,
@@ -20,60 +20,59 @@ from accord.check.agent.queries import (
     is_whole,
     key_of,
     listed,
-    lists_told,
-    needed,
     offered,
+    offers_path,
+    option_lists,
     our_requests,
-    reached_by,
-    told,
+    updates_of,
 )
-from accord.check.agent.turns import prompts_of, told_in_turns
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.agent.turns import prompts_of, updates_in_turns
+from accord.check.engine.evidence import Evidence, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, Record, messages_in
-from accord.check.rule import V1_JUNE, Row, agent_rules
-
-__all__ = ["RULES"]
+from accord.check.rule import V1_JUNE, RuleRow, agent_rules
 
 # fmt: off
 RULES = agent_rules(
-    Row("ACCORD-COMMAND-201", "--C", "#Command", "The names of commands have no whitespace in them", gate="session"),
-    Row("ACCORD-COMMAND-202", "--C", "#Command", "The names of commands are all different", gate="session"),
-    Row("ACCORD-COMMANDS-001", "AA-", "slash-commands", gate="session",
+    RuleRow("ACCORD-COMMAND-201", "--C", "#Command", gate="session",
+        says="The names of commands have no whitespace in them"),
+    RuleRow("ACCORD-COMMAND-202", "--C", "#Command", "The names of commands are all different", gate="session"),
+    RuleRow("ACCORD-COMMANDS-001", "AA-", "slash-commands", gate="session",
         says="The names of commands can be typed behind a slash, and each is there once"),
-    Row("ACCORD-COMPACT-001", "M--", "#ClientSessionCapabilities",
+    RuleRow("ACCORD-COMPACT-001", "M--", "#ClientSessionCapabilities",
         says="A client that does not know compactions is told none"),
-    Row("ACCORD-COMPACT-201", "--C", "#CompactionUpdate", gate="session",
+    RuleRow("ACCORD-COMPACT-201", "--C", "#CompactionUpdate", gate="session",
         says="Pieces of a summary come only while the compaction goes on"),
-    Row("ACCORD-COMPACT-202", "--A", "#CompactionUpdate", "A completed compaction has a summary", gate="session"),
-    Row("ACCORD-COMPACT-203", "--A", "#CompactionUpdate", "A failed compaction says why", gate="session"),
-    Row("ACCORD-JUNE-MESSAGE-001", "-C-", "#ContentChunk", gate="session",
+    RuleRow("ACCORD-COMPACT-202", "--A", "#CompactionUpdate", "A completed compaction has a summary", gate="session"),
+    RuleRow("ACCORD-COMPACT-203", "--A", "#CompactionUpdate", "A failed compaction says why", gate="session"),
+    RuleRow("ACCORD-JUNE-MESSAGE-001", "-C-", "#ContentChunk", gate="session",
         says="An id belongs to one message: the user's, the agent's or a thought"),
-    Row("ACCORD-JUNE-MESSAGE-002", "-A-", "#ContentChunk", gate="session",
+    RuleRow("ACCORD-JUNE-MESSAGE-002", "-A-", "#ContentChunk", gate="session",
         says="Chunks do not come back to a message after another one has begun"),
-    Row("ACCORD-JUNE-MESSAGE-003", "-C-", "session-setup", "Two prompts have two ids in a replay", gate="load"),
-    Row("ACCORD-JUNE-PLAN-001", "-C-", "#PlanItems", "A plan has an `id` and a type", gate="session"),
-    Row("ACCORD-MESSAGE-001", "AA-", "#ContentChunk", gate="session",
+    RuleRow("ACCORD-JUNE-MESSAGE-003", "-C-", "session-setup", "Two prompts have two ids in a replay", gate="load"),
+    RuleRow("ACCORD-JUNE-PLAN-001", "-C-", "#PlanItems", "A plan has an `id` and a type", gate="session"),
+    RuleRow("ACCORD-MESSAGE-001", "AA-", "#ContentChunk", gate="session",
         says="The messages of two turns have different ids, if they have ids"),
-    Row("ACCORD-MESSAGE-201", "--A", "#MessageId", "A message of a later turn has an id of its own", gate="session"),
-    Row("ACCORD-NOTICE-001", "M--", "#ClientSessionCapabilities", "A client that does not know notices is told none"),
-    Row("ACP-PATCH-201", "-CC", "#ContentChunk", "Every message and every chunk of one has an id", gate="session"),
-    Row("ACP-PATCH-203", "--C", "#PromptResponse", "Two prompts have two ids", gate="session"),
-    Row("ACP-PATCH-205", "--C", "agent-plan", "A plan has an id", gate="session"),
-    Row("ACCORD-PLAN-001", "II-", "agent-plan", gate="session",
+    RuleRow("ACCORD-MESSAGE-201", "--A", "#MessageId", gate="session",
+        says="A message of a later turn has an id of its own"),
+    RuleRow("ACCORD-NOTICE-001", "M--", "#ClientSessionCapabilities",
+        says="A client that does not know notices is told none"),
+    RuleRow("ACP-PATCH-201", "-CC", "#ContentChunk", "Every message and every chunk of one has an id", gate="session"),
+    RuleRow("ACP-PATCH-203", "--C", "#PromptResponse", "Two prompts have two ids", gate="session"),
+    RuleRow("ACP-PATCH-205", "--C", "agent-plan", "A plan has an id", gate="session"),
+    RuleRow("ACCORD-PLAN-001", "II-", "agent-plan", gate="session",
         says="Whether each update of a plan has the entries of the one before"),
-    Row("ACCORD-UPDATE-201", "--C", "prompt-turn", gate="session",
+    RuleRow("ACCORD-UPDATE-201", "--C", "prompt-turn", gate="session",
         says="What is told belongs to a session that the client knows"),
-    Row("ACCORD-USAGE-001", "AA-", "#UsageUpdate", "The cost of a session never falls", gate="session"),
-    Row("ACCORD-USAGE-002", "AA-", "#Cost", gate="session",
+    RuleRow("ACCORD-USAGE-001", "AA-", "#UsageUpdate", "The cost of a session never falls", gate="session"),
+    RuleRow("ACCORD-USAGE-002", "AA-", "#Cost", gate="session",
         says="The currency of a cost is a code of three capital letters"),
 )
 # fmt: on
 
 
-WORDS = "Reply with the single word: hello (this is accord-check-9f4e)"
-"""Has a word that can be found again in a replay."""
-
+PROMPT_TEXT = "Reply with the single word: hello (this is accord-check-9f4e)"
+"""Contains a unique token that can be found again in a replay."""
 _NAME = re.compile(r"[^\s/]\S*")
 
 _OWNER = {
@@ -89,102 +88,97 @@ _CHUNKS = tuple(kind for kind in _OWNER if kind.endswith("_chunk"))
 
 
 @step("bare", editions=V1_JUNE, order=20)
-async def two_turns(talk: AgentConversation) -> Notes:
-    """A session with two turns, and time for what is said too late."""
-    session = await talk.new()
-    first = await talk.turn(session, WORDS)
-    await talk.is_alive()
-    second = await talk.turn(session)
-    await talk.is_alive()
-    return {"session": session, "prompts": [first, second], "words": WORDS}
+async def two_turns(agent: AgentConversation) -> Notes:
+    """A session with two turns, each followed by a sign of life so that late updates are recorded."""
+    session = await agent.new()
+    first = await agent.turn(session, PROMPT_TEXT)
+    await agent.is_alive()
+    second = await agent.turn(session)
+    await agent.is_alive()
+    return {"session": session, "prompts": [first, second], "words": PROMPT_TEXT}
 
 
 @judge("ACCORD-NOTICE-001", steps=("two_turns",))
 def notices_go_to_clients_that_know_them(evidence: Evidence) -> None:
-    _told_if_offered(evidence, "notices", "notice")
+    _only_if_offered(evidence, "notices", "notice")
 
 
 @judge("ACCORD-COMPACT-001", steps=("two_turns",))
 def compactions_are_told_to_clients_that_know_them(evidence: Evidence) -> None:
-    _told_if_offered(evidence, "compaction", "compaction_update", "compaction_summary_chunk")
+    _only_if_offered(evidence, "compaction", "compaction_update", "compaction_summary_chunk")
 
 
-def _told_if_offered(evidence: Evidence, name: str, *kinds: str) -> None:
+def _only_if_offered(evidence: Evidence, name: str, *kinds: str) -> None:
     completed(evidence, "two_turns")
-    for record, entry, _, _ in told(evidence, *kinds):
-        if not reached_by(offered(record), "session", name):
+    for record, entry, _, _ in updates_of(evidence, *kinds):
+        if not offers_path(offered(record), "session", name):
             raise Violation(f"the client does not offer session.{name}", handshake_line(record), entry)
 
 
 @judge("ACCORD-COMMANDS-001", steps=("two_turns", "allowed_work"))
 def commands_can_be_typed(evidence: Evidence) -> None:
     found = False
-    for _, entry, _, update in told(evidence, "available_commands_update"):
+    for _, entry, _, update in updates_of(evidence, "available_commands_update"):
         names = [as_dict(command).get("name") for command in listed(update.get("availableCommands"))]
         found = found or bool(names)
         for name in names:
             if isinstance(name, str) and not _NAME.fullmatch(name):
                 raise Violation(f"`/{name}` cannot be typed as a command", entry)
         check_unique(names, "commands", entry)
-    if not found:
-        raise Unseen("it has no commands")
+    skip_unless(found, "it has no commands")
 
 
 @judge("ACCORD-PLAN-001", steps=("two_turns", "allowed_work"))
 def whether_plans_stay_whole(evidence: Evidence) -> str:
     last: dict[Any, set[str]] = {}
     dropped = 0
-    for record, _, session, update in told(evidence, "plan", "plan_update"):
+    for record, _, session, update in updates_of(evidence, "plan", "plan_update"):
         plan = as_dict(update.get("plan")) if update.get("sessionUpdate") == "plan_update" else update
         entries = {str(as_dict(each).get("content")) for each in listed(plan.get("entries"))}
         key = key_of(record.name, session, plan.get("id"))
         dropped += bool(last.get(key, set()) - entries)
         last[key] = entries
-    if not last:
-        raise Unseen("it made no plan")
+    skip_unless(last, "it made no plan")
     return f"{dropped} updates dropped entries" if dropped else "every update had all entries of the one before"
 
 
 @judge("ACCORD-USAGE-001", steps=("two_turns", "allowed_work"))
 def the_cost_of_a_session_never_falls(evidence: Evidence) -> None:
     last: dict[Any, tuple[float, Entry]] = {}
-    for record, entry, session, update in told(evidence, "usage_update"):
+    for record, entry, session, update in updates_of(evidence, "usage_update"):
         cost = as_dict(update.get("cost"))
         amount, key = cost.get("amount"), key_of(record.name, session, cost.get("currency"))
         if isinstance(amount, int | float):
             if key in last and amount < last[key][0]:
                 raise Violation(f"the cost fell from {last[key][0]} to {amount}", last[key][1], entry)
             last[key] = (amount, entry)
-    if not last:
-        raise Unseen("it told no cost")
+    skip_unless(last, "it told no cost")
 
 
 @judge("ACCORD-USAGE-002", steps=("two_turns", "allowed_work"))
 def a_cost_has_a_currency(evidence: Evidence) -> None:
     found = False
-    for _, entry, _, update in told(evidence, "usage_update"):
+    for _, entry, _, update in updates_of(evidence, "usage_update"):
         currency = as_dict(update.get("cost")).get("currency")
         if isinstance(currency, str):
             found = True
             if not re.fullmatch(r"[A-Z]{3}", currency):
                 raise Violation(f"the currency is {currency!r}", entry)
-    if not found:
-        raise Unseen("it told no cost")
+    skip_unless(found, "it told no cost")
 
 
 @judge("ACCORD-MESSAGE-001", steps=("two_turns",))
 def another_turn_has_other_messages(evidence: Evidence) -> None:
-    played = completed(evidence, "two_turns")
-    split = played.answer_entry(played["prompts"][0]).place
+    run = completed(evidence, "two_turns")
+    split = run.answer_entry(run["prompts"][0]).place
     kinds = ("agent_message_chunk", "agent_message", "agent_thought_chunk", "agent_thought")
     before = {
         update["messageId"]: entry
-        for entry, update in played.updates(played["session"], *kinds, before=split)
+        for entry, update in run.updates(run["session"], *kinds, before=split)
         if isinstance(update.get("messageId"), str)
     }
-    if not before:
-        raise Unseen("its messages have no ids")
-    for entry, update in played.updates(played["session"], *kinds, since=split):
+    skip_unless(before, "its messages have no ids")
+    for entry, update in run.updates(run["session"], *kinds, since=split):
         id_ = update.get("messageId")
         if isinstance(id_, str) and id_ in before:
             raise Violation("two turns have a message with the same id", before[id_], entry)
@@ -192,31 +186,29 @@ def another_turn_has_other_messages(evidence: Evidence) -> None:
 
 @judge("ACCORD-JUNE-PLAN-001", steps=("two_turns", "allowed_work"))
 def plans_have_ids(evidence: Evidence) -> None:
-    found = list(told(evidence, "plan_update"))
+    found = list(updates_of(evidence, "plan_update"))
     for _, entry, _, update in found:
         check_texts(as_dict(update.get("plan")), ("type", "id"), "a plan", entry)
-    if not found:
-        raise Unseen("it made no plan")
+    skip_unless(found, "it made no plan")
 
 
 @judge("ACCORD-JUNE-MESSAGE-001", steps=("two_turns", "allowed_work"))
 def an_id_belongs_to_one_message(evidence: Evidence) -> None:
     owners: dict[Any, tuple[str, Entry]] = {}
-    for record, entry, session, update in told(evidence, *_OWNER):
+    for record, entry, session, update in updates_of(evidence, *_OWNER):
         if isinstance(update.get("messageId"), str):
             owner, key = _OWNER[update["sessionUpdate"]], key_of(record.name, session, update["messageId"])
             if owners.setdefault(key, (owner, entry))[0] != owner:
                 raise Violation(f"one id is of {owners[key][0]} and of {owner}", owners[key][1], entry)
-    if not owners:
-        raise Unseen("no message had an id")
+    skip_unless(owners, "no message had an id")
 
 
 @judge("ACCORD-JUNE-MESSAGE-002", steps=("two_turns",))
 def chunks_of_a_message_stay_together(evidence: Evidence) -> None:
-    played = completed(evidence, "two_turns")
+    run = completed(evidence, "two_turns")
     left: dict[Any, Entry] = {}
     current: Any = None
-    for entry, update in played.updates(played["session"], *_CHUNKS):
+    for entry, update in run.updates(run["session"], *_CHUNKS):
         id_ = key_of(update.get("messageId"))
         if id_ != current and id_ in left:
             raise Violation("a chunk comes back to a message after another one began", left[id_], entry)
@@ -227,20 +219,19 @@ def chunks_of_a_message_stay_together(evidence: Evidence) -> None:
 
 @judge("ACCORD-JUNE-MESSAGE-003", steps=("two_turns", "load_two_turns"))
 def prompts_have_ids_of_their_own_in_a_replay(evidence: Evidence) -> None:
-    played = completed(evidence, "load_two_turns")
-    updates = played.updates(
-        played["session"], "user_message", "user_message_chunk", since=played["since"], before=played["answered"]
+    run = completed(evidence, "load_two_turns")
+    updates = run.updates(
+        run["session"], "user_message", "user_message_chunk", since=run["since"], before=run["answered"]
     )
     ids = {update.get("messageId") for _, update in updates if isinstance(update.get("messageId"), str)}
-    if not ids:
-        raise Unseen("the replay has no messages of the user, or none with ids")
+    skip_unless(ids, "the replay has no messages of the user, or none with ids")
     if len(ids) == 1:
         raise Violation("two prompts have one id", updates[0][0], updates[-1][0])
 
 
 def _commands(evidence: Evidence) -> list[tuple[Entry, list[dict[str, Any]]]]:
-    found = [(entry, commands) for entry, commands in lists_told(evidence, "availableCommands") if commands]
-    needed(found, "there are no commands")
+    found = [(entry, commands) for entry, commands in option_lists(evidence, "availableCommands") if commands]
+    skip_unless(found, "there are no commands")
     return found
 
 
@@ -264,13 +255,13 @@ def commands_are_different(evidence: Evidence) -> None:
 @judge("ACCORD-UPDATE-201", steps=("v2_finished_things",))
 def sessions_are_known(evidence: Evidence) -> None:
     known = {record.name: _known_sessions(record) for record in evidence.records}
-    for each in told(evidence):
+    for each in updates_of(evidence):
         if isinstance(each.session, str) and each.session not in known[each.record.name]:
             raise Violation(f"nobody knows a session {each.session!r}", each.entry)
 
 
 def _known_sessions(record: Record) -> set[str]:
-    """The sessions that we named in a process, or were told of as the result of a request."""
+    """The sessions that our messages or the results of our requests name in a process."""
     owners = [message.get("params") for _, message in messages_in(record.entries, sent=True)]
     owners += [message.get("result") for _, message in messages_in(record.entries)]
     found = [owner.get("sessionId") for owner in owners if isinstance(owner, dict)]
@@ -279,39 +270,39 @@ def _known_sessions(record: Record) -> set[str]:
 
 @judge("ACCORD-MESSAGE-201", steps=("v2_prompts_in_order",))
 def messages_of_two_turns_are_two(evidence: Evidence) -> None:
-    played = evidence.step("v2_prompts_in_order")
+    run = evidence.step("v2_prompts_in_order")
     turn = 0
-    seen: dict[Any, tuple[int, Entry]] = {}
+    known: dict[Any, tuple[int, Entry]] = {}
     kinds = ("state_update", "agent_message", "agent_message_chunk")
-    for entry, update in played.updates(played["session"], *kinds, since=played["since"]):
+    for entry, update in run.updates(run["session"], *kinds, since=run["since"]):
         if update["sessionUpdate"] == "state_update":
             turn += update.get("state") == "idle"
             continue
-        first, before = seen.setdefault(update.get("messageId"), (turn, entry))
+        first, before = known.setdefault(update.get("messageId"), (turn, entry))
         if first != turn:
             raise Violation("a message of a later turn has the id of an earlier one", before, entry)
-    needed(seen, "the agent said nothing")
+    skip_unless(known, "the agent said nothing")
 
 
-def _compactions(evidence: Evidence) -> list[list[Told]]:
-    """What was told of each compaction in turns that were live."""
+def _compactions(evidence: Evidence) -> list[list[RecordedUpdate]]:
+    """The updates of each compaction, without replays."""
     sessions = {
         evidence.steps[name].get("session")
         for name in ("v2_finished_things", "v2_strange_answer")
         if name in evidence.steps
     }
-    found: dict[tuple[str, Any], list[Told]] = {}
-    for each in told(evidence, "compaction_update", "compaction_summary_chunk"):
+    found: dict[tuple[str, Any], list[RecordedUpdate]] = {}
+    for each in updates_of(evidence, "compaction_update", "compaction_summary_chunk"):
         if each.session in sessions:
             found.setdefault((each.record.name, each.update.get("compactionId")), []).append(each)
-    needed(found, "there was no compaction")
+    skip_unless(found, "there was no compaction")
     return list(found.values())
 
 
 @judge("ACCORD-COMPACT-201", steps=("v2_finished_things", "v2_strange_answer"))
 def pieces_come_while_it_goes_on(evidence: Evidence) -> None:
     for updates in _compactions(evidence):
-        end: Told | None = None
+        end: RecordedUpdate | None = None
         for each in updates:
             if each.update["sessionUpdate"] == "compaction_update":
                 end = each if each.update.get("status") in FINAL else None
@@ -335,7 +326,7 @@ def a_completed_compaction_has_a_summary(evidence: Evidence) -> None:
 @judge("ACCORD-COMPACT-203", steps=("v2_finished_things", "v2_strange_answer"))
 def a_failed_compaction_says_why(evidence: Evidence) -> None:
     failed = [each for updates in _compactions(evidence) for each in updates if each.update.get("status") == "failed"]
-    needed(failed, "no compaction has failed")
+    skip_unless(failed, "no compaction has failed")
     for each in failed:
         if not each.update.get("error"):
             raise Violation("there is no error", each.entry)
@@ -344,20 +335,20 @@ def a_failed_compaction_says_why(evidence: Evidence) -> None:
 @judge("ACP-PATCH-203", steps=("turns",))
 def two_prompts_have_two_ids(evidence: Evidence) -> None:
     prompts_of(evidence, "turns")
-    seen: dict[tuple[int, str, str], Asked] = {}
+    known: dict[tuple[int, str, str], RecordedRequest] = {}
     for prompt in our_requests(evidence, "session/prompt"):
         message_id = (prompt.result or {}).get("messageId")
         if not isinstance(message_id, str):
             continue
         key = (id(prompt.record.entries), str(prompt.params.get("sessionId")), message_id)
-        other = seen.setdefault(key, prompt)
+        other = known.setdefault(key, prompt)
         if other is not prompt:
             raise Violation(f"two prompts are {message_id!r}", other.answer_entry, prompt.answer_entry)
 
 
 @judge("ACP-PATCH-201", steps=("turns",))
 def messages_and_chunks_have_ids(evidence: Evidence) -> None:
-    for each in told_in_turns(evidence, *MESSAGES, *CHUNKS):
+    for each in updates_in_turns(evidence, *MESSAGES, *CHUNKS):
         if not is_whole(each.update.get("messageId")):
             raise Violation(
                 f"a {each.update['sessionUpdate']} has the messageId {each.update.get('messageId')!r}", each.entry
@@ -366,7 +357,7 @@ def messages_and_chunks_have_ids(evidence: Evidence) -> None:
 
 @judge("ACP-PATCH-205", steps=("turns", "meet_able"))
 def a_plan_has_an_id(evidence: Evidence) -> None:
-    for each in told_in_turns(evidence, "plan_update"):
+    for each in updates_in_turns(evidence, "plan_update"):
         plan = each.update.get("plan")
         if not isinstance(plan, dict) or not is_whole(plan.get("planId")):
             raise Violation("a plan has no planId", each.entry)

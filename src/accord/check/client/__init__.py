@@ -1,4 +1,4 @@
-"""`check_client`: starts a client with an agent that we play, judges every rule, and reports what is wrong."""
+"""`check_client`: starts a client with our stub agent, judges every rule, and reports the failures."""
 
 from __future__ import annotations
 
@@ -27,22 +27,20 @@ from accord.check.engine.judging import (
     wanted,
 )
 from accord.check.engine.outcome import Judgement, Outcome, Report
-from accord.check.engine.process import Link, MemoryLink, ProcessLink, Program, outlives
+from accord.check.engine.process import Program, RunningPeer, RunningProcess, RunningProgram, outlives
 from accord.check.engine.wire import Silence
 from accord.check.options import Options
 from accord.check.rule import VERSIONS, Rule
 from accord.time_scale import scaled
 from accord.transport.process import start
 
-__all__ = ["PLACEHOLDER", "RULES", "check_client", "play_once", "with_agent"]
-
 MAX_STARTS = 8
-"""A client that ends in the middle is started again for what is left, but not for ever."""
+"""A client that ends early is started again for the remaining steps, at most this often."""
 STRANGE = "ACCORD-CLIENT-INIT-005"
 PLACEHOLDER = "{agent}"
 _READ_BYTES = 64 * 1024
-# The end of a client's pipes is seen a little after its own.
-LAST_WORDS_SECONDS = scaled(1.0)
+# The pipes of a client close a little after its end.
+LAST_OUTPUT_SECONDS = scaled(1.0)
 TERMINATE_SECONDS = scaled(2.0)
 
 # Importing a topic registers its steps and judges.
@@ -63,31 +61,31 @@ async def check_client(program: Program, options: Options | None = None, progres
     options = options or Options()
     rules = wanted(RULES, options)
     clock = CheckClock()
-    evidence = await _play(program, options, rules, progress or silent_progress)
+    evidence = await _run_steps(program, options, rules, progress or silent_progress)
     outcomes = [Outcome(rule, _judged(rule, evidence)) for rule in rules]
     processes = len({record.name.partition(".")[0] for record in evidence.records})
     return report_of(program, "client", evidence, outcomes, (), clock, processes=processes)
 
 
-async def _play(program: Program, options: Options, rules: list[Rule], progress: Progress) -> Evidence:
+async def _run_steps(program: Program, options: Options, rules: list[Rule], progress: Progress) -> Evidence:
     names = steps_for(rules)
     steps = [step for name, step in STEPS.items() if name in names and options.edition in step.editions]
     agent = StubAgent(options, steps, progress)
     for _ in range(MAX_STARTS):
-        before = agent.runner.played
-        await play_once(program, options, agent)
-        if not agent.runner.remaining or agent.runner.played == before or agent.budget.is_spent:
+        before = agent.runner.finished
+        await serve_once(program, options, agent)
+        if not agent.runner.remaining or agent.runner.finished == before or agent.budget.is_spent:
             break
     agent.evidence.blocked_by_version = _is_blocked(agent.evidence)
     is_wanted = any(rule.id == STRANGE for rule in rules)
     if is_wanted and not agent.evidence.blocked_by_version and not agent.budget.is_spent:
         agent.is_strange = True
-        await play_once(program, options, agent)
+        await serve_once(program, options, agent)
     return agent.evidence
 
 
 def _is_blocked(evidence: Evidence) -> bool:
-    """Whether the client speaks other versions only: it asked for one and never opened a session."""
+    """Whether the client supports other versions only: it asked for one and never opened a session."""
     asked = [message for _, _, message in evidence.messages() if message.get("method") == "initialize"]
     if any(message.get("method") == "session/new" for _, _, message in evidence.messages()):
         return False
@@ -103,7 +101,7 @@ def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
         skipped = f"not offered: {rule.gate}"
 
     def excuse(failure: StepFailed) -> str:
-        # That one fails. Whether this one holds will be seen when it does.
+        # The blamed rule fails; this one can be judged when that is fixed.
         return f"not seen, because {failure.blame} is broken" if failure.blame != rule.id else ""
 
     tests = judged(rule, evidence, "client", excuse, skipped)
@@ -118,7 +116,7 @@ def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
 
 def _blamed(rule: Rule, evidence: Evidence, excused: set[str]) -> list[Judgement]:
     """A failure for each part that ended because this rule is broken, but for those that a judge looked at."""
-    others = [played.failure for name, played in evidence.steps.items() if name not in excused]
+    others = [run.failure for name, run in evidence.steps.items() if name not in excused]
     return [
         Judgement("was_kept_in_every_part", "FAIL", failure.reason, "", failure.evidence)
         for failure in others
@@ -140,7 +138,7 @@ def with_agent(argv: Sequence[str], agent: Sequence[str]) -> list[str]:
     return given
 
 
-async def play_once(program: Program, options: Options, agent: StubAgent) -> None:
+async def serve_once(program: Program, options: Options, agent: StubAgent) -> None:
     """Start the client and serve it until it ends, or nothing more comes of it.
 
     Raises:
@@ -148,64 +146,64 @@ async def play_once(program: Program, options: Options, agent: StubAgent) -> Non
     """
     agent.begin()
     if callable(program):
-        wire = agent.welcome()
-        link: Link = MemoryLink(program(), wire.feed)
-        wire.join(link)
-        await _serve(link, options, agent)
+        wire = agent.accept()
+        client: RunningProgram = RunningPeer(program(), wire.feed)
+        wire.join(client)
+        await _serve(client, options, agent)
         return
     relays = _RelayServer(agent)
-    server = await asyncio.start_server(relays.welcome, "127.0.0.1", 0)
+    server = await asyncio.start_server(relays.accept, "127.0.0.1", 0)
     try:
         command = [sys.executable, "-I", "-S", relay.__file__, str(server.sockets[0].getsockname()[1]), relays.token]
         env = {**options.env, "ACCORD_CHECK_AGENT": shlex.join(command), "ACCORD_CHECK_AGENT_JSON": json.dumps(command)}
-        link = await _start(with_agent(program, command), options.cwd, env)
-        await _serve(link, options, agent)
+        client = await _start(with_agent(program, command), options.cwd, env)
+        await _serve(client, options, agent)
     finally:
         server.close()
         relays.close()
 
 
-async def _start(argv: Sequence[str], cwd: str, env: Mapping[str, str | None]) -> Link:
+async def _start(argv: Sequence[str], cwd: str, env: Mapping[str, str | None]) -> RunningProgram:
     """Where we are, unless it shall be somewhere else: a command that was given to us has its paths from here."""
     child, pipes = start(argv, cwd or None, env)
-    link = ProcessLink(child, pipes, lambda _: None)
-    await link.open()
-    # Who reads prompts from stdin has to be given them by a command around it.
-    link.close_stdin()
-    return link
+    client = RunningProcess(child, pipes, lambda _: None)
+    await client.open()
+    # A client that reads prompts from stdin needs a wrapping command that supplies them.
+    client.close_stdin()
+    return client
 
 
-async def _serve(link: Link, options: Options, agent: StubAgent) -> None:
+async def _serve(client: RunningProgram, options: Options, agent: StubAgent) -> None:
     ended_by, left = "itself", True
     try:
-        if not await _watch(link, options, agent):
-            ended_by = await _end(link, options, agent)
+        if not await _watch(client, options, agent):
+            ended_by = await _end(client, options, agent)
         for wire in agent.wires:
             with suppress(Silence):
-                await wire.until(lambda _: False, len(wire.entries), LAST_WORDS_SECONDS)
+                await wire.until(lambda _: False, len(wire.entries), LAST_OUTPUT_SECONDS)
         await agent.settle()
         left = await _is_left(agent, wait=ended_by == "itself")
     finally:
-        status = await link.destroy()
+        status = await client.destroy()
         agent.runner.sweep()
-    # Who never reached its agent may say on stderr why.
-    wires = agent.wires or [agent.welcome()]
-    agent.evidence.records += [wire.record(bytes(link.stderr), ended_by, status) for wire in wires]
-    played = agent.evidence.steps.get("left_running")
-    if played is not None and "alive" not in played.notes:
-        played.notes["alive"] = left
-        played.notes["ended_by"] = ended_by
+    # A client that never started its agent may have the reason on stderr.
+    wires = agent.wires or [agent.accept()]
+    agent.evidence.records += [wire.record(bytes(client.stderr), ended_by, status) for wire in wires]
+    run = agent.evidence.steps.get("left_running")
+    if run is not None and "alive" not in run.notes:
+        run.notes["alive"] = left
+        run.notes["ended_by"] = ended_by
 
 
-async def _watch(link: Link, options: Options, agent: StubAgent) -> bool:
-    """Whether the client ended by itself, before we lost patience with it."""
-    ending = asyncio.ensure_future(link.wait(24 * 3600.0))
+async def _watch(client: RunningProgram, options: Options, agent: StubAgent) -> bool:
+    """Whether the client ended by itself, within the bounds."""
+    ending = asyncio.ensure_future(client.wait(24 * 3600.0))
     try:
         while not ending.done():
             agent.changed.clear()
             changing = asyncio.ensure_future(agent.changed.wait())
             done, _ = await asyncio.wait(
-                [ending, changing], timeout=_patience_seconds(options, agent), return_when=asyncio.FIRST_COMPLETED
+                [ending, changing], timeout=_wait_seconds(options, agent), return_when=asyncio.FIRST_COMPLETED
             )
             changing.cancel()
             if not done or agent.is_flooded:
@@ -215,30 +213,30 @@ async def _watch(link: Link, options: Options, agent: StubAgent) -> bool:
         ending.cancel()
 
 
-def _patience_seconds(options: Options, agent: StubAgent) -> float:
+def _wait_seconds(options: Options, agent: StubAgent) -> float:
     if agent.is_busy:
-        # What is being played has bounds of its own.
+        # The running step has bounds of its own.
         return options.turn_seconds + options.timeout_seconds
     if not agent.is_met:
         return options.start_seconds
     return options.grace_seconds if agent.is_strange or not agent.runner.remaining else options.turn_seconds
 
 
-async def _end(link: Link, options: Options, agent: StubAgent) -> str:
+async def _end(client: RunningProgram, options: Options, agent: StubAgent) -> str:
     await agent.leave()
-    if await link.wait(options.grace_seconds):
+    if await client.wait(options.grace_seconds):
         return "closed stdin"
-    link.terminate()
-    return "SIGTERM" if await link.wait(TERMINATE_SECONDS) else "SIGKILL"
+    client.terminate()
+    return "SIGTERM" if await client.wait(TERMINATE_SECONDS) else "SIGKILL"
 
 
 async def _is_left(agent: StubAgent, *, wait: bool) -> bool:
     """Whether the command that was left running outlives its client; it is ended here."""
-    played = agent.evidence.steps.get("left_running")
-    if played is None or "alive" in played.notes or "pid" not in played.notes:
+    run = agent.evidence.steps.get("left_running")
+    if run is None or "alive" in run.notes or "pid" not in run.notes:
         return False
-    pid = played.notes["pid"]
-    if not await outlives(pid, LAST_WORDS_SECONDS if wait else 0.0):
+    pid = run.notes["pid"]
+    if not await outlives(pid, LAST_OUTPUT_SECONDS if wait else 0.0):
         return False
     with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGKILL)
@@ -246,20 +244,19 @@ async def _is_left(agent: StubAgent, *, wait: bool) -> bool:
 
 
 class _RelayServer:
-    """Lets in who was started by the client, and nobody else."""
+    """Accepts connections of the relay only, which has the token."""
 
     def __init__(self, agent: StubAgent) -> None:
         self.token = secrets.token_hex(16)
         self._host = agent
         self._writers: list[asyncio.StreamWriter] = []
 
-    async def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve a connection."""
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.append(writer)
         try:
             if await reader.readline() != self.token.encode() + b"\n":
                 return
-            wire = self._host.welcome()
+            wire = self._host.accept()
             wire.join(_SocketPipe(writer))
             await self._read(reader, wire)
         finally:
@@ -278,7 +275,6 @@ class _RelayServer:
             self._host.changed.set()
 
     def close(self) -> None:
-        """Leave no connection open."""
         for writer in self._writers:
             writer.close()
 

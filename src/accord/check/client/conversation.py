@@ -1,4 +1,4 @@
-"""A conversation with a client, in one turn of one session: the agent's end, by hand."""
+"""The agent end of a conversation with a client, in one turn of one session."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from accord.check.client.messages import Update
-from accord.check.engine.evidence import StepFailed, Unseen
+from accord.check.engine.evidence import Inconclusive, StepFailed
 from accord.check.engine.judging import Notes, StepRegistry
-from accord.check.engine.record import Budget, Entry, Record, cost_of, read_json
-from accord.check.engine.wire import Gone, Silence, Wire
+from accord.check.engine.record import Entry, Record, RecordBudget, cost_of, read_json
+from accord.check.engine.wire import ProgramEnded, RecordedWire, Silence
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName
-
-__all__ = ["KNOWS", "STEPS", "ClientConversation", "ClientGone", "ClientWire", "Pipe", "When", "step"]
 
 When: TypeAlias = Literal["turn", "after", "hold"]
 """Inside a turn; when it has been answered; or in a turn of its own that the client should cancel."""
@@ -27,9 +25,8 @@ P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 # A client that once left something unanswered is not given the whole time again.
 IMPATIENT_SECONDS = 0.5
 KNOWS = "ACCORD-CLIENT-EXT-001"
-
 STEPS = StepRegistry()
-"""What is done with clients."""
+"""The steps of checks of clients."""
 
 
 def step(
@@ -37,7 +34,7 @@ def step(
 ) -> Callable[[P], P]:
     """Make a function a step, named like it; `offer` is the capability that a client needs for it, as a path.
 
-    It gives its notes; a `StepFailed` says why it could not, and an `Unseen` why it makes no sense with this client.
+    It gives its notes; it raises `StepFailed` where it fails and `Inconclusive` where it does not apply to this client.
     """
     gate = dict.fromkeys(EDITIONS, ".".join(offer)) if offer else None
     return STEPS.step(when, editions=editions, gate=gate, order=order)
@@ -46,31 +43,27 @@ def step(
 class Pipe(Protocol):
     """The way to the client."""
 
-    def write(self, data: bytes) -> None:
-        """Say something, as it is."""
-        ...
+    def write(self, data: bytes) -> None: ...
 
-    def close_stdin(self) -> None:
-        """End the agent's output."""
-        ...
+    def close_stdin(self) -> None: ...
 
 
-class ClientWire(Wire):
-    """Where the agent sits that we play. `on_message` gets what the client asks and tells, and never its answers."""
+class ClientWire(RecordedWire):
+    """The agent end of a connection. `on_message` gets requests and notifications of the client, never its answers."""
 
     def __init__(
         self,
         name: str,
         timeout_seconds: float,
         on_message: Callable[[ClientWire, dict[str, Any]], None],
-        budget: Budget,
+        budget: RecordBudget,
     ) -> None:
         super().__init__(name, timeout_seconds, {}, budget)
         self._on_message = on_message
         self._pipe: Pipe | None = None
 
     def join(self, pipe: Pipe) -> None:
-        """Speak through this."""
+        """Use a pipe for all further messages."""
         self._pipe = pipe
 
     def feed(self, data: bytes) -> None:
@@ -92,26 +85,24 @@ class ClientWire(Wire):
         return place
 
     def answer_to(self, id_: Any, result: Any) -> None:
-        """Answer a request of the client."""
         self.respond({"jsonrpc": "2.0", "id": id_, "result": result})
 
     def respond(self, answer: dict[str, Any]) -> None:
         """Send an answer; counted, since a client may ask without end."""
-        place = self.say(answer)
+        place = self.send_json(answer)
         self._allowance.spend(cost_of(self.entries[place].raw))
 
     def leave(self) -> None:
-        """End the agent."""
         if self._pipe is not None:
             self._pipe.close_stdin()
 
     def record(self, stderr: bytes, ended_by: str, status: int | None) -> Record:
-        """All that was said; `ended_by` and `status` are those of the client."""
+        """The record of this connection; `ended_by` and `status` are those of the client."""
         return Record(self.name, self.entries, b"".join(self._parts), stderr, ended_by, status)
 
 
 class ClientConversation:
-    """The agent that we play, in one turn of one session."""
+    """The stub agent in one turn of one session."""
 
     def __init__(
         self, wire: ClientWire, options: Options, session: str, cwd: str, offered: dict[str, Any], blamed: set[str]
@@ -121,7 +112,7 @@ class ClientConversation:
         self.edition = options.edition
         self.session = session
         self.cwd = cwd
-        """Where the client says that the session works."""
+        """The working directory that the client gave the session."""
         self.offered = offered
         """Its capabilities."""
         self.cancelled = asyncio.Event()
@@ -142,15 +133,15 @@ class ClientConversation:
         """
         if self._folder is None:
             if not os.path.isabs(self.cwd):  # noqa: PTH117 - it is a text of somebody else
-                raise Unseen("it is not known where the session works")
+                raise Inconclusive("it is not known where the session works")
             try:
                 self._folder = Path(tempfile.mkdtemp(prefix=".accord-check-", dir=self.cwd))
             except OSError as error:
-                raise Unseen(f"the session works where no file can be made: {error.strerror}") from None
+                raise Inconclusive(f"the session works where no file can be made: {error.strerror}") from None
         return self._folder
 
     def sweep(self) -> Path | None:
-        """The folder that was made, if one was: whoever asks removes it."""
+        """The folder that was made, if any; the caller removes it."""
         folder, self._folder = self._folder, None
         return folder
 
@@ -161,13 +152,13 @@ class ClientConversation:
             said = said.get(key) if isinstance(said, dict) else None
         return said is not None and said is not False
 
-    # --- telling
+    # --- updates
 
     def update(self, update: Update) -> int:
-        """Tell something; gives its place in the record."""
+        """Send an update; gives its place in the record."""
         return self.wire.notify("session/update", {"sessionId": self.session, "update": update})
 
-    # --- asking
+    # --- requests
 
     def ask(self, method: str, **params: Any) -> Any:
         """Ask about this session without waiting; gives the id."""
@@ -186,27 +177,19 @@ class ClientConversation:
         except Silence as silence:
             self._blamed.add(rule)
             asked = [entry for entry in self.wire.entries if entry.sent and _id_of(entry) == id_]
-            if isinstance(silence, Gone):
-                raise ClientGone("the client left instead of answering", rule, *asked) from None
+            if isinstance(silence, ProgramEnded):
+                raise ClientLeft("the client left instead of answering", rule, *asked) from None
             raise StepFailed(f"it was not answered: {silence}", rule, *asked) from None
 
-    async def request(self, method: str, rule: str, /, **params: Any) -> dict[str, Any]:
-        """Ask about this session and wait for the answer, result or error."""
-        return await self.answer(self.ask(method, **params), rule)
+    async def ask_and_wait(self, method: str, params: Any, rule: str, seconds: float | None = None) -> Notes:
+        """Send a request and wait for the answer, result or error; notes its id. `rule` is blamed for silence."""
+        id_ = self.wire.ask(method, params)
+        await self.answer(id_, rule, seconds)
+        return {"id": id_}
 
-    async def result(self, method: str, rule: str, /, **params: Any) -> dict[str, Any]:
-        """Ask for something that has to succeed; gives the result, `null` as an empty one.
-
-        Raises:
-            StepFailed: It did not; `rule` is blamed.
-        """
-        id_ = self.ask(method, **params)
-        answer = await self.answer(id_, rule)
-        result = answer.get("result")
-        if "result" not in answer or not isinstance(result, dict | None):
-            told = [entry for entry in self.wire.entries if _id_of(entry) == id_]
-            raise StepFailed(f"{method} did not succeed", rule, *told)
-        return result or {}
+    def exchange(self, id_: Any) -> list[Entry]:
+        """The lines with an id: a request and its answer."""
+        return [entry for entry in self.wire.entries if _id_of(entry) == id_]
 
     async def is_alive(self, rule: str, *because: Entry) -> None:
         """Whether the client still answers.
@@ -216,7 +199,7 @@ class ClientConversation:
         """
         id_ = self.wire.ask("_accord.check/are_you_there", {})
         if KNOWS in self._blamed:
-            # It leaves what it does not know unanswered, which is judged elsewhere: that it stays must do.
+            # It does not answer unknown requests, which another rule judges: a live connection has to be enough.
             with suppress(Silence):
                 await self.wire.answer(id_, IMPATIENT_SECONDS / 10)
             if not self.wire.ended:
@@ -227,7 +210,7 @@ class ClientConversation:
             raise type(failure)(f"after this {failure.reason}", rule, *(because or failure.evidence)) from None
 
 
-class ClientGone(StepFailed):
+class ClientLeft(StepFailed):
     """The client left in the middle of a part."""
 
 

@@ -9,34 +9,32 @@ from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
 from accord.check.engine.evidence import Evidence, StepResult, Violation
-from accord.check.engine.judging import Notes, judge
-from accord.check.rule import V1, Row, client_rules
-
-__all__ = ["RULES"]
+from accord.check.engine.judging import Notes, judge, judge_rows, request_fails
+from accord.check.rule import V1, RuleRow, client_rules
 
 # fmt: off
 RULES = client_rules(
-    Row("ACCORD-CLIENT-FS-001", "C--", "file-system", "A file is read whole and as it is", gate="fs.readTextFile"),
-    Row("ACCORD-CLIENT-FS-002", "C--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-001", "C--", "file-system", "A file is read whole and as it is", gate="fs.readTextFile"),
+    RuleRow("ACCORD-CLIENT-FS-002", "C--", "file-system", gate="fs.readTextFile",
         says="`line` (from 1) and `limit` choose lines, together and each alone"),
-    Row("ACCORD-CLIENT-FS-003", "C--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-003", "C--", "file-system", gate="fs.readTextFile",
         says="A `line` or `limit` of null is the same as none"),
-    Row("ACCORD-CLIENT-FS-004", "A--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-004", "A--", "file-system", gate="fs.readTextFile",
         says="Line 0, which the schema allows, is the start"),
-    Row("ACCORD-CLIENT-FS-005", "I--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-005", "I--", "file-system", gate="fs.readTextFile",
         says="What reading a missing file gives is recorded"),
-    Row("ACCORD-CLIENT-FS-006", "C--", "file-system", gate="fs.writeTextFile",
+    RuleRow("ACCORD-CLIENT-FS-006", "C--", "file-system", gate="fs.writeTextFile",
         says="Writing makes the file where there is none"),
-    Row("ACCORD-CLIENT-FS-007", "A--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-007", "A--", "file-system", gate="fs.readTextFile",
         says="A file outside of the session's directories is not read"),
-    Row("ACCORD-CLIENT-FS-008", "A--", "file-system", gate="fs.writeTextFile",
+    RuleRow("ACCORD-CLIENT-FS-008", "A--", "file-system", gate="fs.writeTextFile",
         says="A file outside of the session's directories is not written"),
-    Row("ACCORD-CLIENT-FS-009", "I--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-009", "I--", "file-system", gate="fs.readTextFile",
         says="What no lines, and lines beyond the end, give is recorded"),
-    Row("ACCORD-CLIENT-FS-010", "A--", "file-system", gate="fs.readTextFile",
+    RuleRow("ACCORD-CLIENT-FS-010", "A--", "file-system", gate="fs.readTextFile",
         says="Nothing is read for a session that the client does not have"),
-    Row("ACCORD-CLIENT-FS-011", "A--", "file-system", "A relative path is refused", gate="fs.readTextFile"),
-    Row("ACCORD-CLIENT-FS-012", "C--", "file-system", gate="fs.writeTextFile",
+    RuleRow("ACCORD-CLIENT-FS-011", "A--", "file-system", "A relative path is refused", gate="fs.readTextFile"),
+    RuleRow("ACCORD-CLIENT-FS-012", "C--", "file-system", gate="fs.writeTextFile",
         says="Writing replaces the whole text of a file"),
 )
 # fmt: on
@@ -54,11 +52,8 @@ RANGES: tuple[dict[str, Any], ...] = (
 )
 
 NULLS: tuple[dict[str, Any], ...] = ({"line": None, "limit": None}, {"line": None, "limit": 2})
-
 ZEROS: tuple[dict[str, Any], ...] = ({"line": 0}, {"line": 0, "limit": 2})
-
 ODD: tuple[dict[str, Any], ...] = ({"limit": 0}, {"line": 100})
-
 LINES = TEXT.splitlines()
 
 
@@ -81,7 +76,6 @@ async def _read(turn: ClientConversation, path: str, rule: str, **params: Any) -
 
 @step("fs", "readTextFile", editions=V1, order=46)
 async def read_whole(turn: ClientConversation) -> Notes:
-    """A file, whole."""
     return {"id": await _read(turn, _file(turn, "numbers.txt"), "ACCORD-CLIENT-FS-001")}
 
 
@@ -98,13 +92,12 @@ async def read_ranges(turn: ClientConversation) -> Notes:
 
 @step("fs", "readTextFile", editions=V1, order=46)
 async def read_missing(turn: ClientConversation) -> Notes:
-    """A file that is not there."""
     return {"id": await _read(turn, _file(turn, "missing.txt", None), "ACCORD-CLIENT-FS-005")}
 
 
 @step("fs", "readTextFile", editions=V1, order=46)
 async def read_relative(turn: ClientConversation) -> Notes:
-    """A file whose path says where it is only to who knows where we are."""
+    """A file by a relative path."""
     path = Path(_file(turn, "numbers.txt"))
     return {"id": await _read(turn, f"{path.parent.name}/{path.name}", "ACCORD-CLIENT-FS-011")}
 
@@ -113,14 +106,12 @@ async def read_relative(turn: ClientConversation) -> Notes:
 async def read_for_nobody(turn: ClientConversation) -> Notes:
     """A file, for a session that the client does not have."""
     params = {"sessionId": "session-of-nobody", "path": _file(turn, "numbers.txt")}
-    id_ = turn.wire.ask("fs/read_text_file", params)
-    await turn.answer(id_, "ACCORD-CLIENT-FS-010")
-    return {"id": id_}
+    return await turn.ask_and_wait("fs/read_text_file", params, "ACCORD-CLIENT-FS-010")
 
 
 @step("fs", "writeTextFile", editions=V1, order=47)
 async def write(turn: ClientConversation) -> Notes:
-    """A new file, then another text for it; with what the disk has after each."""
+    """Writes a new file, then replaces its text; notes the content on disk after each."""
     path = _file(turn, "written.txt", None)
     first = turn.ask("fs/write_text_file", path=path, content=TEXT)
     await turn.answer(first, "ACCORD-CLIENT-FS-006")
@@ -142,7 +133,6 @@ def _put(folder: str) -> str:
 
 @step("fs", "readTextFile", editions=V1, order=48)
 async def read_outside(turn: ClientConversation) -> Notes:
-    """A file outside of where the session works."""
     folder = _outside()
     try:
         return {"id": await _read(turn, _put(folder), "ACCORD-CLIENT-FS-007")}
@@ -152,7 +142,6 @@ async def read_outside(turn: ClientConversation) -> Notes:
 
 @step("fs", "writeTextFile", editions=V1, order=48)
 async def write_outside(turn: ClientConversation) -> Notes:
-    """A new file outside of where the session works."""
     folder = _outside()
     try:
         id_ = turn.ask("fs/write_text_file", path=f"{folder}/new.txt", content="new\n")
@@ -162,11 +151,11 @@ async def write_outside(turn: ClientConversation) -> Notes:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _content_told(played: StepResult, id_: Any) -> str:
-    result = played.result(id_)
+def _content_of(run: StepResult, id_: Any) -> str:
+    result = run.result(id_)
     content = result.get("content") if isinstance(result, dict) else None
     if not isinstance(content, str):
-        raise Violation("the answer has no text", played.request_entry(id_), played.answer_entry(id_))
+        raise run.violation("the answer has no text", id_)
     return content
 
 
@@ -175,102 +164,82 @@ def _expected(line: int | None, limit: int | None) -> str:
     return "\n".join(LINES[start:] if limit is None else LINES[start : start + limit])
 
 
-def _check_ranges(played: StepResult, note: str) -> None:
-    for params, id_ in played[note]:
-        content = _content_told(played, id_)
-        # Whether the last line of a part has its end is nobody's rule.
+def _check_ranges(evidence: Evidence, step: str, note: str) -> None:
+    run = evidence.step(step)
+    for params, id_ in run[note]:
+        content = _content_of(run, id_)
+        # No rule says whether the last line of a part ends with a newline.
         if content.removesuffix("\n") != _expected(params.get("line"), params.get("limit")):
-            told = ", ".join(f"{key} {value}" for key, value in params.items())
-            raise Violation(f"other lines than those of {told}", played.request_entry(id_), played.answer_entry(id_))
+            wanted = ", ".join(f"{key} {value}" for key, value in params.items())
+            raise run.violation(f"other lines than those of {wanted}", id_)
 
 
 @judge("ACCORD-CLIENT-FS-001", steps=("read_whole",))
 def a_file_is_read_whole(evidence: Evidence) -> None:
-    played = evidence.step("read_whole")
-    if _content_told(played, played["id"]) != TEXT:
-        asked = played.request_entry(played["id"])
-        raise Violation("the text is another than the file's", asked, played.answer_entry(played["id"]))
-
-
-@judge("ACCORD-CLIENT-FS-002", steps=("read_ranges",))
-def line_and_limit_choose_lines(evidence: Evidence) -> None:
-    _check_ranges(evidence.step("read_ranges"), "ranges")
-
-
-@judge("ACCORD-CLIENT-FS-003", steps=("read_ranges",))
-def null_is_the_same_as_nothing(evidence: Evidence) -> None:
-    _check_ranges(evidence.step("read_ranges"), "nulls")
-
-
-@judge("ACCORD-CLIENT-FS-004", steps=("read_ranges",))
-def line_zero_is_the_start(evidence: Evidence) -> None:
-    _check_ranges(evidence.step("read_ranges"), "zeros")
+    run = evidence.step("read_whole")
+    if _content_of(run, run["id"]) != TEXT:
+        raise run.violation("the text is another than the file's", run["id"])
 
 
 @judge("ACCORD-CLIENT-FS-009", steps=("read_ranges",))
 def odd_ranges_are_recorded(evidence: Evidence) -> str:
-    played = evidence.step("read_ranges")
+    run = evidence.step("read_ranges")
     names = ("limit 0", "beyond the end")
-    return "; ".join(f"{name}: {_what(played, id_)}" for name, (_, id_) in zip(names, played["odd"], strict=True))
+    return "; ".join(f"{name}: {_what(run, id_)}" for name, (_, id_) in zip(names, run["odd"], strict=True))
 
 
 @judge("ACCORD-CLIENT-FS-005", steps=("read_missing",))
 def a_missing_file_is_recorded(evidence: Evidence) -> str:
-    played = evidence.step("read_missing")
-    return _what(played, played["id"])
+    run = evidence.step("read_missing")
+    return _what(run, run["id"])
 
 
-def _what(played: StepResult, id_: Any) -> str:
-    answer = played.answer(id_)
+def _what(run: StepResult, id_: Any) -> str:
+    answer = run.answer(id_)
     if "error" in answer:
-        return f"error {played.error(id_).get('code')}"
-    content = _content_told(played, id_)
+        return f"error {run.error(id_).get('code')}"
+    content = _content_of(run, id_)
     return "the whole text" if content == TEXT else "an empty text" if not content else "some text"
 
 
 @judge("ACCORD-CLIENT-FS-006", steps=("write",))
 def writing_makes_a_file(evidence: Evidence) -> None:
-    played = evidence.step("write")
-    _succeeded(played, "first")
-    if played["made"] != TEXT:
-        raise Violation("the file was not made, or with another text", played.request_entry(played["first"]))
+    run = evidence.step("write")
+    _succeeded(run, "first")
+    if run["made"] != TEXT:
+        raise Violation("the file was not made, or with another text", run.request_entry(run["first"]))
 
 
 @judge("ACCORD-CLIENT-FS-012", steps=("write",))
 def writing_replaces_the_text(evidence: Evidence) -> None:
-    played = evidence.step("write")
-    _succeeded(played, "second")
-    if played["replaced"] != "short":
-        raise Violation("the file has another text than the one written last", played.request_entry(played["second"]))
+    run = evidence.step("write")
+    _succeeded(run, "second")
+    if run["replaced"] != "short":
+        raise Violation("the file has another text than the one written last", run.request_entry(run["second"]))
 
 
-def _succeeded(played: StepResult, note: str) -> None:
-    if not isinstance(played.result(played[note]), dict | None):
-        asked = played.request_entry(played[note])
-        raise Violation("the result is no object", asked, played.answer_entry(played[note]))
-
-
-@judge("ACCORD-CLIENT-FS-007", steps=("read_outside",))
-def nothing_outside_is_read(evidence: Evidence) -> None:
-    played = evidence.step("read_outside")
-    played.error(played["id"])
+def _succeeded(run: StepResult, note: str) -> None:
+    if not isinstance(run.result(run[note]), dict | None):
+        raise run.violation("the result is no object", run[note])
 
 
 @judge("ACCORD-CLIENT-FS-008", steps=("write_outside",))
 def nothing_outside_is_written(evidence: Evidence) -> None:
-    played = evidence.step("write_outside")
-    played.error(played["id"])
-    if played["done"]:
-        raise Violation("it was refused, and done", played.request_entry(played["id"]))
+    run = evidence.step("write_outside")
+    run.error(run["id"])
+    if run["done"]:
+        raise Violation("it was refused, and done", run.request_entry(run["id"]))
 
 
-@judge("ACCORD-CLIENT-FS-011", steps=("read_relative",))
-def a_relative_path_is_refused(evidence: Evidence) -> None:
-    played = evidence.step("read_relative")
-    played.error(played["id"])
-
-
-@judge("ACCORD-CLIENT-FS-010", steps=("read_for_nobody",))
-def nothing_is_read_for_a_session_of_nobody(evidence: Evidence) -> None:
-    played = evidence.step("read_for_nobody")
-    played.error(played["id"])
+judge_rows(
+    _check_ranges,
+    ("ACCORD-CLIENT-FS-002", "line_and_limit_choose_lines", "read_ranges", "ranges"),
+    ("ACCORD-CLIENT-FS-003", "null_is_the_same_as_nothing", "read_ranges", "nulls"),
+    ("ACCORD-CLIENT-FS-004", "line_zero_is_the_start", "read_ranges", "zeros"),
+)
+judge_rows(
+    request_fails,
+    ("ACCORD-CLIENT-FS-007", "nothing_outside_is_read", "read_outside", "id"),
+    ("ACCORD-CLIENT-FS-011", "a_relative_path_is_refused", "read_relative", "id"),
+    ("ACCORD-CLIENT-FS-010", "nothing_is_read_for_a_session_of_nobody", "read_for_nobody", "id"),
+)

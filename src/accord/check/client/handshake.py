@@ -5,52 +5,49 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip_unless
 from accord.check.engine.judging import judge
 from accord.check.engine.record import Entry, Record
-from accord.check.rule import EditionName, Row, client_rules
-
-__all__ = ["RULES"]
-
+from accord.check.rule import EditionName, RuleRow, client_rules
 
 # fmt: off
 RULES = client_rules(
-    Row("ACCORD-CLIENT-GATE-001", "MMM", "initialization",
+    RuleRow("ACCORD-CLIENT-GATE-001", "MMM", "initialization",
         says="A client calls nothing optional that its agent does not advertise"),
-    Row("ACCORD-CLIENT-GATE-002", "MMM", "extensibility",
+    RuleRow("ACCORD-CLIENT-GATE-002", "MMM", "extensibility",
         says="What is no method of the edition is called only by a name that begins with an underscore"),
-    Row("ACCORD-CLIENT-INIT-001", "MMM", "initialization", "The first message of a client is `initialize`"),
-    Row("ACCORD-CLIENT-INIT-002", "MMM", "initialization",
+    RuleRow("ACCORD-CLIENT-INIT-001", "MMM", "initialization", "The first message of a client is `initialize`"),
+    RuleRow("ACCORD-CLIENT-INIT-002", "MMM", "initialization",
         says="The version that a client asks for is an integer from 0 to 65535"),
-    Row("ACCORD-CLIENT-INIT-003", "AAM", "initialization", "A client says its name and version"),
-    Row("ACCORD-CLIENT-INIT-004", "MMM", "initialization",
+    RuleRow("ACCORD-CLIENT-INIT-003", "AAM", "initialization", "A client says its name and version"),
+    RuleRow("ACCORD-CLIENT-INIT-004", "MMM", "initialization",
         says="What a client offers has the shape that the edition gives it"),
-    Row("ACCORD-CLIENT-INIT-005", "AAA", "initialization",
+    RuleRow("ACCORD-CLIENT-INIT-005", "AAA", "initialization",
         says="A client opens no session in a version that it did not ask for and does not know"),
-    Row("ACCORD-CLIENT-INIT-006", "III", "initialization", "What the client offers is recorded"),
-    Row("ACCORD-CLIENT-INIT-007", "--M", "initialization",
+    RuleRow("ACCORD-CLIENT-INIT-006", "III", "initialization", "What the client offers is recorded"),
+    RuleRow("ACCORD-CLIENT-INIT-007", "--M", "initialization",
         says="The handshake is not repeated when something else was asked"),
-    Row("ACCORD-CLIENT-SESSION-001", "MMM", "session-setup", "A session works at an absolute path"),
-    Row("ACCORD-CLIENT-SESSION-002", "MMM", "session-setup",
+    RuleRow("ACCORD-CLIENT-SESSION-001", "MMM", "session-setup", "A session works at an absolute path"),
+    RuleRow("ACCORD-CLIENT-SESSION-002", "MMM", "session-setup",
         says="MCP servers are a list of servers that the agent can reach; before v2 it is always there"),
-    Row("ACCORD-CLIENT-SESSION-003", "MMM", "session-setup",
+    RuleRow("ACCORD-CLIENT-SESSION-003", "MMM", "session-setup",
         says="Further directories are named only to an agent that takes them"),
-    Row("ACCORD-CLIENT-SESSION-004", "MMM", "session-setup",
+    RuleRow("ACCORD-CLIENT-SESSION-004", "MMM", "session-setup",
         says="A client prompts and cancels only sessions that its agent opened"),
-    Row("ACCORD-CLIENT-CANCEL-003", "M-M", "cancellation", "A client takes back only requests that it made"),
-    Row("ACCORD-CLIENT-CANCEL-004", "MMM", "prompt-turn", "`session/cancel` is a notification"),
-    Row("ACCORD-CLIENT-CANCEL-005", "AAA", "prompt-turn",
+    RuleRow("ACCORD-CLIENT-CANCEL-003", "M-M", "cancellation", "A client takes back only requests that it made"),
+    RuleRow("ACCORD-CLIENT-CANCEL-004", "MMM", "prompt-turn", "`session/cancel` is a notification"),
+    RuleRow("ACCORD-CLIENT-CANCEL-005", "AAA", "prompt-turn",
         says="A client listens on after it has cancelled, until the work has ended"),
-    Row("ACCORD-CLIENT-CONFIG-002", "MMM", "session-config-options",
+    RuleRow("ACCORD-CLIENT-CONFIG-002", "MMM", "session-config-options",
         says="An option is set with the value and the type that the edition wants"),
-    Row("ACCORD-CLIENT-META-001", "MMM", "extensibility",
+    RuleRow("ACCORD-CLIENT-META-001", "MMM", "extensibility",
         says="Nothing is added to the protocol's own types but inside `_meta`"),
-    Row("ACCORD-CLIENT-PROMPT-001", "MMM", "content",
+    RuleRow("ACCORD-CLIENT-PROMPT-001", "MMM", "content",
         says="A prompt is a list of content blocks, each with its type and content"),
-    Row("ACCORD-CLIENT-PROMPT-002", "MMM", "prompt-turn",
+    RuleRow("ACCORD-CLIENT-PROMPT-002", "MMM", "prompt-turn",
         says="A prompt has only text and links where the agent advertises nothing else"),
-    Row("ACCORD-CLIENT-PROMPT-003", "--M", "prompt-turn", "A prompt has at least one block"),
-    Row("ACCORD-CLIENT-TURN-001", "MMM", "prompt-turn", "A client that prompts stays until the work has ended"),
+    RuleRow("ACCORD-CLIENT-PROMPT-003", "--M", "prompt-turn", "A prompt has at least one block"),
+    RuleRow("ACCORD-CLIENT-TURN-001", "MMM", "prompt-turn", "A client that prompts stays until the work has ended"),
 )
 # fmt: on
 
@@ -63,7 +60,7 @@ METHODS: dict[EditionName, set[str]] = {
     "v2": {"initialize", "session/new", "session/prompt", "session/cancel", "session/set_config_option"}
     | {"session/list", "session/resume", "session/close"},
 }
-"""What every agent has, and what ours told of."""
+"""Methods of every agent, and those that our stub advertises."""
 
 GATED: dict[EditionName, set[str]] = {
     "v1": {"authenticate", "logout", "session/set_mode"}
@@ -72,8 +69,7 @@ GATED: dict[EditionName, set[str]] = {
     | {f"session/{verb}" for verb in ("load", "list", "resume", "close", "delete")},
     "v2": {"auth/login", "auth/logout", "session/delete", "tool_call/cancel", "terminal/cancel"},
 }
-"""What an agent has to tell of first."""
-
+"""Methods that an agent has to advertise first."""
 ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 
 SHAPES: dict[EditionName, dict[str, type]] = {
@@ -98,15 +94,15 @@ SHAPES: dict[EditionName, dict[str, type]] = {
 }
 
 
-def _said(evidence: Evidence, method: str) -> list[tuple[Entry, dict[str, Any]]]:
-    """What the client asked or told by a method, to an agent that speaks its version."""
+def _calls(evidence: Evidence, method: str) -> list[tuple[Entry, dict[str, Any]]]:
+    """Calls of a method by the client, without those to the agent with an unknown version."""
     found = [
         (entry, message)
         for record, entry, message in evidence.messages()
         if message.get("method") == method and not record.name.endswith("strange")
     ]
     if not found:
-        raise Unseen(f"there was no {method}")
+        raise Inconclusive(f"there was no {method}")
     return found
 
 
@@ -125,18 +121,18 @@ def the_handshake_comes_first(evidence: Evidence) -> None:
             raise Violation("the first message was no `initialize`", said)
     if not any(message.get("method") == "initialize" for _, _, message in evidence.messages()):
         raise Violation(
-            f"the client never shook hands: does it start the agent that it was given?{_last_words(evidence)}"
+            f"the client never shook hands: does it start the agent that it was given?{_last_stderr_line(evidence)}"
         )
 
 
-def _last_words(evidence: Evidence) -> str:
+def _last_stderr_line(evidence: Evidence) -> str:
     said = [line for record in evidence.records for line in record.stderr.decode(errors="replace").splitlines() if line]
     return f" It said: {said[-1]}" if said else ""
 
 
 @judge("ACCORD-CLIENT-INIT-002", steps=())
 def the_version_is_a_small_integer(evidence: Evidence) -> None:
-    for entry, message in _said(evidence, "initialize"):
+    for entry, message in _calls(evidence, "initialize"):
         version = _params(entry, message).get("protocolVersion")
         if type(version) is not int or not 0 <= version <= MAX_VERSION:
             raise Violation(f"the version is {version!r}", entry)
@@ -145,7 +141,7 @@ def the_version_is_a_small_integer(evidence: Evidence) -> None:
 @judge("ACCORD-CLIENT-INIT-003", steps=())
 def the_client_says_who_it_is(evidence: Evidence) -> None:
     key = "info" if evidence.edition == "v2" else "clientInfo"
-    entry, message = _said(evidence, "initialize")[-1]
+    entry, message = _calls(evidence, "initialize")[-1]
     info = _params(entry, message).get(key)
     if not isinstance(info, dict) or not all(isinstance(info.get(word), str) for word in ("name", "version")):
         raise Violation(f"`{key}` has no name and version", entry)
@@ -153,7 +149,7 @@ def the_client_says_who_it_is(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-INIT-004", steps=())
 def what_is_offered_has_its_shape(evidence: Evidence) -> None:
-    entry, message = _said(evidence, "initialize")[-1]
+    entry, message = _calls(evidence, "initialize")[-1]
     key = "clientCapabilities" if evidence.edition == "v1" else "capabilities"
     offered = _params(entry, message).get(key)
     if not isinstance(offered, dict | None):
@@ -177,13 +173,12 @@ def a_strange_version_is_the_end(evidence: Evidence) -> None:
             if met and not entry.sent and str(message.get("method", "")).startswith("session/"):
                 answer = next(each for each in record.entries if each.sent)
                 raise Violation("it went on in a version that it cannot know", answer, entry)
-    if not met:
-        raise Unseen("the client did not shake hands again")
+    skip_unless(met, "the client did not shake hands again")
 
 
 @judge("ACCORD-CLIENT-INIT-006", steps=())
 def what_it_offers_is_recorded(evidence: Evidence) -> str:
-    entry, message = _said(evidence, "initialize")[-1]
+    entry, message = _calls(evidence, "initialize")[-1]
     offered = _params(entry, message).get("clientCapabilities" if evidence.edition == "v1" else "capabilities")
     names = sorted(_leaves(offered))
     return f"offers {', '.join(names)}" if names else "offers nothing"
@@ -199,7 +194,7 @@ def the_handshake_is_not_repeated_later(evidence: Evidence) -> None:
                 raise Violation("`initialize` came again after another request", other, entry)
             if "id" in message and isinstance(message.get("method"), str) and message["method"] != "initialize":
                 other = other or entry
-    _said(evidence, "initialize")
+    _calls(evidence, "initialize")
 
 
 def _leaves(offered: Any, path: str = "") -> list[str]:
@@ -211,7 +206,7 @@ def _leaves(offered: Any, path: str = "") -> list[str]:
 
 @judge("ACCORD-CLIENT-SESSION-001", steps=())
 def sessions_work_at_an_absolute_path(evidence: Evidence) -> None:
-    for entry, message in _said(evidence, "session/new"):
+    for entry, message in _calls(evidence, "session/new"):
         cwd = _params(entry, message).get("cwd")
         if not isinstance(cwd, str) or not ABSOLUTE.match(cwd):
             raise Violation(f"`cwd` is {cwd!r}", entry)
@@ -219,7 +214,7 @@ def sessions_work_at_an_absolute_path(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-SESSION-002", steps=())
 def tool_servers_are_a_list(evidence: Evidence) -> None:
-    for entry, message in _said(evidence, "session/new"):
+    for entry, message in _calls(evidence, "session/new"):
         servers = _params(entry, message).get("mcpServers", [] if evidence.edition == "v2" else None)
         if not isinstance(servers, list):
             raise Violation("`mcpServers` is no list", entry)
@@ -238,7 +233,7 @@ def _check_server(evidence: Evidence, entry: Entry, server: Any) -> None:
 
 @judge("ACCORD-CLIENT-SESSION-003", steps=())
 def further_roots_are_named_only_to_who_takes_them(evidence: Evidence) -> None:
-    for entry, message in _said(evidence, "session/new"):
+    for entry, message in _calls(evidence, "session/new"):
         if _params(entry, message).get("additionalDirectories"):
             raise Violation("the agent takes no additional directories", entry)
 
@@ -255,7 +250,7 @@ def sessions_are_called_as_the_agent_called_them(evidence: Evidence) -> None:
                 session = _params(entry, message).get("sessionId")
                 if session not in given:
                     raise Violation(f"the agent has no session {session!r}", entry)
-    _said(evidence, "session/prompt")
+    _calls(evidence, "session/prompt")
 
 
 @judge("ACCORD-CLIENT-GATE-001", steps=())
@@ -263,7 +258,7 @@ def nothing_is_called_that_the_agent_does_not_tell_of(evidence: Evidence) -> Non
     for _, entry, message in evidence.messages():
         if message.get("method") in GATED[evidence.edition]:
             raise Violation(f"the agent does not say that it has {message['method']}", entry)
-    _said(evidence, "initialize")
+    _calls(evidence, "initialize")
 
 
 @judge("ACCORD-CLIENT-GATE-002", steps=())
@@ -273,7 +268,7 @@ def nothing_is_called_that_does_not_exist(evidence: Evidence) -> None:
         method = message.get("method")
         if isinstance(method, str) and method not in known and not method.startswith(("_", "$/")):
             raise Violation(f"there is no method {method}", entry)
-    _said(evidence, "initialize")
+    _calls(evidence, "initialize")
 
 
 NEEDED = {"text": "text", "resource_link": "uri", "image": "data", "audio": "data", "resource": "resource"}
@@ -292,10 +287,10 @@ SETS: dict[EditionName, dict[str, set[str | None]]] = {
 """Which type goes with which kind of value; None for no type at all."""
 
 
-def _told(evidence: Evidence, *methods: str) -> list[tuple[Record, Entry, dict[str, Any]]]:
+def _calls_in_all(evidence: Evidence, *methods: str) -> list[tuple[Record, Entry, dict[str, Any]]]:
     found = [each for each in evidence.messages() if each[2].get("method") in methods]
     if not found:
-        raise Unseen(f"there was no {methods[0]}")
+        raise Inconclusive(f"there was no {methods[0]}")
     return found
 
 
@@ -313,7 +308,7 @@ def a_client_stays_until_its_turn_has_ended(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-PROMPT-001", steps=())
 def a_prompt_is_a_list_of_blocks(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, "session/prompt"):
+    for _, entry, message in _calls_in_all(evidence, "session/prompt"):
         prompt = _params_or_none(message).get("prompt")
         if not isinstance(prompt, list):
             raise Violation("a prompt is no list", entry)
@@ -326,7 +321,7 @@ def a_prompt_is_a_list_of_blocks(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-PROMPT-002", steps=())
 def a_prompt_has_only_what_the_agent_takes(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, "session/prompt"):
+    for _, entry, message in _calls_in_all(evidence, "session/prompt"):
         prompt = _params_or_none(message).get("prompt")
         for block in prompt if isinstance(prompt, list) else []:
             kind = block.get("type") if isinstance(block, dict) else None
@@ -336,14 +331,14 @@ def a_prompt_has_only_what_the_agent_takes(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-PROMPT-003", steps=())
 def a_prompt_is_not_empty(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, "session/prompt"):
+    for _, entry, message in _calls_in_all(evidence, "session/prompt"):
         if _params_or_none(message).get("prompt") == []:
             raise Violation("a prompt is empty", entry)
 
 
 @judge("ACCORD-CLIENT-META-001", steps=())
 def nothing_is_added_to_the_types_of_the_protocol(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, *ROOTS):
+    for _, entry, message in _calls_in_all(evidence, *ROOTS):
         strange = _params_or_none(message).keys() - ROOTS[message["method"]] - {"_meta"}
         if strange:
             raise Violation(f"{message['method']} has the field {min(strange)}", entry)
@@ -351,7 +346,7 @@ def nothing_is_added_to_the_types_of_the_protocol(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-CANCEL-003", steps=())
 def only_own_requests_are_taken_back(evidence: Evidence) -> None:
-    for record, entry, message in _told(evidence, "$/cancel_request"):
+    for record, entry, message in _calls_in_all(evidence, "$/cancel_request"):
         id_ = _params_or_none(message).get("requestId")
         asked = [
             each.message["id"]
@@ -364,7 +359,7 @@ def only_own_requests_are_taken_back(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-CANCEL-004", steps=("hold",))
 def a_cancel_is_a_notification(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, "session/cancel"):
+    for _, entry, message in _calls_in_all(evidence, "session/cancel"):
         if "id" in message:
             raise Violation("session/cancel was sent as a request", entry)
 
@@ -376,7 +371,7 @@ def a_client_listens_after_it_has_cancelled(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-CONFIG-002", steps=())
 def options_are_set_as_the_edition_says(evidence: Evidence) -> None:
-    for _, entry, message in _told(evidence, "session/set_config_option"):
+    for _, entry, message in _calls_in_all(evidence, "session/set_config_option"):
         params = _params_or_none(message)
         kinds = SETS[evidence.edition].get(type(params.get("value")).__name__, set())
         if not isinstance(params.get("configId"), str) or params.get("type") not in kinds:

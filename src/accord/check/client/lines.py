@@ -7,41 +7,41 @@ from collections.abc import Iterator
 from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
-from accord.check.engine.evidence import Evidence, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Violation, skip_unless
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import INVALID_REQUEST, Entry, Record, is_answer, messages_in
 from accord.check.engine.wire import Silence
-from accord.check.rule import JUNE, V1_V2, Row, client_rules
-
-__all__ = ["RULES"]
+from accord.check.rule import JUNE, V1_V2, RuleRow, client_rules
 
 # fmt: off
 RULES = client_rules(
-    Row("ACCORD-CLIENT-ANSWER-001", "MMM", "overview", "No request of the agent is answered more than once"),
-    Row("ACCORD-CLIENT-ANSWER-002", "MMM", "overview",
+    RuleRow("ACCORD-CLIENT-ANSWER-001", "MMM", "overview", "No request of the agent is answered more than once"),
+    RuleRow("ACCORD-CLIENT-ANSWER-002", "MMM", "overview",
         says="An answer has a result, or an error with a code and a message, and not both"),
-    Row("ACCORD-CLIENT-ANSWER-003", "MMM", "overview",
+    RuleRow("ACCORD-CLIENT-ANSWER-003", "MMM", "overview",
         says="Only requests are answered: no notification, no answer, no id of nobody"),
-    Row("ACCORD-CLIENT-BATCH-001", "-M-", "transports", "The requests of a batch are answered"),
-    Row("ACCORD-CLIENT-END-001", "III", "transports", "How the client ended is recorded"),
-    Row("ACCORD-CLIENT-ID-001", "MMM", "overview",
+    RuleRow("ACCORD-CLIENT-BATCH-001", "-M-", "transports", "The requests of a batch are answered"),
+    RuleRow("ACCORD-CLIENT-END-001", "III", "transports", "How the client ended is recorded"),
+    RuleRow("ACCORD-CLIENT-ID-001", "MMM", "overview",
         says="The id of a request is a text or an integer; null is left to v1 and June"),
-    Row("ACCORD-CLIENT-ID-002", "MMM", "overview", "An id is not used again while its request is pending"),
-    Row("ACCORD-CLIENT-RUDE-003", "A-M", "transports",
+    RuleRow("ACCORD-CLIENT-ID-002", "MMM", "overview", "An id is not used again while its request is pending"),
+    RuleRow("ACCORD-CLIENT-RUDE-003", "A-M", "transports",
         says="An array is refused as a whole, with one -32600, and ends nothing"),
-    Row("ACCORD-CLIENT-WIRE-001", "MMM", "transports",
+    RuleRow("ACCORD-CLIENT-WIRE-001", "MMM", "transports",
         says="Every line that a client writes to its agent is a JSON-RPC 2.0 message"),
-    Row("ACCORD-CLIENT-WIRE-002", "MMM", "transports", "Every message ends with a newline, the last one too"),
-    Row("ACCORD-CLIENT-WIRE-003", "M-M", "transports", "A client sends single messages and never arrays of them"),
+    RuleRow("ACCORD-CLIENT-WIRE-002", "MMM", "transports", "Every message ends with a newline, the last one too"),
+    RuleRow("ACCORD-CLIENT-WIRE-003", "M-M", "transports", "A client sends single messages and never arrays of them"),
 )
 # fmt: on
 
 
 def _array(turn: ClientConversation) -> tuple[Any, int]:
     id_ = f"array-{turn.now}"
-    told = {"sessionUpdate": "session_info_update", "title": "In an array"}
-    update = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": turn.session, "update": told}}
-    place = turn.wire.say([update, {"jsonrpc": "2.0", "id": id_, "method": "_accord.check/in_an_array", "params": {}}])
+    info = {"sessionUpdate": "session_info_update", "title": "In an array"}
+    update = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": turn.session, "update": info}}
+    place = turn.wire.send_json(
+        [update, {"jsonrpc": "2.0", "id": id_, "method": "_accord.check/in_an_array", "params": {}}]
+    )
     return id_, place
 
 
@@ -61,38 +61,38 @@ async def batch(turn: ClientConversation) -> Notes:
         await turn.wire.answer(id_)
     except Silence:
         await turn.is_alive("ACCORD-CLIENT-BATCH-001", turn.wire.entries[place])
-    heard = list(messages_in(turn.wire.entries[place:]))
-    return {"place": place, "answers": [entry.place for entry, each in heard if is_answer(each, id_)]}
+    received = list(messages_in(turn.wire.entries[place:]))
+    return {"place": place, "answers": [entry.place for entry, each in received if is_answer(each, id_)]}
 
 
 @judge("ACCORD-CLIENT-RUDE-003", steps=("array",))
 def an_array_is_refused_whole(evidence: Evidence) -> None:
-    played = evidence.step("array")
-    sent = played.entries[played["place"]]
-    if played.answers(played["id"]):
-        raise Violation("what stood in an array was served", sent, played.answer_entry(played["id"]))
-    told = [
+    run = evidence.step("array")
+    sent = run.entries[run["place"]]
+    if run.answers(run["id"]):
+        raise Violation("what stood in an array was served", sent, run.answer_entry(run["id"]))
+    errors = [
         entry
-        for entry, each in messages_in(played.entries[played["place"] : played["end"]])
+        for entry, each in messages_in(run.entries[run["place"] : run["end"]])
         if "method" not in each and each.get("id") is None and "error" in each
     ]
-    if evidence.edition == "v2" and len(told) != 1:
-        raise Violation("an array was not answered with exactly one error without an id", sent, *told[1:])
-    for entry in told:
+    if evidence.edition == "v2" and len(errors) != 1:
+        raise Violation("an array was not answered with exactly one error without an id", sent, *errors[1:])
+    for entry in errors:
         if entry.message["error"].get("code") != INVALID_REQUEST:
             raise Violation("the error is not -32600", sent, entry)
 
 
 @judge("ACCORD-CLIENT-BATCH-001", steps=("batch",))
 def a_batch_is_served(evidence: Evidence) -> None:
-    played = evidence.step("batch")
-    if not played["answers"]:
-        raise Violation("a request in a batch was not answered", played.entries[played["place"]])
+    run = evidence.step("batch")
+    if not run["answers"]:
+        raise Violation("a request in a batch was not answered", run.entries[run["place"]])
 
 
 @judge("ACCORD-CLIENT-WIRE-001", steps=())
 def every_line_is_a_message(evidence: Evidence) -> None:
-    for _, entry in _heard(evidence):
+    for _, entry in _received(evidence):
         if entry.raw.strip() and not isinstance(entry.message, dict | list):
             raise Violation("a line is no JSON-RPC message", entry)
     for _, entry, message in evidence.messages():
@@ -112,7 +112,7 @@ def every_line_has_an_end(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-WIRE-003", steps=())
 def no_arrays_are_sent(evidence: Evidence) -> None:
-    for _, entry in _heard(evidence):
+    for _, entry in _received(evidence):
         if isinstance(entry.message, list):
             raise Violation("an array was sent", entry)
 
@@ -178,7 +178,7 @@ def only_requests_are_answered(evidence: Evidence) -> None:
     for record, entry, message in _answering(evidence):
         id_ = message.get("id")
         if id_ is None:
-            # Who could not read our id says so; there is nothing else that it could mean.
+            # An error without an id reports that our id could not be read.
             if "error" not in message or not _was_rude(record, entry):
                 raise Violation("something was answered that was no request", entry)
         elif not any("method" in asked and is_same(asked.get("id"), id_) for _, asked in _sent(record)):
@@ -191,7 +191,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def _was_rude(record: Record, entry: Entry) -> bool:
-    """Whether we said something before that has no id to answer."""
+    """Whether we sent a malformed line before, which has no id to answer."""
     for sent in record.entries[: entry.place]:
         if sent.sent and sent.raw.strip():
             said = sent.message
@@ -207,14 +207,13 @@ def the_end_is_recorded(evidence: Evidence) -> str:
     return "; ".join(f"{end} ({count}x)" for end, count in ends.items())
 
 
-def _heard(evidence: Evidence) -> Iterator[tuple[Record, Entry]]:
+def _received(evidence: Evidence) -> Iterator[tuple[Record, Entry]]:
     _need_lines(evidence)
-    return evidence.heard()
+    return evidence.received()
 
 
 def _need_lines(evidence: Evidence) -> None:
-    if not any(evidence.heard()):
-        raise Unseen("the client said nothing")
+    skip_unless(any(evidence.received()), "the client said nothing")
 
 
 def _requests(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
@@ -224,8 +223,7 @@ def _requests(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
 
 def _answering(evidence: Evidence) -> list[tuple[Record, Entry, dict[str, Any]]]:
     found = [each for each in evidence.messages() if "method" not in each[2] and ({"result", "error"} & each[2].keys())]
-    if not found:
-        raise Unseen("the client answered nothing")
+    skip_unless(found, "the client answered nothing")
     return found
 
 

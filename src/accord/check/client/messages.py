@@ -1,4 +1,4 @@
-"""How the agent that we play says things in each edition: the handshake, sessions, updates, questions."""
+"""Messages of the stub agent in each edition: the handshake, sessions, updates, requests."""
 
 from __future__ import annotations
 
@@ -7,24 +7,7 @@ from typing import Any, TypeAlias
 
 from accord.check.rule import EditionName
 
-__all__ = [
-    "CANCEL_ME",
-    "HOLD_ON",
-    "OPTIONS",
-    "Update",
-    "chunk",
-    "config_options",
-    "elicitation",
-    "every_update",
-    "greeting",
-    "opened",
-    "permission",
-    "text",
-    "tool",
-]
-
 Update: TypeAlias = dict[str, Any]
-
 INFO = {"name": "accord-check", "title": "The check of clients", "version": "1"}
 CANCEL_ME = "accord check: please cancel this turn now, and leave the question open"
 """Said when a client should cancel; one that cannot is not judged by it."""
@@ -54,19 +37,17 @@ def config_options(edition: EditionName, value: Any = "small") -> list[dict[str,
     return [{key: "size", **option}]
 
 
-def text(words: str) -> dict[str, Any]:
-    """A block of text."""
-    return {"type": "text", "text": words}
+def text(content: str) -> dict[str, Any]:
+    return {"type": "text", "text": content}
 
 
-def chunk(edition: EditionName, words: str, message: str = "m1") -> Update:
-    """A piece of a message of the agent."""
+def chunk(edition: EditionName, content: str, message: str = "m1") -> Update:
     named = {} if edition == "v1" else {"messageId": message}
-    return {"sessionUpdate": "agent_message_chunk", "content": text(words), **named}
+    return {"sessionUpdate": "agent_message_chunk", "content": text(content), **named}
 
 
 def tool(edition: EditionName, id_: str, **fields: Any) -> Update:
-    """A tool call, seen for the first time."""
+    """The first update of a tool call."""
     kind = "tool_call" if edition == "v1" else "tool_call_update"
     return {"sessionUpdate": kind, "toolCallId": id_, "title": f"Tool {id_}", "kind": "other", **fields}
 
@@ -74,7 +55,6 @@ def tool(edition: EditionName, id_: str, **fields: Any) -> Update:
 def permission(
     edition: EditionName, session: str, title: str, options: tuple[tuple[str, str], ...] = OPTIONS
 ) -> dict[str, Any]:
-    """The params of a question for permission."""
     offered = [{"optionId": id_, "name": id_.title(), "kind": kind} for id_, kind in options]
     call = {"toolCallId": "call-1", "title": title, "kind": "other", "status": "pending"}
     if edition == "v2":
@@ -96,19 +76,19 @@ def elicitation(session: str, mode: str) -> dict[str, Any]:
     return {**scope, "requestedSchema": {"type": "object", "properties": properties, "required": ["name"]}}
 
 
-# --- everything that an edition can say
+# --- every update of an edition
 
 
 def every_update(edition: EditionName, offered: dict[str, Any]) -> list[Update]:
-    """Every kind of update that this client may be told, each with all that it can carry."""
+    """Every kind of update that this client may get, each with all optional fields."""
     if edition == "v1":
-        return [*_said("v1"), *_work_v1(), *_state("v1"), *_gated_v1(offered)]
+        return [*_chunks("v1"), *_work_v1(), *_state("v1"), *_gated_v1(offered)]
     if edition == "v2_june":
-        return [*_said("v2_june"), *_whole(), *_work_v2("v2_june"), *_state("v2_june")]
-    return [*_said("v2"), *_whole(), *_work_v2("v2"), *_terminal_v2(), *_state("v2"), *_session_facts_v2()]
+        return [*_chunks("v2_june"), *_whole(), *_work_v2("v2_june"), *_state("v2_june")]
+    return [*_chunks("v2"), *_whole(), *_work_v2("v2"), *_terminal_v2(), *_state("v2"), *_session_facts_v2()]
 
 
-def _said(edition: EditionName) -> list[Update]:
+def _chunks(edition: EditionName) -> list[Update]:
     ids = {"v1": {}, "v2_june": {"messageId": "m2"}, "v2": {"messageId": "m2"}}[edition]
     blocks = [
         text("Hello, wörld 👋"),
@@ -139,10 +119,10 @@ def _work_v1() -> list[Update]:
         {"type": "content", "content": text("found")},
         {"type": "diff", "path": "/notes.txt", "oldText": "a\n", "newText": "b\n"},
     ]
-    told = {"kind": "edit", "status": "pending", "rawInput": {"path": "/notes.txt"}, "content": []}
+    fields = {"kind": "edit", "status": "pending", "rawInput": {"path": "/notes.txt"}, "content": []}
     entries = [{"content": "look", "priority": "high", "status": "in_progress"}]
     return [
-        tool("v1", "call-2", **told, locations=[{"path": "/notes.txt", "line": 3}]),
+        tool("v1", "call-2", **fields, locations=[{"path": "/notes.txt", "line": 3}]),
         {"sessionUpdate": "tool_call_update", "toolCallId": "call-2", "status": "in_progress"},
         {
             "sessionUpdate": "tool_call_update",
@@ -161,10 +141,10 @@ def _work_v2(edition: EditionName) -> list[Update]:
         diff = {"type": "diff", "path": "/notes.txt", "oldText": "a\n", "newText": "b\n"}
     entries = [{"content": "look", "priority": "high", "status": "in_progress"}]
     plan = {"type": "items", ("planId" if edition == "v2" else "id"): "plan-1", "entries": entries}
-    told = {"kind": "edit", "status": "in_progress", "rawInput": {"path": "/notes.txt"}}
+    fields = {"kind": "edit", "status": "in_progress", "rawInput": {"path": "/notes.txt"}}
     content = {"type": "content", "content": text("found")}
     return [
-        tool(edition, "call-2", **told, locations=[{"path": "/notes.txt", "line": 3}]),
+        tool(edition, "call-2", **fields, locations=[{"path": "/notes.txt", "line": 3}]),
         {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "call-2", "content": content},
         {"sessionUpdate": "tool_call_update", "toolCallId": "call-2", "status": "completed", "content": [diff]},
         {"sessionUpdate": "plan_update", "plan": plan},

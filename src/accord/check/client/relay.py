@@ -1,4 +1,4 @@
-"""The program that a client starts as its agent: joins its stdin and stdout to the check, which plays the agent.
+"""The program that a client starts as its agent: connects its stdin and stdout to the stub agent of the check.
 
 It is started by its path and imports the standard library only, so that nothing of the client's environment matters.
 """
@@ -15,21 +15,21 @@ _READ_BYTES = 64 * 1024
 
 def main(port: str, token: str) -> None:
     """Copy both ways until the check closes its end, or the client does."""
-    link = socket.create_connection(("127.0.0.1", int(port)))
-    link.sendall(token.encode() + b"\n")
-    threading.Thread(target=_send, args=(link,), daemon=True).start()
-    while data := link.recv(_READ_BYTES):
+    connection = socket.create_connection(("127.0.0.1", int(port)))
+    connection.sendall(token.encode() + b"\n")
+    threading.Thread(target=_send, args=(connection,), daemon=True).start()
+    while data := connection.recv(_READ_BYTES):
         view = memoryview(data)
         while view:
             view = view[os.write(1, view) :]
-    # The thread may still wait for the client: nothing is left to say to either.
+    # The thread may still wait for the client: no data is left for either side.
     os._exit(0)
 
 
-def _send(link: socket.socket) -> None:
+def _send(connection: socket.socket) -> None:
     while data := os.read(0, _READ_BYTES):
-        link.sendall(data)
-    link.shutdown(socket.SHUT_WR)
+        connection.sendall(data)
+    connection.shutdown(socket.SHUT_WR)
 
 
 if __name__ == "__main__":

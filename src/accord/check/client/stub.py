@@ -1,4 +1,4 @@
-"""The stub agent: serves a client, and plays each step once: in a turn, after it, or in one that shall be cancelled."""
+"""The stub agent: serves a client and runs each step once, in a turn, after it, or in one that should be cancelled."""
 
 from __future__ import annotations
 
@@ -9,49 +9,46 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from accord.check.client.conversation import KNOWS, ClientConversation, ClientGone, ClientWire
+from accord.check.client.conversation import KNOWS, ClientConversation, ClientLeft, ClientWire
 from accord.check.client.messages import chunk, config_options, greeting, opened
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen
-from accord.check.engine.judging import Progress, Step
-from accord.check.engine.record import INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, NO_VERSION, NOT_FOUND, Budget
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, StepResult
+from accord.check.engine.judging import CheckStep, Progress
+from accord.check.engine.record import INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, NO_VERSION, NOT_FOUND, RecordBudget
 from accord.check.engine.wire import Silence
 from accord.check.options import Options
 from accord.check.rule import VERSIONS, EditionName
 from accord.time_scale import scaled
-
-__all__ = ["ClientRunner", "StubAgent"]
-
 
 CALM_SECONDS = scaled(0.3)
 STAYS, EARLY = "ACCORD-CLIENT-TURN-001", "ACCORD-CLIENT-UPDATE-004"
 
 
 class ClientRunner:
-    """What is left to be played, and in its evidence what came of the rest."""
+    """Runs the steps, each once; `evidence` has the results, `remaining` the steps that are left."""
 
-    def __init__(self, options: Options, steps: list[Step], progress: Progress) -> None:
+    def __init__(self, options: Options, steps: list[CheckStep], progress: Progress) -> None:
         self.evidence = Evidence(options)
         self.remaining = sorted(steps, key=lambda step: step.order)
-        self.played = 0
-        """How often something was seen to its end."""
+        self.finished = 0
+        """How many steps were finished."""
         self.blamed: set[str] = set()
-        """The rules that were found broken while something was played."""
+        """The rules that were found broken during steps."""
         self._options = options
         self._edition = options.edition
         self._total = len(steps)
         self._progress = progress
         self._calmed: set[ClientWire] = set()
         self._folders: list[Path] = []
-        # Turns of several sessions may run at once, but steps are played one after the other.
+        # Turns of several sessions may run at once, but steps run one after the other.
         self._lock = asyncio.Lock()
 
     def sweep(self) -> None:
-        """Leave no file: once more when the client has ended, since what it ran may have written until then."""
+        """Remove all folders; again when the client has ended, since its commands may have written until then."""
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def tell_early(self, wire: ClientWire, session: str) -> bool:
-        """Tell something of a session that the client does not know yet, once; whether it was now."""
+    def send_early(self, wire: ClientWire, session: str) -> bool:
+        """Send an update of a session before the answer that names it, once; whether it was sent now."""
         if "early" in self.evidence.steps:
             return False
         since = len(wire.entries)
@@ -60,20 +57,20 @@ class ClientRunner:
         self.evidence.steps["early"] = StepResult("early", wire.entries, since, since)
         return True
 
-    async def see_early(self, turn: ClientConversation) -> None:
-        """Whether the client lives on after it."""
-        played = self.evidence.steps["early"]
+    async def check_early(self, turn: ClientConversation) -> None:
+        """Check that the client still answers after that update."""
+        run = self.evidence.steps["early"]
         try:
-            await turn.is_alive(EARLY, turn.wire.entries[played.start])
-        except ClientGone as failure:
-            played.failure = failure
+            await turn.is_alive(EARLY, turn.wire.entries[run.start])
+        except ClientLeft as failure:
+            run.failure = failure
         except StepFailed:
-            pass  # It is there, and does not answer what it does not know: that is judged elsewhere.
-        played.end = turn.now
-        self.played += 1
+            pass  # It is connected and does not answer unknown requests: another rule judges that.
+        run.end = turn.now
+        self.finished += 1
 
-    async def play_turn(self, turn: ClientConversation, id_: Any, prompt: list[Any]) -> None:
-        """Play what there is to play inside a turn, and what comes after it."""
+    async def run_turn(self, turn: ClientConversation, id_: Any, prompt: list[Any]) -> None:
+        """Run the steps that belong inside a turn, end the turn, then run those that come after one."""
         if self._edition == "v2":
             message = f"u-{id_}"
             turn.update({"sessionUpdate": "user_message", "messageId": message, "content": prompt})
@@ -81,15 +78,15 @@ class ClientRunner:
             turn.update({"sessionUpdate": "state_update", "state": "running"})
         async with self._lock:
             if turn.wire.ended:
-                # It left while another of its turns was played: that is judged there.
+                # It left during another of its turns: that is judged there.
                 return
             if await self._calm(turn):
-                await self._play_steps(turn)
+                await self._run_steps(turn)
             if turn.wire.ended:
                 return
             self._end_turn(turn, id_)
             for step in [each for each in self.remaining if each.group == "after"]:
-                await self._play(step, turn)
+                await self._run_step(step, turn)
 
     def _end_turn(self, turn: ClientConversation, id_: Any) -> None:
         reason = "cancelled" if turn.cancelled.is_set() else "end_turn"
@@ -99,89 +96,89 @@ class ClientRunner:
             turn.wire.answer_to(id_, {"stopReason": reason})
 
     async def _calm(self, turn: ClientConversation) -> bool:
-        """Whether a client stays while nothing happens: what it leaves for later is judged only then."""
+        """Whether a client stays connected while nothing happens; otherwise no step can be judged."""
         turn.update(chunk(self._edition, "Let me see. "))
-        played = StepResult("calm", turn.wire.entries, turn.now, turn.now)
+        run = StepResult("calm", turn.wire.entries, turn.now, turn.now)
         try:
             await self._stays(turn)
-        except ClientGone as failure:
-            played.failure = failure
-            self.evidence.steps["calm"] = played
+        except ClientLeft as failure:
+            run.failure = failure
+            self.evidence.steps["calm"] = run
             return False
         except StepFailed:
             self.blamed.add(KNOWS)
-        self.evidence.steps.setdefault("calm", played)
+        self.evidence.steps.setdefault("calm", run)
         return True
 
     async def _stays(self, turn: ClientConversation) -> None:
         await turn.is_alive(STAYS)
         if turn.wire not in self._calmed:
             self._calmed.add(turn.wire)
-            # Who leaves as soon as its prompt was taken needs a moment for that.
+            # A client that leaves as soon as its prompt was accepted needs a moment for that.
             with suppress(Silence):
                 await turn.wire.until(lambda _: False, turn.now, min(CALM_SECONDS, self._options.grace_seconds / 10))
             await turn.is_alive(STAYS)
 
-    async def _play_steps(self, turn: ClientConversation) -> None:
+    async def _run_steps(self, turn: ClientConversation) -> None:
         inside = [each for each in self.remaining if each.group == "turn"]
         for step in inside or [each for each in self.remaining if each.group == "hold"]:
             if turn.wire.ended or (turn.cancelled.is_set() and step.group != "hold"):
                 return
-            await self._play(step, turn)
+            await self._run_step(step, turn)
 
-    async def _play(self, step: Step, turn: ClientConversation) -> None:
+    async def _run_step(self, step: CheckStep, turn: ClientConversation) -> None:
         self.remaining.remove(step)
         self._progress(step.name, self._total - len(self.remaining), self._total)
         offer = step.gate.get(self._edition, "")
         if offer and not turn.offers(*offer.split(".")):
             self.evidence.skipped[step.name] = f"not offered: {offer}"
             return
-        played = StepResult(step.name, turn.wire.entries, turn.now, turn.now)
+        run = StepResult(step.name, turn.wire.entries, turn.now, turn.now)
         try:
-            notes = await self._played(step, turn)
-        except Unseen as unseen:
-            self.evidence.skipped[step.name] = str(unseen)
+            notes = await self._notes_of(step, turn)
+        except Inconclusive as skipped:
+            self.evidence.skipped[step.name] = str(skipped)
             return
         except StepFailed as failure:
-            played.failure = failure
+            run.failure = failure
         else:
             if notes is None:
                 self.remaining.append(step)
                 return
-            played.notes = notes
+            run.notes = notes
         finally:
             folder = turn.sweep()
             if folder is not None:
                 self._folders.append(folder)
                 self.sweep()
-        played.end = turn.now
-        self.evidence.steps[step.name] = played
-        self.played += 1
+        run.end = turn.now
+        self.evidence.steps[step.name] = run
+        self.finished += 1
 
-    async def _played(self, step: Step, turn: ClientConversation) -> dict[str, Any] | None:
-        """What it noted; None if the client cancelled the turn meanwhile: then it is played another time."""
+    async def _notes_of(self, step: CheckStep, turn: ClientConversation) -> dict[str, Any] | None:
+        """The notes of a step; None if the client cancelled the turn meanwhile: then it runs in another turn."""
         if step.group != "turn":
-            return await step.play(turn)
-        playing = asyncio.ensure_future(step.play(turn))
+            return await step.run(turn)
+        running = asyncio.ensure_future(step.run(turn))
         cancelled = asyncio.ensure_future(turn.cancelled.wait())
         try:
-            await asyncio.wait([playing, cancelled], return_when=asyncio.FIRST_COMPLETED)
-            return await playing if playing.done() else None
+            await asyncio.wait([running, cancelled], return_when=asyncio.FIRST_COMPLETED)
+            return await running if running.done() else None
         finally:
-            playing.cancel()
+            running.cancel()
             cancelled.cancel()
-            await asyncio.gather(playing, cancelled, return_exceptions=True)
+            await asyncio.gather(running, cancelled, return_exceptions=True)
 
 
 STRANGE_VERSIONS: dict[EditionName, int] = {"v1": 9999, "v2_june": 9999, "v2": 0}
-"""What nobody speaks; v2 lets an agent answer with no more than it was asked for."""
+"""Versions that do not exist; in v2 an agent must not answer with a higher version than requested."""
 SETTLE_SECONDS = scaled(1.0)
 MAX_OPEN_TURNS = 1000
 """A client that begins more at once is not served any further."""
 
 
 class _Client:
-    """What is known of one connection."""
+    """The state of one connection."""
 
     def __init__(self) -> None:
         self.is_met = False
@@ -194,13 +191,13 @@ class _Client:
 class StubAgent:
     """One agent over as many connections and starts of the client as it takes."""
 
-    def __init__(self, options: Options, steps: list[Step], progress: Progress) -> None:
-        self.runner = ClientRunner(options, steps, self._tell)
+    def __init__(self, options: Options, steps: list[CheckStep], progress: Progress) -> None:
+        self.runner = ClientRunner(options, steps, self._report_progress)
         self.evidence = self.runner.evidence
         self.wires: list[ClientWire] = []
-        self.budget = Budget()
+        self.budget = RecordBudget()
         self.is_strange = False
-        """Whether it answers with a version that nobody speaks."""
+        """Whether it answers with a version that does not exist."""
         self.changed = asyncio.Event()
         self._options = options
         self._edition = options.edition
@@ -210,20 +207,18 @@ class StubAgent:
         self._errors: list[BaseException] = []
         self._starts = 0
 
-    def _tell(self, what: str, done: int, total: int) -> None:
-        # Also when the client says nothing to it: what is played goes on.
+    def _report_progress(self, what: str, done: int, total: int) -> None:
+        # A step that runs counts as activity, also where the client sends nothing.
         self.changed.set()
         self._progress(what, done, total)
 
     # --- connections
 
     def begin(self) -> None:
-        """The client is started once more."""
         self._starts += 1
         self.wires = []
 
-    def welcome(self) -> ClientWire:
-        """A new connection."""
+    def accept(self) -> ClientWire:
         kind = "strange" if self.is_strange else "client"
         name = f"{self._starts:02}.{len(self.wires) + 1} {kind}"
         wire = ClientWire(name, self._options.timeout_seconds, self._on_message, self.budget)
@@ -234,7 +229,6 @@ class StubAgent:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being played."""
         return bool(self._tasks)
 
     @property
@@ -245,16 +239,15 @@ class StubAgent:
 
     @property
     def is_met(self) -> bool:
-        """Whether a client of this start has shaken hands."""
+        """Whether a client of this start has sent `initialize`."""
         return any(self._clients[wire].is_met for wire in self.wires)
 
     async def leave(self) -> None:
-        """End the agent."""
         for wire in self.wires:
             wire.leave()
 
     async def settle(self) -> None:
-        """See to the end what is being played: the client has left, so that is soon; what takes longer is given up.
+        """Wait for the running steps, which end soon since the client has left; cancel the others.
 
         Raises:
             BaseException: Where something of ours failed, and not of the client.
@@ -267,7 +260,7 @@ class StubAgent:
         for error in self._errors:
             raise error
 
-    # --- what the client says
+    # --- requests of the client
 
     def _on_message(self, wire: ClientWire, message: dict[str, Any]) -> None:
         self.changed.set()
@@ -309,10 +302,10 @@ class StubAgent:
         client = self._clients[wire]
         session = f"session-{self._starts}-{len(client.sessions) + 1}"
         client.sessions[session] = str(params.get("cwd", ""))
-        early = not self.is_strange and self.runner.tell_early(wire, session)
+        early = not self.is_strange and self.runner.send_early(wire, session)
         self._answer(wire, id_, opened(self._edition, session))
         if early:
-            self._run(self.runner.see_early(self._turn(wire, session)))
+            self._run(self.runner.check_early(self._turn(wire, session)))
 
     def _prompt(self, wire: ClientWire, id_: Any, params: dict[str, Any]) -> None:
         session, prompt = params.get("sessionId"), params.get("prompt")
@@ -321,13 +314,13 @@ class StubAgent:
             return
         turn = self._turn(wire, session)
         self._clients[wire].turns[turn.session] = turn
-        self._run(self.runner.play_turn(turn, id_, prompt))
+        self._run(self.runner.run_turn(turn, id_, prompt))
 
     def _set_option(self, wire: ClientWire, id_: Any, params: dict[str, Any]) -> None:
         self._answer(wire, id_, {"configOptions": config_options(self._edition, params.get("value"))})
 
     def _list(self, wire: ClientWire, id_: Any, _params: dict[str, Any]) -> None:
-        # The baseline of v2 only; who asks in another edition was told that there is no such thing.
+        # Baseline of v2 only; in other editions the stub does not advertise it.
         if self._edition == "v2":
             sessions = [{"sessionId": each, "cwd": cwd} for each, cwd in self._clients[wire].sessions.items()]
             self._answer(wire, id_, {"sessions": sessions})

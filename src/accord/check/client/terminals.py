@@ -9,67 +9,60 @@ from pathlib import Path
 from typing import Any
 
 from accord.check.client.conversation import ClientConversation, step
-from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Unseen, Violation
+from accord.check.engine.evidence import Evidence, StepFailed, StepResult, Violation, skip_if
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.process import outlives
-from accord.check.rule import V1, Row, client_rules
-
-__all__ = ["RULES"]
+from accord.check.rule import V1, RuleRow, client_rules
 
 # fmt: off
 RULES = client_rules(
-    Row("ACCORD-CLIENT-TERM-001", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-001", "C--", "terminals", gate="terminal",
         says="A terminal has an id at once, while its command runs"),
-    Row("ACCORD-CLIENT-TERM-002", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-002", "C--", "terminals", gate="terminal",
         says="Output can be asked for at any time; what runs has no exit status"),
-    Row("ACCORD-CLIENT-TERM-003", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-003", "C--", "terminals", gate="terminal",
         says="Arguments, variables and directory are those that were asked for"),
-    Row("ACCORD-CLIENT-TERM-004", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-004", "C--", "terminals", gate="terminal",
         says="Who waits is told the exit code, also when it has ended before"),
-    Row("ACCORD-CLIENT-TERM-005", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-005", "C--", "terminals", gate="terminal",
         says="No more than the limit is kept of the output, and it is the end of it"),
-    Row("ACCORD-CLIENT-TERM-006", "C--", "terminals", "Output is cut between characters", gate="terminal"),
-    Row("ACCORD-CLIENT-TERM-007", "C--", "terminals", "`truncated` says whether output was cut", gate="terminal"),
-    Row("ACCORD-CLIENT-TERM-008", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-006", "C--", "terminals", "Output is cut between characters", gate="terminal"),
+    RuleRow("ACCORD-CLIENT-TERM-007", "C--", "terminals", "`truncated` says whether output was cut", gate="terminal"),
+    RuleRow("ACCORD-CLIENT-TERM-008", "C--", "terminals", gate="terminal",
         says="A killed command ends, and its terminal can still be asked"),
-    Row("ACCORD-CLIENT-TERM-009", "A--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-009", "A--", "terminals", gate="terminal",
         says="What a signal ended has that signal and no exit code"),
-    Row("ACCORD-CLIENT-TERM-010", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-010", "C--", "terminals", gate="terminal",
         says="A released terminal is unknown to every further call"),
-    Row("ACCORD-CLIENT-TERM-011", "A--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-011", "A--", "terminals", gate="terminal",
         says="Who waits for a terminal is answered when it is released"),
-    Row("ACCORD-CLIENT-TERM-012", "C--", "terminals", gate="terminal",
+    RuleRow("ACCORD-CLIENT-TERM-012", "C--", "terminals", gate="terminal",
         says="The output of what has ended has its exit status"),
-    Row("ACCORD-CLIENT-TERM-013", "C--", "terminals", "Releasing a terminal ends its command", gate="terminal"),
-    Row("ACCORD-CLIENT-TERM-014", "A--", "terminals", "No command outlives the client that ran it", gate="terminal"),
+    RuleRow("ACCORD-CLIENT-TERM-013", "C--", "terminals", "Releasing a terminal ends its command", gate="terminal"),
+    RuleRow("ACCORD-CLIENT-TERM-014", "A--", "terminals", gate="terminal",
+        says="No command outlives the client that ran it"),
 )
 # fmt: on
 
 
-WORDS = "ä€👋" * 20
+OUTPUT_TEXT = "ä€👋" * 20
 """Characters of two, three and four bytes: most places to cut are wrong."""
-
 LIMIT_BYTES = 30
-
 CREATE, OUTPUT, WAIT, LIMIT, KILL, RELEASE = (f"ACCORD-CLIENT-TERM-{number:03}" for number in (1, 2, 4, 5, 8, 10))
-
 _PAUSE_SECONDS = 0.01
-
 EXIT_CODE = 3
 
 
 async def _create(turn: ClientConversation, script: str, *args: str, **params: Any) -> tuple[Any, str]:
     """Run a script; gives the id of the request, and the terminal."""
-    if os.name == "nt":
-        raise Unseen("there is no sh here")
+    skip_if(os.name == "nt", "there is no sh here")
     given = {"command": "sh", "args": ["-c", script, "sh", *args], "cwd": turn.cwd, **params}
     id_ = turn.ask("terminal/create", **given)
     answer = await turn.answer(id_, CREATE)
     result = answer.get("result")
     terminal = result.get("terminalId") if isinstance(result, dict) else None
     if not isinstance(terminal, str) or not terminal:
-        told = [each for each in turn.wire.entries if isinstance(each.message, dict) and each.message.get("id") == id_]
-        raise StepFailed("terminal/create gave no terminal", CREATE, *told)
+        raise StepFailed("terminal/create gave no terminal", CREATE, *turn.exchange(id_))
     return id_, terminal
 
 
@@ -99,8 +92,8 @@ def _real(folder: str) -> str:
 
 @step("terminal", editions=V1, order=53)
 async def limited(turn: ClientConversation) -> Notes:
-    """A command that says more than is to be kept."""
-    create, terminal = await _create(turn, 'printf %s "$1"', WORDS, outputByteLimit=LIMIT_BYTES)
+    """A command with more output than the limit."""
+    create, terminal = await _create(turn, 'printf %s "$1"', OUTPUT_TEXT, outputByteLimit=LIMIT_BYTES)
     await _do(turn, "wait_for_exit", terminal, WAIT)
     output = await _do(turn, "output", terminal, LIMIT)
     await _do(turn, "release", terminal, RELEASE)
@@ -125,7 +118,7 @@ def _pid(path: Path) -> int | None:
 
 @step("terminal", editions=V1, order=54)
 async def killed(turn: ClientConversation) -> Notes:
-    """A command that is killed; what of it can be asked before and after."""
+    """A command that is killed; its output is requested before and after."""
     terminal, _ = await _sleeper(turn, "killed")
     before = await _do(turn, "output", terminal, OUTPUT)
     kill = await _do(turn, "kill", terminal, KILL)
@@ -137,7 +130,7 @@ async def killed(turn: ClientConversation) -> Notes:
 
 @step("terminal", editions=V1, order=55)
 async def released(turn: ClientConversation) -> Notes:
-    """A command that is released while it runs and somebody waits for it."""
+    """A running command whose terminal is released while a request waits for its exit."""
     terminal, pid = await _sleeper(turn, "released")
     wait = turn.ask("terminal/wait_for_exit", terminalId=terminal)
     # So that it is being waited for when it is released.
@@ -155,21 +148,21 @@ async def left_running(turn: ClientConversation) -> Notes:
     return {"pid": pid}
 
 
-def _result(played: StepResult, note: str) -> dict[str, Any]:
-    result = played.result(played[note])
+def _result(run: StepResult, note: str) -> dict[str, Any]:
+    result = run.result(run[note])
     if not isinstance(result, dict):
-        raise _violation("the result is no object", played, note)
+        raise _violation("the result is no object", run, note)
     return result
 
 
-def _violation(message: str, played: StepResult, note: str) -> Violation:
-    return Violation(message, played.request_entry(played[note]), played.answer_entry(played[note]))
+def _violation(message: str, run: StepResult, note: str) -> Violation:
+    return Violation(message, run.request_entry(run[note]), run.answer_entry(run[note]))
 
 
-def _output(played: StepResult, note: str) -> str:
-    output = _result(played, note).get("output")
+def _output(run: StepResult, note: str) -> str:
+    output = _result(run, note).get("output")
     if not isinstance(output, str):
-        raise _violation("the answer has no output", played, note)
+        raise _violation("the answer has no output", run, note)
     return output
 
 
@@ -181,110 +174,106 @@ def a_terminal_is_made_at_once(evidence: Evidence) -> None:
 
 @judge("ACCORD-CLIENT-TERM-002", steps=("killed",))
 def what_runs_has_no_exit_status(evidence: Evidence) -> None:
-    played = evidence.step("killed")
-    _output(played, "before")
-    if _result(played, "before").get("exitStatus") is not None:
-        raise _violation("a command that runs has an exit status", played, "before")
+    run = evidence.step("killed")
+    _output(run, "before")
+    if _result(run, "before").get("exitStatus") is not None:
+        raise _violation("a command that runs has an exit status", run, "before")
 
 
 @judge("ACCORD-CLIENT-TERM-003", steps=("command",))
 def arguments_variables_and_place_are_given(evidence: Evidence) -> None:
-    played = evidence.step("command")
-    if _output(played, "output").replace("\r\n", "\n") != played["said"]:
-        raise Violation(
-            f"the output should be {played['said']!r}", played.request_entry(played["create"]), _line(played, "output")
-        )
+    run = evidence.step("command")
+    if _output(run, "output").replace("\r\n", "\n") != run["said"]:
+        raise Violation(f"the output should be {run['said']!r}", run.request_entry(run["create"]), _line(run, "output"))
 
 
-def _line(played: StepResult, note: str) -> Any:
-    return played.answer_entry(played[note])
+def _line(run: StepResult, note: str) -> Any:
+    return run.answer_entry(run[note])
 
 
 @judge("ACCORD-CLIENT-TERM-004", steps=("command",))
 def who_waits_is_told_how_it_ended(evidence: Evidence) -> None:
-    played = evidence.step("command")
+    run = evidence.step("command")
     for note in ("wait", "again"):
-        if _result(played, note).get("exitCode") != EXIT_CODE or _result(played, note).get("signal") is not None:
-            raise _violation("it ended with the code 3 and no signal", played, note)
+        if _result(run, note).get("exitCode") != EXIT_CODE or _result(run, note).get("signal") is not None:
+            raise _violation("it ended with the code 3 and no signal", run, note)
 
 
 @judge("ACCORD-CLIENT-TERM-012", steps=("command",))
 def what_has_ended_has_an_exit_status(evidence: Evidence) -> None:
-    played = evidence.step("command")
-    status = _result(played, "output").get("exitStatus")
+    run = evidence.step("command")
+    status = _result(run, "output").get("exitStatus")
     if not isinstance(status, dict) or status.get("exitCode") != EXIT_CODE:
-        raise _violation("the output does not say that it ended with the code 3", played, "output")
+        raise _violation("the output does not say that it ended with the code 3", run, "output")
 
 
 @judge("ACCORD-CLIENT-TERM-005", steps=("limited",))
 def output_is_kept_up_to_its_limit(evidence: Evidence) -> None:
-    played = evidence.step("limited")
-    output = _output(played, "output").replace("�", "")
+    run = evidence.step("limited")
+    output = _output(run, "output").replace("�", "")
     if len(output.encode()) > LIMIT_BYTES:
-        raise _violation(f"more than {LIMIT_BYTES} bytes are kept", played, "output")
-    if not output or not WORDS.endswith(output):
-        raise _violation("what is kept is not the end of the output", played, "output")
+        raise _violation(f"more than {LIMIT_BYTES} bytes are kept", run, "output")
+    if not output or not OUTPUT_TEXT.endswith(output):
+        raise _violation("what is kept is not the end of the output", run, "output")
 
 
 @judge("ACCORD-CLIENT-TERM-006", steps=("limited",))
 def output_is_cut_between_characters(evidence: Evidence) -> None:
-    played = evidence.step("limited")
-    output = _output(played, "output")
-    if any(character not in WORDS for character in output):
-        raise _violation("the output begins in the middle of a character", played, "output")
+    run = evidence.step("limited")
+    output = _output(run, "output")
+    if any(character not in OUTPUT_TEXT for character in output):
+        raise _violation("the output begins in the middle of a character", run, "output")
 
 
 @judge("ACCORD-CLIENT-TERM-007", steps=("limited", "command"))
 def what_was_cut_is_called_truncated(evidence: Evidence) -> None:
     for name, expected in (("limited", True), ("command", False)):
-        played = evidence.step(name)
-        if _result(played, "output").get("truncated") is not expected:
-            raise _violation(f"`truncated` is not {expected}", played, "output")
+        run = evidence.step(name)
+        if _result(run, "output").get("truncated") is not expected:
+            raise _violation(f"`truncated` is not {expected}", run, "output")
 
 
 @judge("ACCORD-CLIENT-TERM-008", steps=("killed",))
 def what_is_killed_can_still_be_asked(evidence: Evidence) -> None:
-    played = evidence.step("killed")
+    run = evidence.step("killed")
     for note in ("kill", "wait"):
-        played.result(played[note])
-    _output(played, "after")
+        run.result(run[note])
+    _output(run, "after")
 
 
 @judge("ACCORD-CLIENT-TERM-009", steps=("killed",))
 def what_is_killed_has_a_signal_and_no_code(evidence: Evidence) -> None:
-    played = evidence.step("killed")
-    if "result" not in played.answer(played["wait"]):
-        raise Unseen("how it ended was not told")
-    result = _result(played, "wait")
+    run = evidence.step("killed")
+    skip_if("result" not in run.answer(run["wait"]), "how it ended was not told")
+    result = _result(run, "wait")
     if result.get("exitCode") is not None or not isinstance(result.get("signal"), str):
-        raise _violation("it ended by a signal, with no exit code", played, "wait")
+        raise _violation("it ended by a signal, with no exit code", run, "wait")
 
 
 @judge("ACCORD-CLIENT-TERM-010", steps=("released",))
 def what_is_released_is_no_more(evidence: Evidence) -> None:
-    played = evidence.step("released")
-    played.result(played["release"])
-    for id_ in played["after"]:
-        played.error(id_)
+    run = evidence.step("released")
+    run.result(run["release"])
+    for id_ in run["after"]:
+        run.error(id_)
 
 
 @judge("ACCORD-CLIENT-TERM-013", steps=("released",))
 def what_is_released_has_ended(evidence: Evidence) -> None:
-    played = evidence.step("released")
-    if played["alive"]:
-        raise _violation("the command goes on", played, "release")
+    run = evidence.step("released")
+    if run["alive"]:
+        raise _violation("the command goes on", run, "release")
 
 
 @judge("ACCORD-CLIENT-TERM-011", steps=("released",))
 def who_waits_for_what_is_released_is_answered(evidence: Evidence) -> None:
-    played = evidence.step("released")
-    played.answer(played["wait"])
+    run = evidence.step("released")
+    run.answer(run["wait"])
 
 
 @judge("ACCORD-CLIENT-TERM-014", steps=("left_running",))
 def no_command_outlives_its_client(evidence: Evidence) -> None:
-    played = evidence.step("left_running")
-    if played.get("ended_by") not in {"itself", "closed stdin"}:
-        raise Unseen("the client did not end by itself")
-    if played.get("alive"):
+    run = evidence.step("left_running")
+    skip_if(run.get("ended_by") not in {"itself", "closed stdin"}, "the client did not end by itself")
+    if run.get("alive"):
         raise Violation("a command still ran when its client had ended")

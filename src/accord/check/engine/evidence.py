@@ -1,4 +1,4 @@
-"""What was seen of one agent in one edition: the records of its processes, step by step, and questions to them."""
+"""The evidence of a check: records of processes and results of steps, with queries on them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Any
 from accord.check.engine.record import Entry, Record, is_update, messages_in
 from accord.check.options import Options
 
-__all__ = ["Evidence", "StepFailed", "StepResult", "Unseen", "Violation", "reached"]
-
 
 class StepFailed(Exception):
-    """A step could not be played to its end; `blame` is the id of the rule that the program broke, if it is known."""
+    """A step was not completed; `blame` is the id of the rule that the program broke, if it is known."""
 
     def __init__(self, reason: str, blame: str = "", *evidence: Entry) -> None:
         super().__init__(reason)
@@ -35,17 +33,29 @@ class Violation(Exception):
         self.evidence = tuple(entry for entry in evidence if entry is not None)
 
 
-class Unseen(Exception):
-    """There was nothing to judge by, and that is the agent's right; says why."""
+class Inconclusive(Exception):
+    """There was nothing to judge by, which the specification allows; has the reason."""
+
+
+def skip_unless(condition: object, reason: str) -> None:
+    """End a judge without a verdict unless a condition holds."""
+    if not condition:
+        raise Inconclusive(reason)
+
+
+def skip_if(condition: object, reason: str) -> None:
+    """End a judge without a verdict if a condition holds."""
+    if condition:
+        raise Inconclusive(reason)
 
 
 @dataclass
 class StepResult:
-    """One step: its part of a record, from `start` to before `end`, and what it noted."""
+    """One run of a step: its part of a record, from `start` to before `end`, and its notes."""
 
     name: str
     entries: list[Entry]
-    """Of the whole process, so that also what was said too late is seen."""
+    """Of the whole process, so that late messages are found too."""
     start: int
     end: int
     notes: dict[str, Any] = field(default_factory=dict)
@@ -57,14 +67,12 @@ class StepResult:
         return self.notes[note]
 
     def get(self, note: str) -> Any:
-        """A note, if there is one."""
         return self.notes.get(note)
 
     # --- answers
 
     def answers(self, id_: Any) -> list[tuple[Entry, dict[str, Any]]]:
-        """Every answer to a request, with its line."""
-        # Records grow while they are played, and are asked for answers hundreds of times.
+        # Records grow while steps run, and are searched for answers hundreds of times.
         for entry, each in messages_in(self.entries[self._sorted :]):
             if "method" not in each and "id" in each:
                 self._answers.setdefault(_key(each["id"]), []).append((entry, each))
@@ -72,11 +80,9 @@ class StepResult:
         return list(self._answers.get(_key(id_), ()))
 
     def answer(self, id_: Any) -> dict[str, Any]:
-        """The answer to a request."""
         return self._answer(id_)[1]
 
     def answer_entry(self, id_: Any) -> Entry:
-        """The line with the answer to a request."""
         return self._answer(id_)[0]
 
     def _answer(self, id_: Any) -> tuple[Entry, dict[str, Any]]:
@@ -101,17 +107,21 @@ class StepResult:
         return error
 
     def request_entry(self, id_: Any) -> Entry | None:
-        """The line in which we asked for something."""
+        """The line with a request of ours."""
         for entry in self.entries:
             message = entry.message
             if entry.sent and isinstance(message, dict) and "method" in message and message.get("id") == id_:
                 return entry
         return None
 
-    # --- what the agent said of itself
+    def violation(self, message: str, id_: Any) -> Violation:
+        """A violation that a request and its answer prove."""
+        return Violation(message, self.request_entry(id_), self.answer_entry(id_))
+
+    # --- calls and updates of the agent
 
     def calls(self, *methods: str) -> list[tuple[Entry, dict[str, Any]]]:
-        """What the agent asked or told of itself in this process, by method or all."""
+        """Requests and notifications of the agent in this process, by method or all."""
         found = [(entry, each) for entry, each in messages_in(self.entries) if isinstance(each.get("method"), str)]
         return [(entry, each) for entry, each in found if not methods or each["method"] in methods]
 
@@ -133,7 +143,7 @@ class StepResult:
 
 
 class Evidence:
-    """All that was seen."""
+    """Records, step results and advertised capabilities of one program in one edition."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -141,73 +151,72 @@ class Evidence:
         self.records: list[Record] = []
         self.steps: dict[str, StepResult] = {}
         self.skipped: dict[str, str] = {}
-        """Steps that made no sense with this agent, and why."""
+        """Steps that do not apply to this agent, with the reason."""
         self.stuck = ""
         """The rule about plain turns, if one of them did not end."""
         self.untouched: list[str] = []
         """Why settings of the agent were left alone."""
         self.advertised: dict[str, Any] = {}
-        """What a client that offers nothing was told: the results of `initialize` and of `new`."""
+        """The results of `initialize` and of `new` for a client that offers nothing."""
         self.blocked_by_auth = False
         self.blocked_by_version = False
         self.agent_info: Any = None
 
     def step(self, name: str) -> StepResult:
-        """A step that was played to its end.
+        """The run of a step that was completed.
 
         Raises:
             StepFailed: It was not.
-            Unseen: It made no sense with this agent.
+            Inconclusive: It does not apply to this agent.
         """
         if name in self.skipped:
-            raise Unseen(self.skipped[name])
-        played = self.steps.get(name)
-        if played is None:
-            raise Unseen(f"{name} was not played")
-        if played.failure is not None:
-            raise played.failure
-        return played
+            raise Inconclusive(self.skipped[name])
+        run = self.steps.get(name)
+        if run is None:
+            raise Inconclusive(f"{name} was not played")
+        if run.failure is not None:
+            raise run.failure
+        return run
 
     def begun(self, name: str) -> StepResult:
-        """A step, also one that was not played to its end.
+        """The run of a step, completed or not.
 
         Raises:
-            Unseen: It made no sense with this agent.
+            Inconclusive: It does not apply to this agent.
         """
         if name in self.steps:
             return self.steps[name]
-        raise Unseen(self.skipped.get(name, f"{name} was not played"))
+        raise Inconclusive(self.skipped.get(name, f"{name} was not played"))
 
     def blame_turns(self, rule: str) -> None:
         """Where a plain turn did not end, blame its rule for every other turn that did not, whichever came first."""
-        failures = [played.failure for played in self.steps.values() if played.failure is not None]
+        failures = [run.failure for run in self.steps.values() if run.failure is not None]
         if any(failure.is_silence and failure.blame == rule for failure in failures):
             self.stuck = rule
             for failure in failures:
                 failure.blame = rule if failure.is_turn else failure.blame
 
-    def heard(self) -> Iterator[tuple[Record, Entry]]:
-        """Every line that the agent said, in all processes."""
+    def received(self) -> Iterator[tuple[Record, Entry]]:
+        """Every line of the agent, in all processes."""
         for record in self.records:
             for entry in record.heard():
                 yield record, entry
 
     def messages(self, *, sent: bool = False) -> Iterator[tuple[Record, Entry, dict[str, Any]]]:
-        """Every message that one side said, in all processes."""
+        """Every message of one side, in all processes."""
         for record in self.records:
             for entry, message in messages_in(record.entries, sent=sent):
                 yield record, entry, message
 
     def record_with(self, entries: tuple[Entry, ...]) -> Record | None:
-        """The record in which these lines stand."""
         for record in self.records:
             if entries and any(entry is entries[0] for entry in record.entries):
                 return record
         return None
 
     def advertises(self, gate: str) -> bool:
-        """Whether an agent says that it has something; an empty object is a yes, an empty list is none."""
-        return reached(self.advertised, gate)
+        """Whether a capability is advertised; an empty object counts, an empty list does not."""
+        return has_path(self.advertised, gate)
 
 
 def _key(id_: Any) -> str:
@@ -215,8 +224,8 @@ def _key(id_: Any) -> str:
     return f"{type(id_).__name__} {id_!r}"
 
 
-def reached(said: Any, gate: str) -> bool:
-    """Whether a path leads to something that is there."""
+def has_path(said: Any, gate: str) -> bool:
+    """Whether a path leads to a value other than null, false and an empty list."""
     for key in gate.split("."):
         said = said.get(key) if isinstance(said, dict) else None
     return said is not None and said is not False and said != []

@@ -22,15 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from accord.check.engine.settings import Key, Setting, Value, caution_of, set_by, settings_in
-from accord.check.engine.wire import Wire
+from accord.check.engine.wire import RecordedWire
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, EditionName
 from accord.config.paths import ConfigPaths
 
 if sys.platform != "win32":
     import fcntl
-
-__all__ = ["Change", "Journal", "JournalError", "Ledger", "Page", "Untouched"]
 
 
 FORMAT, VERSION = "accord-check-journal", 1
@@ -39,7 +37,7 @@ _CHANGE_FIELDS = {"kind", "id", "old", "new"}
 
 
 class JournalError(Exception):
-    """The journal cannot be written or read; says why in one line."""
+    """The journal cannot be written or read; has the reason in one line."""
 
 
 @dataclass
@@ -53,7 +51,7 @@ class Change:
 
 @dataclass
 class Page:
-    """What one run changed."""
+    """The changes of one run."""
 
     edition: EditionName
     env: str
@@ -105,7 +103,7 @@ class Journal:
         return True
 
     def unlock(self) -> None:
-        """Let others have it; what is on disk stays."""
+        """Release the lock; the file stays."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -146,7 +144,7 @@ class Journal:
             raise
 
     def read(self) -> Page | None:
-        """What an earlier run left; None if there is nothing.
+        """The changes that an earlier run left; None if there are none.
 
         Raises:
             JournalError: The file is not a journal of this agent, or one of a later version.
@@ -213,26 +211,26 @@ FLAGS = {"model": "--touch-model", "permission": "--touch-permission"}
 
 
 class Untouched(Exception):
-    """A setting is left as it is; says why."""
+    """A setting must not be changed; has the reason."""
 
 
-class Ledger:
-    """Of all processes of one check."""
+class SettingsLedger:
+    """The settings that the processes of one check changed."""
 
     def __init__(self, options: Options, journal: Journal | str | None) -> None:
         self._options = options
         self._journal = journal
-        """None: nothing has to survive us. A text: why there is no journal, so that nothing can be changed."""
+        """None: no journal is needed. A text: why there is no journal, so that nothing can be changed."""
         self._first: dict[Key, Value] = {}
-        """What a new session had before anything was changed."""
+        """The values in a new session before anything was changed."""
         self._views: dict[tuple[str, str], dict[Key, Setting]] = {}
-        """What each session of each process said last."""
+        """The latest settings of each session of each process."""
         self._asked: dict[tuple[str, str], dict[str, Any]] = {}
-        """Requests that will tell settings."""
+        """Pending requests whose results contain settings."""
         self._changed_in: dict[tuple[str, str], list[Key]] = {}
         self.changes: dict[Key, Change] = {}
 
-    # --- what may be done
+    # --- allowed changes
 
     def why_not(self, setting: Setting, value: Any) -> str:
         """Why a setting is not set to a value; "" if it may be."""
@@ -243,16 +241,15 @@ class Ledger:
         what = "picks the model" if caution == "model" else "may loosen permission"
         return f"{setting.key} {what} and is left alone: give {FLAGS[caution]}"
 
-    def settings(self, wire: Wire, session: Any) -> dict[Key, Setting]:
-        """What a session said last of its settings."""
+    def settings(self, wire: RecordedWire, session: Any) -> dict[Key, Setting]:
         return dict(self._views.get((wire.name, str(session)), {}))
 
-    def changed_in(self, wire: Wire) -> dict[str, list[Key]]:
-        """The sessions of a process in which something was changed, and what, in this order."""
+    def changed_in(self, wire: RecordedWire) -> dict[str, list[Key]]:
+        """The sessions of a process with changed settings, and their keys in the order of the changes."""
         return {session: list(keys) for (name, session), keys in self._changed_in.items() if name == wire.name}
 
-    def is_back(self, wire: Wire, session: str) -> bool:
-        """Whether a session says that everything which was changed in it has its old value; then that is noted."""
+    def is_back(self, wire: RecordedWire, session: str) -> bool:
+        """Whether all changed settings of a session have their old values; then the session counts as restored."""
         view = self.settings(wire, session)
         keys = self._changed_in.get((wire.name, session), [])
         if any(key not in view or view[key].value != self.changes[key].old for key in keys):
@@ -261,7 +258,7 @@ class Ledger:
         return True
 
     def forget(self, key: Key) -> None:
-        """A setting has its old value again, as a new session of a new process says.
+        """Remove a change: a new session of a new process has the old value again.
 
         Raises:
             JournalError: That could not be written.
@@ -270,17 +267,16 @@ class Ledger:
         self._write()
 
     def close(self) -> None:
-        """No more is changed."""
         if isinstance(self._journal, Journal):
             self._journal.unlock()
 
-    # --- what goes over the wire
+    # --- messages
 
-    def sending(self, wire: Wire, message: Any) -> None:
+    def sending(self, wire: RecordedWire, message: Any) -> None:
         """See `Observer`.
 
         Raises:
-            Untouched: It would change what is to be left alone.
+            Untouched: It would change a protected setting.
         """
         for session, key, value in set_by(message):
             self._before_change(wire, str(session), key, value)
@@ -289,10 +285,10 @@ class Ledger:
             if method in (*_OPENING, *_SETTING) and "id" in each:
                 self._asked[wire.name, repr(each["id"])] = each
 
-    def _before_change(self, wire: Wire, session: str, key: Key, value: Any) -> None:
+    def _before_change(self, wire: RecordedWire, session: str, key: Key, value: Any) -> None:
         setting = self._views.get((wire.name, session), {}).get(key)
         if setting is None or not isinstance(value, str | bool):
-            return  # Nobody has such a setting: it has to be refused.
+            return  # There is no such setting: the agent has to refuse it.
         if value == self._first.get(key, setting.value) == setting.value:
             return
         is_back = key in self.changes and value == self.changes[key].old
@@ -328,8 +324,7 @@ class Ledger:
             page = Page(self._options.edition, self._journal.env, list(self.changes.values()))
             self._journal.write(page)
 
-    def received(self, wire: Wire, message: Any) -> None:
-        """See `Observer`."""
+    def received(self, wire: RecordedWire, message: Any) -> None:
         for each in message if isinstance(message, list) else [message]:
             if not isinstance(each, dict):
                 continue
@@ -341,29 +336,29 @@ class Ledger:
                 if request is not None and "result" in each:
                     self._answered(wire, request, each["result"])
 
-    def _answered(self, wire: Wire, request: dict[str, Any], result: Any) -> None:
-        told = settings_in(result)
+    def _answered(self, wire: RecordedWire, request: dict[str, Any], result: Any) -> None:
+        settings = settings_in(result)
         params = request.get("params")
         session = params.get("sessionId") if isinstance(params, dict) else None
         if request["method"] == "session/new":
             session = result.get("sessionId") if isinstance(result, dict) else None
-            for setting in told:
+            for setting in settings:
                 self._first.setdefault(setting.key, setting.value)
         for _, key, value in set_by(request):
-            # The answers to `set_mode` and `set_model` tell nothing: that they succeeded has to do.
+            # The results of `set_mode` and `set_model` contain no settings: success has to be enough.
             before = self._views.get((wire.name, str(session)), {}).get(key)
-            if before is not None and all(setting.key != key for setting in told):
-                told.append(replace(before, value=value))
-        self._take(wire, session, told, whole=request["method"] in _OPENING)
+            if before is not None and all(setting.key != key for setting in settings):
+                settings.append(replace(before, value=value))
+        self._take(wire, session, settings, whole=request["method"] in _OPENING)
 
-    def _take(self, wire: Wire, session: Any, told: list[Setting], *, whole: bool) -> None:
+    def _take(self, wire: RecordedWire, session: Any, settings: list[Setting], *, whole: bool) -> None:
         place = (wire.name, str(session))
         view = {} if whole else self._views.get(place, {})
         self._views[place] = view
-        for setting in told:
+        for setting in settings:
             before = view.get(setting.key)
             # An update of the mode names the mode alone.
-            is_bare = before is not None and not setting.words
+            is_bare = before is not None and not setting.text
             view[setting.key] = replace(before, value=setting.value) if before is not None and is_bare else setting
             first = self._first.get(setting.key)
             is_moved = before is not None and before.value != setting.value and first not in (None, setting.value)
@@ -371,9 +366,9 @@ class Ledger:
                 self._follow(place, setting, before.value)  # type: ignore[union-attr]
 
     def _follow(self, place: tuple[str, str], setting: Setting, before: Value) -> None:
-        """One change may bring others with it: they are set back as well."""
+        """One change may cause others: they are restored as well."""
         if setting.key not in self._changed_in[place]:
             self._changed_in[place].append(setting.key)
-        # Where it cannot be written: it has happened already, and what caused it is in the journal.
+        # Where it cannot be written: it has happened already, and its cause is in the journal.
         with suppress(Untouched):
             self._note(setting.key, setting.value, before)

@@ -8,63 +8,42 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from accord.check.engine.evidence import Evidence, StepFailed, Unseen, Violation
+from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Violation
 from accord.check.engine.outcome import Judgement, Outcome, Report, group
 from accord.check.engine.process import Program
 from accord.check.options import Options
 from accord.check.rule import EDITIONS, Cause, EditionName, Rule
 
-__all__ = [
-    "JUDGES",
-    "PROBLEMS",
-    "CheckClock",
-    "Judge",
-    "Notes",
-    "Play",
-    "Progress",
-    "Step",
-    "StepRegistry",
-    "judge",
-    "judged",
-    "judges_of",
-    "report_of",
-    "silent_progress",
-    "steps_for",
-    "unexpected",
-    "wanted",
-]
-
-
 Notes: TypeAlias = dict[str, Any]
-"""What a step tells those who judge it: ids of sessions and requests, places in the record."""
-Play: TypeAlias = Callable[[Any], Awaitable[Notes]]
-"""Plays a step in a conversation; raises `StepFailed` where it could not be played to its end."""
+"""The notes of a step for its judges: ids of sessions and requests, places in the record."""
+StepFunction: TypeAlias = Callable[[Any], Awaitable[Notes]]
+"""Runs a step in a conversation; raises `StepFailed` where it could not be completed."""
 Verdict: TypeAlias = Callable[[Evidence], str | None]
-"""Gives a note for the report, or None; raises `Violation`, `Unseen`, or lets the `StepFailed` of a step through."""
+"""Gives a note for the report, or None; raises `Violation`, `Inconclusive` or the `StepFailed` of a step."""
 P = TypeVar("P", bound=Callable[..., Awaitable[Notes]])
 V = TypeVar("V", bound=Callable[..., str | None])
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One thing that is done with a program."""
+class CheckStep:
+    """One exchange with a program, whose record judges read."""
 
     name: str
-    play: Play
+    run: StepFunction
     group: str
-    """Where it is played; the sides have different groups."""
+    """The process it runs in (agents), or the part of a turn (clients)."""
     editions: tuple[EditionName, ...]
     gate: Mapping[EditionName, str]
-    """By edition what the program has to advertise for the step to make sense; see `Rule.gate`."""
+    """By edition the capability that the step needs; see `Rule.gate`."""
     order: int
-    """Within a process, what disturbs others comes late."""
+    """Order within a process: steps that disturb others come late."""
 
 
-class StepRegistry(dict[str, Step]):
+class StepRegistry(dict[str, CheckStep]):
     """The steps of one side by name."""
 
-    def add(self, step: Step) -> None:
-        """Let it be played.
+    def add(self, step: CheckStep) -> None:
+        """Add a step.
 
         Raises:
             ValueError: There is one of that name.
@@ -84,9 +63,9 @@ class StepRegistry(dict[str, Step]):
     ) -> Callable[[P], P]:
         """Make a function a step, named like it."""
 
-        def add(play: P) -> P:
-            self.add(Step(play.__name__, play, group, editions, gate or {}, order))
-            return play
+        def add(run: P) -> P:
+            self.add(CheckStep(run.__name__, run, group, editions, gate or {}, order))
+            return run
 
         return add
 
@@ -99,7 +78,7 @@ class Judge(NamedTuple):
     steps: tuple[str, ...]
     verdict: Verdict
     name: str
-    """As reports say it."""
+    """The name in reports."""
 
 
 JUDGES: list[Judge] = []
@@ -110,8 +89,8 @@ def judge(
 ) -> Callable[[V], V]:
     """Let a function judge the rules with these ids, in those of `editions` that have them.
 
-    `steps` are what has to be played for it; everything that was played is there to be looked at. `name` is for a
-    judge of a rule that another edition judges by another function of that name.
+    `steps` have to run for it; the evidence has all steps that ran. `name` is for a judge of a rule that another
+    edition judges by another function of that name.
     """
 
     def add(verdict: V) -> V:
@@ -121,17 +100,57 @@ def judge(
     return add
 
 
+def judge_rows(
+    verdict: Callable[..., str | None],
+    *rows: tuple[Any, ...],
+    steps: tuple[str, ...] = (),
+    editions: tuple[EditionName, ...] = EDITIONS,
+) -> None:
+    """Let `verdict(evidence, *arguments)` judge one rule for each row: its id, the judge's name, and the arguments.
+
+    Without `steps` the first argument names the step that the judge needs.
+    """
+    for id_, name, *arguments in rows:
+        judge(id_, steps=steps or (arguments[0],), editions=editions, name=name)(_bound(verdict, arguments))
+
+
+def _bound(verdict: Callable[..., str | None], arguments: Sequence[Any]) -> Verdict:
+    return lambda evidence: verdict(evidence, *arguments)
+
+
+def step_completes(evidence: Evidence, step: str) -> None:
+    """For `judge_rows`: the step was completed."""
+    evidence.step(step)
+
+
+def request_succeeds(evidence: Evidence, step: str, note: str) -> None:
+    """For `judge_rows`: the request under a note was answered with a result."""
+    run = evidence.step(step)
+    run.result(run[note])
+
+
+def request_is_answered(evidence: Evidence, step: str, note: str) -> None:
+    """For `judge_rows`: the request under a note was answered."""
+    run = evidence.step(step)
+    run.answer(run[note])
+
+
+def request_fails(evidence: Evidence, step: str, note: str) -> None:
+    """For `judge_rows`: the request under a note was answered with an error."""
+    run = evidence.step(step)
+    run.error(run[note])
+
+
 def judges_of(edition: EditionName, id_: str) -> list[Judge]:
-    """The judges of a rule."""
     return [each for each in JUDGES if edition in each.editions and id_ in each.ids]
 
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with the name of what is done, how many steps are done, and how many there are."""
+"""Called with the name of the current step, the number of finished steps, and the number of steps."""
 Excuse: TypeAlias = Callable[[StepFailed], str]
 """Why the failure of a step excuses a rule from being judged; "" where it does not."""
 PROBLEMS = (KeyError, TypeError, AttributeError, IndexError, ValueError)
-"""What code raises on a shape that it did not expect: what it looks at came from the program that is judged."""
+"""Errors of our code on data of an unexpected shape, which came from the judged program."""
 
 
 def silent_progress(_what: str, _done: int, _total: int) -> None:
@@ -158,7 +177,7 @@ def steps_for(rules: Sequence[Rule]) -> set[str]:
 
 
 def judged(rule: Rule, evidence: Evidence, side: str, excuse: Excuse, skipped: str = "") -> list[Judgement]:
-    """What every judge of a rule says; with `skipped`, the reason why none of them looks."""
+    """The judgement of every judge of a rule; with `skipped`, all of them are skipped for that reason."""
     judges = judges_of(rule.edition, rule.id)
     if skipped:
         return [Judgement(judge.name, "SKIPPED", skipped) for judge in judges]
@@ -169,8 +188,8 @@ def _judgement(rule: Rule, judge: Judge, evidence: Evidence, side: str, excuse: 
     name, began = judge.name, time.monotonic()
     try:
         note = judge.verdict(evidence)
-    except Unseen as unseen:
-        return Judgement(name, "SKIPPED", str(unseen))
+    except Inconclusive as skipped:
+        return Judgement(name, "SKIPPED", str(skipped))
     except Violation as violation:
         record = evidence.record_with(violation.evidence)
         return Judgement(name, "FAIL", violation.message, "", violation.evidence, time.monotonic() - began, record)
@@ -187,13 +206,11 @@ def _judgement(rule: Rule, judge: Judge, evidence: Evidence, side: str, excuse: 
 
 
 def unexpected(side: str, error: BaseException) -> str:
-    """A shape that no judge and no step expected is a shape that is wrong."""
+    """The failure for data of a shape that no judge and no step expected."""
     return f"what the {side} said has an unexpected shape ({type(error).__name__}: {error})"
 
 
 class CheckClock:
-    """When a check began."""
-
     def __init__(self) -> None:
         self.began = time.monotonic()
         self.started_at = _now()

@@ -11,9 +11,6 @@ from accord.check.engine.record import Entry, Record
 from accord.check.options import Options
 from accord.check.rule import Cause, Rule
 
-__all__ = ["Finding", "Judgement", "Outcome", "Report", "Status", "group"]
-
-
 Status: TypeAlias = Literal["PASS", "FAIL", "SKIPPED", "NOT_TESTED", "SUPERSEDED"]
 """How a check of a rule ended."""
 _WORST: tuple[Status, ...] = ("FAIL", "PASS", "SKIPPED", "NOT_TESTED")
@@ -21,12 +18,12 @@ _WORST: tuple[Status, ...] = ("FAIL", "PASS", "SKIPPED", "NOT_TESTED")
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one judge said of one rule."""
+    """The judgement of one judge on one rule."""
 
     name: str
     status: Status
     message: str = ""
-    """Why it failed or was skipped; for what is only recorded, what happened."""
+    """Why it failed or was skipped; for informational rules, the observation."""
     because: str = ""
     """The id of the rule that is really broken, where that is another one."""
     evidence: tuple[Entry, ...] = ()
@@ -36,14 +33,14 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one rule."""
+    """The judgements on one rule."""
 
     rule: Rule
     tests: tuple[Judgement, ...] = ()
 
     @property
     def status(self) -> Status:
-        """The worst of what its judges said."""
+        """The worst status of its judgements."""
         if self.rule.superseded:
             return "SUPERSEDED"
         said = {test.status for test in self.tests}
@@ -51,13 +48,13 @@ class Outcome:
 
     @property
     def deciding(self) -> Judgement | None:
-        """The test that made the status what it is."""
+        """The first judgement with that status."""
         return next((test for test in self.tests if test.status == self.status), None)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, and every rule that fell with it."""
+    """One cause of failures, with every rule that failed because of it."""
 
     root: Outcome
     says: str
@@ -67,7 +64,7 @@ class Finding:
 
 @dataclass
 class Report:
-    """All of it."""
+    """The result of one check of one program in one edition."""
 
     options: Options
     side: Literal["agent", "client"]
@@ -113,7 +110,7 @@ class Report:
 
 
 def group(outcomes: Sequence[Outcome], causes: Sequence[Cause]) -> list[Finding]:
-    """The failures by what is really wrong: what judges blamed first, then what the manifest says falls together."""
+    """The failures grouped by cause: first by the rule that a judge blamed, then by `causes`."""
     failed = {outcome.rule.id: outcome for outcome in outcomes if outcome.status == "FAIL"}
     says: dict[str, str] = {}
     root_of: dict[str, str] = {}
@@ -136,9 +133,9 @@ def group(outcomes: Sequence[Outcome], causes: Sequence[Cause]) -> list[Finding]
 
 
 def _top(id_: str, root_of: dict[str, str]) -> str:
-    seen: set[str] = set()
-    while root_of[id_] != id_ and id_ not in seen:
-        seen.add(id_)
+    known: set[str] = set()
+    while root_of[id_] != id_ and id_ not in known:
+        known.add(id_)
         id_ = root_of[id_]
     # Two that blame each other: the one that is named first.
-    return min(seen) if id_ in seen else id_
+    return min(known) if id_ in known else id_

@@ -1,4 +1,4 @@
-"""The pipes of the program that is judged: a process of its own, or a peer that runs in this one."""
+"""The judged program: a process of its own, or a peer that runs in this process."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from typing import Protocol, TypeAlias
 
 from accord.transport.process import ChildProcess, Pipes, start
 
-__all__ = ["Link", "MemoryLink", "Peer", "ProcessLink", "Program", "is_running", "open_link", "outlives"]
-
-# What is kept of stderr: the end of it says why something failed.
+# The end of stderr is kept: it has the reason of a failure.
 STDERR_BYTES = 20_000
 _READ_BYTES = 64 * 1024
 
@@ -23,7 +21,7 @@ class Peer(Protocol):
     """A program that is judged without a process: it reads lines and writes bytes until there are no more lines."""
 
     async def serve(self, lines: AsyncIterator[bytes], write: Callable[[bytes], None], /) -> None:
-        """Live; lines come without their ends, and what is written needs them."""
+        """Run until `lines` ends; lines come without newlines, written bytes need them."""
         ...
 
 
@@ -31,47 +29,43 @@ Program: TypeAlias = Sequence[str] | Callable[[], Peer]
 """A command, or something that makes a new peer each time the program shall be started."""
 
 
-class Link(Protocol):
-    """One start of a program. `on_data` gets what it says, b"" at the end."""
+class RunningProgram(Protocol):
+    """One start of a program. `on_data` gets its stdout, b"" at the end."""
 
     stderr: bytearray
 
-    def write(self, data: bytes) -> None:
-        """Say something to it, as it is."""
-        ...
+    def write(self, data: bytes) -> None: ...
 
-    def close_stdin(self) -> None:
-        """Say nothing more."""
-        ...
+    def close_stdin(self) -> None: ...
 
     async def wait(self, seconds: float) -> bool:
         """Whether it has ended, after waiting for that so long at most."""
         ...
 
-    def terminate(self) -> None:
-        """Ask it to end."""
-        ...
+    def terminate(self) -> None: ...
 
     async def destroy(self) -> int | None:
-        """Leave nothing of it; its exit status."""
+        """Kill the rest of it; gives its exit status."""
         ...
 
 
-async def open_link(program: Program, env: Mapping[str, str | None], on_data: Callable[[bytes], None]) -> Link:
+async def start_program(
+    program: Program, env: Mapping[str, str | None], on_data: Callable[[bytes], None]
+) -> RunningProgram:
     """Start a program.
 
     Raises:
         ConnectFailed: There is no such command.
     """
     if callable(program):
-        return MemoryLink(program(), on_data)
+        return RunningPeer(program(), on_data)
     child, pipes = start(program, None, env)
-    link = ProcessLink(child, pipes, on_data)
-    await link.open()
-    return link
+    running = RunningProcess(child, pipes, on_data)
+    await running.open()
+    return running
 
 
-class ProcessLink:
+class RunningProcess:
     """A process, with all that descends from it: nothing survives us."""
 
     def __init__(self, child: ChildProcess, pipes: Pipes, on_data: Callable[[bytes], None]) -> None:
@@ -84,7 +78,6 @@ class ProcessLink:
         child.watch(lambda: None)
 
     async def open(self) -> None:
-        """Begin to listen."""
         loop = asyncio.get_running_loop()
         for descriptor, take in ((self._pipes.stdout, self._on_data), (self._pipes.stderr, self._on_stderr)):
             transport, _ = await loop.connect_read_pipe(
@@ -101,30 +94,25 @@ class ProcessLink:
         del self.stderr[:-STDERR_BYTES]
 
     def write(self, data: bytes) -> None:
-        """See `Link.write`."""
         if self._stdin is not None and not self._stdin.is_closing():
             self._stdin.write(data)
 
     def close_stdin(self) -> None:
-        """See `Link.close_stdin`."""
         if self._stdin is not None:
             self._stdin.close()
 
     async def wait(self, seconds: float) -> bool:
-        """See `Link.wait`."""
         return await self._child.wait(seconds)
 
     def terminate(self) -> None:
-        """See `Link.terminate`."""
         self._child.terminate()
 
     async def destroy(self) -> int | None:
-        """See `Link.destroy`."""
         self._child.kill()
         await self._child.wait(2.0)
         await self._child.sweep()
         self._child.destroy()
-        # What stood in the pipes has been read by now, or belongs to nobody.
+        # The content of the pipes has been read by now.
         await asyncio.sleep(0)
         for transport in (*self._readers, self._stdin):
             if transport is not None:
@@ -144,7 +132,7 @@ class _Reader(asyncio.Protocol):
         self._take(b"")
 
 
-class MemoryLink:
+class RunningPeer:
     """A peer in this process. It cannot be killed, but it is cancelled and left."""
 
     def __init__(self, peer: Peer, on_data: Callable[[bytes], None]) -> None:
@@ -174,39 +162,33 @@ class MemoryLink:
             yield line
 
     def write(self, data: bytes) -> None:
-        """See `Link.write`."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._lines.put_nowait(line)
 
     def close_stdin(self) -> None:
-        """See `Link.close_stdin`."""
         self._lines.put_nowait(None)
 
     async def wait(self, seconds: float) -> bool:
-        """See `Link.wait`."""
         done, _ = await asyncio.wait([self._task], timeout=seconds)
         return bool(done)
 
     def terminate(self) -> None:
-        """See `Link.terminate`."""
         self._task.cancel()
 
     async def destroy(self) -> int | None:
-        """See `Link.destroy`."""
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             return await self._task
         return None
 
 
-# --- processes of others
+# --- processes that are not our children
 
 _PAUSE_SECONDS = 0.01
 
 
 def is_running(pid: int) -> bool:
-    """Whether it does anything still."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, PermissionError):
@@ -218,7 +200,7 @@ def is_running(pid: int) -> bool:
 
 
 async def outlives(pid: int, seconds: float) -> bool:
-    """Whether it still runs after so long; nobody tells us of the end of another's child."""
+    """Whether a process that is not our child still runs after some seconds; polls."""
     until = time.monotonic() + seconds
     while is_running(pid):
         if time.monotonic() > until:

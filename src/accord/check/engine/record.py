@@ -6,28 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = [
-    "AUTH_REQUIRED",
-    "CANCELLED",
-    "INVALID_PARAMS",
-    "INVALID_REQUEST",
-    "NOT_FOUND",
-    "NO_METHOD",
-    "NO_VERSION",
-    "PARSE_ERROR",
-    "Allowance",
-    "Budget",
-    "Entry",
-    "Record",
-    "cost_of",
-    "is_answer",
-    "is_request",
-    "is_state",
-    "is_update",
-    "messages_in",
-    "read_json",
-]
-
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 AUTH_REQUIRED, NOT_FOUND, NO_VERSION, CANCELLED = -32000, -32002, -32022, -32800
 
@@ -45,19 +23,19 @@ class Entry(NamedTuple):
 
 
 class Record(NamedTuple):
-    """All that went over the wire to the end of one process, and how it ended."""
+    """All lines of one process in both directions, and how it ended."""
 
     name: str
     entries: list[Entry]
     unended: bytes
-    """What stood on stdout behind the last newline."""
+    """The bytes on stdout behind the last newline."""
     stderr: bytes
     ended_by: str
-    """What it took: "itself" (it ended before it was asked to), "closed stdin", "SIGTERM" or "SIGKILL"."""
+    """What ended it: "itself" (it ended before it was asked to), "closed stdin", "SIGTERM" or "SIGKILL"."""
     status: int | None
 
     def heard(self) -> list[Entry]:
-        """What the program said."""
+        """The lines of the program."""
         return [entry for entry in self.entries if not entry.sent]
 
 
@@ -70,7 +48,7 @@ def read_json(raw: bytes) -> Any:
 
 
 def messages_in(entries: list[Entry], *, sent: bool = False) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """Every JSON object that one side said, those in arrays too, each with its line."""
+    """Every JSON object of one side, also in arrays, each with its line."""
     for entry in entries:
         if entry.sent is sent:
             for message in entry.message if isinstance(entry.message, list) else [entry.message]:
@@ -104,14 +82,14 @@ def is_update(message: Any, session: Any = None, *kinds: str) -> bool:
 
 
 def is_state(message: Any, session: Any, *states: str) -> bool:
-    """Whether a message tells that a session is in one of some states (v2)."""
+    """Whether a message is a state update of a session with one of some states (v2)."""
     return is_update(message, session, "state_update") and message["params"]["update"].get("state") in states
 
 
 # --- the memory of records
 
 MAX_START_BYTES = 40 * 1024 * 1024
-"""For one start of a program. A start that is judged in full was seen to take less than a tenth of it."""
+"""For one start of a program. A full check of an agent took less than a tenth of it per start."""
 MAX_TOTAL_BYTES = 100 * 1024 * 1024
 """For all starts of one check."""
 
@@ -122,12 +100,12 @@ _LEAST_BYTES = 4 * 1024 * 1024
 
 
 def cost_of(line: bytes) -> int:
-    """What a line takes when it is kept, raw and parsed; an upper estimate that needs no parsing."""
+    """The memory that a kept line takes, raw and parsed; an upper estimate that needs no parsing."""
     return _LINE_BYTES + 2 * len(line) + _VALUE_BYTES * (line.count(b"{") + line.count(b"[") + line.count(b","))
 
 
-class Budget:
-    """What is left for all starts."""
+class RecordBudget:
+    """The memory left for the records of all starts."""
 
     def __init__(self, total_bytes: int = MAX_TOTAL_BYTES, start_bytes: int = MAX_START_BYTES) -> None:
         self.left = total_bytes
@@ -135,27 +113,23 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether another start could keep next to nothing."""
         return self.left < _LEAST_BYTES
 
     def start(self) -> Allowance:
-        """The part of one start."""
         return Allowance(self, self._start_bytes)
 
 
 class Allowance:
-    """What is left for one start."""
+    """The memory left for the record of one start."""
 
-    def __init__(self, budget: Budget, left: int) -> None:
+    def __init__(self, budget: RecordBudget, left: int) -> None:
         self._budget = budget
         self._left = left
 
     def has(self, cost: int) -> bool:
-        """Whether something can still be kept."""
         return cost <= min(self._left, self._budget.left)
 
     def spend(self, cost: int) -> None:
-        """Something is kept."""
         self._left -= cost
         self._budget.left -= cost
 

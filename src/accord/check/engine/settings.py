@@ -1,6 +1,6 @@
-"""What an agent says of the settings of a session: config options, the mode, the model; and which are left alone.
+"""The settings of a session (config options, mode, model) in one form for every edition, and which are protected.
 
-Every edition in one shape. Nothing is sent from here.
+Nothing is sent from here.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from accord.check.rule import EditionName
-
-__all__ = ["Key", "Kind", "Setting", "Value", "caution_of", "request_for", "set_by", "settings_in"]
 
 Kind: TypeAlias = Literal["option", "mode", "model"]
 """`mode` and `model` are those of v1 beside its options: `session/set_mode`, and `session/set_model` of its drafts."""
@@ -31,19 +29,16 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a session with its value."""
-
     key: Key
     value: Value
     choices: dict[Value, str] = field(default_factory=dict)
-    """Every value that is offered, with all words that the agent says of it."""
+    """Every offered value, with its id, name and description as one text."""
     category: str = ""
-    words: str = ""
-    """All words that the agent says of the setting itself."""
+    text: str = ""
+    """The id, name and description of the setting as one text."""
 
     @property
     def others(self) -> list[Value]:
-        """What it could be set to."""
         if isinstance(self.value, bool):
             return [not self.value]
         return [value for value in self.choices if value != self.value]
@@ -53,7 +48,7 @@ class Setting:
 
 
 def settings_in(said: Any) -> list[Setting]:
-    """The settings that the answer to a request, or an update, tells; what has another shape is left out."""
+    """The settings in a result or an update; malformed ones are left out."""
     if not isinstance(said, dict):
         return []
     options = [_option(option) for option in _objects(said.get("configOptions"))]
@@ -68,7 +63,7 @@ def _objects(said: Any) -> list[dict[str, Any]]:
     return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
 
 
-def _words(*said: Any) -> str:
+def _joined(*said: Any) -> str:
     return " ".join(each for each in said if isinstance(each, str))
 
 
@@ -80,17 +75,17 @@ def _option(option: dict[str, Any]) -> Setting | None:
     for each in _objects(option.get("options")):
         for choice in _objects(each.get("options")) or [each]:
             if isinstance(choice.get("value"), str):
-                choices[choice["value"]] = _words(choice["value"], choice.get("name"), choice.get("description"))
+                choices[choice["value"]] = _joined(choice["value"], choice.get("name"), choice.get("description"))
     category = option.get("category")
-    words = _words(id_, option.get("name"), option.get("description"))
-    return Setting(Key("option", id_), value, choices, category if isinstance(category, str) else "", words)
+    text = _joined(id_, option.get("name"), option.get("description"))
+    return Setting(Key("option", id_), value, choices, category if isinstance(category, str) else "", text)
 
 
 def _listed(kind: Kind, said: Any, current: str, available: str, id_: str) -> Setting | None:
     if not isinstance(said, dict) or not isinstance(said.get(current), str):
         return None
     choices: dict[Value, str] = {
-        each[id_]: _words(each[id_], each.get("name"), each.get("description"))
+        each[id_]: _joined(each[id_], each.get("name"), each.get("description"))
         for each in _objects(said.get(available))
         if isinstance(each.get(id_), str)
     }
@@ -125,7 +120,7 @@ def set_by(message: Any) -> Iterator[tuple[Any, Key, Any]]:
             yield params.get("sessionId"), Key("model", "model"), params.get("modelId")
 
 
-# --- what is left alone
+# --- protected settings
 
 _MODEL = re.compile(r"\b(models?|providers?)\b")
 _PERMISSION = re.compile(
@@ -140,26 +135,26 @@ _LOOSE = re.compile(
 )
 
 
-def _plain(words: str) -> str:
-    """Words apart and small: `acceptEdits`, `accept_edits` and `Accept-Edits` are two words each."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", words)
+def _plain(text: str) -> str:
+    """Lower-case words: `acceptEdits`, `accept_edits` and `Accept-Edits` are two words each."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
     return re.sub(r"[^a-z0-9]+", " ", apart.lower())
 
 
 def caution_of(setting: Setting, value: Any) -> Literal["", "model", "permission"]:
     """Why a setting is not given another value unless that is allowed: it picks the model, or may loosen permission.
 
-    An option counts as one of permission if its category, its own words or the words of any of its values speak of
-    that. Such a setting may be set to a value whose words say that it only plans or reads, and to one that the agent
-    does not offer and so has to refuse.
+    An option is about permission if its category, its own text or the text of one of its values suggests it. Such a
+    setting may be set to a value whose text says that it only plans or reads, and to one that the agent does not offer
+    and so has to refuse.
     """
     if value == setting.value and type(value) is type(setting.value):
         return ""
-    own = _plain(setting.words)
+    own = _plain(setting.text)
     if setting.category in {"model", "model_config"} or _MODEL.search(own):
         return "model"
-    speaks = _PERMISSION.search(own) or any(_PERMISSION.search(_plain(words)) for words in setting.choices.values())
-    if setting.category not in {"mode", "permission", "permissions"} and not speaks:
+    matches = _PERMISSION.search(own) or any(_PERMISSION.search(_plain(text)) for text in setting.choices.values())
+    if setting.category not in {"mode", "permission", "permissions"} and not matches:
         return ""
     if isinstance(value, str) and value not in setting.choices:
         return ""

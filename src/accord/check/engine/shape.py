@@ -1,7 +1,7 @@
-"""Whether what an agent says has the shape that its edition's schema demands, and which keys nobody named.
+"""Whether payloads of an agent fit the schema of their edition, and which unknown keys they have.
 
-The types of the editions are the measure, read strictly: what a receiver would forgive is wrong here. Words that an
-edition does not name are no misfit where its schema is open, and neither are keys; those are found apart.
+Payloads are read strictly as the types of the edition: a value that a receiver would tolerate is a misfit here. Unknown
+enum values are no misfit where the schema is open, and neither are unknown keys, which are reported apart.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from accord.protocol.edition import EDITIONS, Edition
 from accord.protocol.model import Mark, Unknown
 from accord.protocol.salvage import Salvage
 
-__all__ = ["Piece", "Shape", "pieces", "shape_of"]
-
 _EDITIONS: dict[str, Edition] = {edition.name: edition for edition in EDITIONS}
 
 
-class Piece(NamedTuple):
+class Payload(NamedTuple):
     """Params of a call by the agent, or the result of a call by us, with the method they belong to."""
 
     entry: Entry
@@ -31,18 +29,18 @@ class Piece(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What came of reading a piece; `field` is a dotted path to what is wrong, "" for the whole."""
+    """The result of reading a payload; `field` is a dotted path to the misfit, "" for the whole."""
 
     problem: str
-    """What was expected, or ""."""
+    """The expected type, or ""."""
     field: str
     further: tuple[str, ...]
-    """The keys at the root of the piece that the edition does not name."""
+    """The keys at the root of the payload that the edition does not name."""
 
 
-def pieces(record: Record) -> Iterator[Piece]:
-    """All that has a shape in what an agent said in one process; absent params count as empty."""
-    # An id may be used again when its request was answered, so it means what it meant last.
+def payloads(record: Record) -> Iterator[Payload]:
+    """The params and results of an agent in one process; absent params count as empty."""
+    # An id may be used again when its request was answered: the latest request counts.
     asked: dict[tuple[type, Any], str] = {}
     for entry in record.entries:
         for _, message in messages_in([entry], sent=entry.sent):
@@ -50,9 +48,9 @@ def pieces(record: Record) -> Iterator[Piece]:
             if entry.sent and isinstance(method, str) and "id" in message:
                 asked[_key(message)] = method
             elif not entry.sent and isinstance(method, str):
-                yield Piece(entry, method, message.get("params", {}), is_result=False)
+                yield Payload(entry, method, message.get("params", {}), is_result=False)
             elif not entry.sent and "result" in message and "method" not in message and _key(message) in asked:
-                yield Piece(entry, asked[_key(message)], message["result"], is_result=True)
+                yield Payload(entry, asked[_key(message)], message["result"], is_result=True)
 
 
 def _key(message: dict[str, Any]) -> tuple[type, Any]:
@@ -60,15 +58,15 @@ def _key(message: dict[str, Any]) -> tuple[type, Any]:
     return (type(id_), id_) if isinstance(id_, int | float | str) else (type(id_), None)
 
 
-def shape_of(edition: EditionName, piece: Piece) -> Shape:
-    """How a piece fits; methods that start with an underscore have no shape, others have to be the edition's."""
-    if piece.method.startswith("_"):
+def shape_of(edition: EditionName, payload: Payload) -> Shape:
+    """How a payload fits; extension methods have no shape, other methods have to be the edition's."""
+    if payload.method.startswith("_"):
         return Shape("", "", ())
-    kind = _type_of(_EDITIONS[edition], piece)
+    kind = _type_of(_EDITIONS[edition], payload)
     if kind is None:
         return Shape("a method of the protocol", "", ())
     reading = _Reading(is_closed=edition == "v1")
-    value, reading.further = _without_2025(edition, piece)
+    value, reading.further = _without_2025(edition, payload)
     try:
         reading.read(kind, value)
     except Misfit as misfit:
@@ -76,30 +74,30 @@ def shape_of(edition: EditionName, piece: Piece) -> Shape:
     return Shape("", "", tuple(reading.further))
 
 
-def _without_2025(edition: EditionName, piece: Piece) -> tuple[Any, list[str]]:
+def _without_2025(edition: EditionName, payload: Payload) -> tuple[Any, list[str]]:
     """The value without the one key that our types of v1 still read and its schema does not name any more; that key."""
-    if edition != "v1" or not isinstance(piece.value, dict) or piece.method not in {"session/new", "session/load"}:
-        return piece.value, []
-    kept = {key: each for key, each in piece.value.items() if key != "models"}
-    return kept, ["models"] if "models" in piece.value else []
+    if edition != "v1" or not isinstance(payload.value, dict) or payload.method not in {"session/new", "session/load"}:
+        return payload.value, []
+    kept = {key: each for key, each in payload.value.items() if key != "models"}
+    return kept, ["models"] if "models" in payload.value else []
 
 
-def _type_of(edition: Edition, piece: Piece) -> Any:
-    # What only the unstable text names is no method of somebody's own.
+def _type_of(edition: Edition, payload: Payload) -> Any:
+    # A method of the unstable text is no vendor extension.
     for known in (edition, edition.draft):
-        if piece.is_result:
-            served = known.request("agent", piece.method)
+        if payload.is_result:
+            served = known.request("agent", payload.method)
             if served is not None:
                 return served.result
         else:
-            asked = known.request("client", piece.method) or known.notification("client", piece.method)
+            asked = known.request("client", payload.method) or known.notification("client", payload.method)
             if asked is not None:
                 return asked.params
     return None
 
 
 class _Reading(Salvage):
-    """Strict, but for words and keys that nobody named: keys at the root are kept for whoever asks."""
+    """Strict, but for unknown enum values and keys; unknown keys at the root are collected in `further`."""
 
     def __init__(self, *, is_closed: bool) -> None:
         super().__init__(strict=True)
@@ -107,7 +105,7 @@ class _Reading(Salvage):
         self.further: list[str] = []
 
     def _enum(self, known: tuple[Any, ...], marks: list[Any], value: Any, path: str) -> Any:
-        # The schemas have a place for any word but where they are closed; what it may be is said by other rules.
+        # Open enums take any string; other rules judge the values.
         if isinstance(value, str) and Mark.CLOSED not in marks:
             return value
         return super()._enum(known, marks, value, path)
@@ -119,8 +117,8 @@ class _Reading(Salvage):
 
     def _chosen(self, kind: Any, value: Any, path: str) -> Any:
         if self._is_closed and kind.choose(value) is Unknown:
-            # v1's schema demands no tag of the plain member of a union, and forbids none: a login of a type that nobody
-            # named fits as one that the agent does itself.
+            # v1's schema neither demands nor forbids a tag of the plain member of a union: a login method of an unknown
+            # type fits as one that the agent does itself.
             for plain in kind.plain[:1]:
                 return self.read(plain, value, path)
         return super()._chosen(kind, value, path)

@@ -1,7 +1,7 @@
-"""Our end of a program's pipes, by hand: raw bytes kept both ways, nothing too malformed to be sent.
+"""Our end of a program's pipes: records raw bytes in both directions and can send malformed lines.
 
-It knows JSON-RPC and how a program is ended, and no method of the protocol; how the program's own requests are answered
-is given to it. Every wait is bounded.
+It implements JSON-RPC and the end of the program, and no method of the protocol; answers to requests of the program are
+given to it. Every wait is bounded.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from accord.check.engine.process import Link, Program, open_link
-from accord.check.engine.record import Allowance, Budget, Entry, Record, cost_of, is_answer, read_json
+from accord.check.engine.process import Program, RunningProgram, start_program
+from accord.check.engine.record import Allowance, Entry, Record, RecordBudget, cost_of, is_answer, read_json
 from accord.time_scale import scaled
-
-__all__ = ["Deferred", "Gone", "Observer", "Refusal", "Reply", "Silence", "Wire"]
 
 TERMINATE_SECONDS = scaled(2.0)
 LEAVING_SECONDS = scaled(0.5)
 MAX_UNENDED_BYTES = 64 * 1024
-"""What is kept of a line that does not end within the budget."""
+"""How much is kept of a line that does not end within the budget."""
 
 
 class Refusal(NamedTuple):
@@ -39,11 +37,9 @@ class Deferred:
         self._give: Callable[[Any], None] | None = None
 
     def bind(self, give: Callable[[Any], None]) -> None:
-        """The request whose answer it is."""
         self._give = give
 
     def give(self, result: Any) -> None:
-        """Answer the request."""
         give, self._give = self._give, None
         if give is not None:
             give(result)
@@ -54,34 +50,32 @@ Reply: TypeAlias = Callable[[Any], Any]
 
 
 class Observer(Protocol):
-    """Sees every message of a wire in both directions."""
+    """Gets every message of a wire in both directions."""
 
-    def sending(self, wire: Wire, message: Any) -> None:
+    def sending(self, wire: RecordedWire, message: Any) -> None:
         """Called before a message is sent; an exception keeps it from being sent."""
         ...
 
-    def received(self, wire: Wire, message: Any) -> None:
-        """Called with every message of the program."""
-        ...
+    def received(self, wire: RecordedWire, message: Any) -> None: ...
 
 
 class Silence(Exception):
-    """What was waited for did not come in time."""
+    """A message did not come in time."""
 
 
-class Gone(Silence):
-    """What was waited for cannot come any more: the program has ended."""
+class ProgramEnded(Silence):
+    """A message cannot come any more: the program has ended."""
 
 
-class Wire:
-    """One start of a program, and all that was said to and by it."""
+class RecordedWire:
+    """One start of a program, with all lines in both directions."""
 
     def __init__(
         self,
         name: str,
         timeout_seconds: float,
         replies: Mapping[str, Reply],
-        budget: Budget | None = None,
+        budget: RecordBudget | None = None,
         observer: Observer | None = None,
     ) -> None:
         self.name = name
@@ -92,12 +86,12 @@ class Wire:
         self._changed = asyncio.Event()
         self._parts: list[bytes] = []
         self._part_bytes = 0
-        self._allowance: Allowance = (budget or Budget()).start()
+        self._allowance: Allowance = (budget or RecordBudget()).start()
         self._observer = observer
         self._next_id = 1
         self._asked: dict[str, int] = {}
-        """Where each request was sent: its answer stands behind it."""
-        self._link: Link | None = None
+        """The place of each request: its answer comes behind it."""
+        self._running: RunningProgram | None = None
         self.ended = False
         """Whether nothing more of it is read: its stdout has ended, or it wrote more than the budget keeps."""
         self.overflowed = False
@@ -111,19 +105,19 @@ class Wire:
         env: Mapping[str, str | None],
         timeout_seconds: float,
         replies: Mapping[str, Reply],
-        budget: Budget | None = None,
+        budget: RecordBudget | None = None,
         observer: Observer | None = None,
-    ) -> Wire:
+    ) -> RecordedWire:
         """Start the program.
 
         Raises:
             ConnectFailed: There is no such command.
         """
         wire = cls(name, timeout_seconds, replies, budget, observer)
-        wire._link = await open_link(program, env, wire._on_data)
+        wire._running = await start_program(program, env, wire._on_data)
         return wire
 
-    # --- listening
+    # --- receiving
 
     def _on_data(self, data: bytes) -> None:
         if not data:
@@ -175,8 +169,8 @@ class Wire:
             answer: dict[str, Any] = {"error": error if given.data is None else {**error, "data": given.data}}
         else:
             answer = {"result": given}
-        place = self.say({"jsonrpc": "2.0", "id": request["id"], **answer})
-        # What the program asks without end must not fill the record with our answers either.
+        place = self.send_json({"jsonrpc": "2.0", "id": request["id"], **answer})
+        # Endless requests of the program must not fill the record with our answers either.
         self._allowance.spend(cost_of(self.entries[place].raw))
 
     def _keep(self, raw: bytes, message: Any, *, sent: bool) -> None:
@@ -187,7 +181,7 @@ class Wire:
         """Wait for a line of the program, from a place in the record on.
 
         Raises:
-            Silence: It did not come in time; `Gone` if it cannot come any more.
+            Silence: It did not come in time; `ProgramEnded` if it cannot come any more.
         """
         bound = self.timeout_seconds if seconds is None else seconds
         place = since
@@ -199,15 +193,17 @@ class Wire:
                             return entry
                     place = max(since, len(self.entries))
                     if self.overflowed:
-                        raise Gone("the program writes without end: more than a check keeps, and the rest is not read")
+                        raise ProgramEnded(
+                            "the program writes without end: more than a check keeps, and the rest is not read"
+                        )
                     if self.ended:
-                        raise Gone("the program ended")
+                        raise ProgramEnded("the program ended")
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
             raise Silence(f"nothing came in {bound:g} s") from None
 
-    # --- speaking
+    # --- sending
 
     def send(self, line: bytes) -> int:
         """Send a line, whatever it is; gives its place in the record."""
@@ -216,23 +212,22 @@ class Wire:
         if self._observer is not None:
             self._observer.sending(self, message)
         self._keep(line, message, sent=True)
-        if self._link is not None:
-            self._link.write(line + b"\n")
+        if self._running is not None:
+            self._running.write(line + b"\n")
         return place
 
-    def say(self, message: Any) -> int:
-        """Send JSON; gives its place in the record."""
+    def send_json(self, message: Any) -> int:
         return self.send(json.dumps(message, ensure_ascii=False).encode())
 
     def notify(self, method: str, params: Any) -> int:
         """Send a notification; gives its place in the record."""
-        return self.say({"jsonrpc": "2.0", "method": method, "params": params})
+        return self.send_json({"jsonrpc": "2.0", "method": method, "params": params})
 
     def ask(self, method: str, params: Any, id_: Any = None) -> Any:
         """Send a request without waiting; gives its id."""
         if id_ is None:
             id_, self._next_id = self._next_id, self._next_id + 1
-        self._asked[repr(id_)] = self.say({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+        self._asked[repr(id_)] = self.send_json({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
         return id_
 
     async def answer(self, id_: Any, seconds: float | None = None) -> dict[str, Any]:
@@ -247,32 +242,30 @@ class Wire:
         return next(each for each in found if is_answer(each, id_))
 
     async def request(self, method: str, params: Any, id_: Any = None, seconds: float | None = None) -> dict[str, Any]:
-        """Ask and wait."""
         return await self.answer(self.ask(method, params, id_), seconds)
 
     # --- the end
 
     def close_stdin(self) -> None:
-        """Say nothing more."""
-        if self._link is not None:
-            self._link.close_stdin()
+        if self._running is not None:
+            self._running.close_stdin()
 
     async def shut(self, grace_seconds: float) -> Record:
-        """End the program, gently first, and hear all that it still has to say."""
-        link = self._link
-        if link is None:
+        """End the program: by closing stdin, then by signals; reads its remaining output."""
+        running = self._running
+        if running is None:
             raise RuntimeError("it was never started")
         ended_by = "itself"
-        # Who has closed its stdout is on its way out, and is not pushed.
-        if not await link.wait(LEAVING_SECONDS if self.ended and not self.overflowed else 0):
+        # A program that has closed its stdout is about to end by itself.
+        if not await running.wait(LEAVING_SECONDS if self.ended and not self.overflowed else 0):
             ended_by = "closed stdin"
             if self.overflowed:
                 grace_seconds = min(grace_seconds, LEAVING_SECONDS)
-            link.close_stdin()
-            if not await link.wait(grace_seconds):
+            running.close_stdin()
+            if not await running.wait(grace_seconds):
                 ended_by = "SIGTERM"
-                link.terminate()
-                if not await link.wait(TERMINATE_SECONDS):
+                running.terminate()
+                if not await running.wait(TERMINATE_SECONDS):
                     ended_by = "SIGKILL"
         with_rest = asyncio.get_running_loop().time() + 1.0
         while not self.ended and ended_by != "SIGKILL" and asyncio.get_running_loop().time() < with_rest:
@@ -282,8 +275,8 @@ class Wire:
                     await self._changed.wait()
             except TimeoutError:
                 break
-        status = await link.destroy()
-        return Record(self.name, self.entries, b"".join(self._parts), bytes(link.stderr), ended_by, status)
+        status = await running.destroy()
+        return Record(self.name, self.entries, b"".join(self._parts), bytes(running.stderr), ended_by, status)
 
 
 def _answers(message: Any, id_: Any) -> bool:

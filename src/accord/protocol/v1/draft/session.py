@@ -2,7 +2,14 @@
 
 from typing import Literal, TypeAlias
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NullIsEmpty, Omittable, Open, Sieved, UInt64, Wire
+from accord.protocol.draft_types import (
+    SessionArchiveFilter,
+    SessionStatus,
+    SubagentSessionCapabilities,
+    SystemPromptMode,
+    Usage,
+)
+from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NullIsEmpty, Omittable, Open, Sieved, Wire
 from accord.protocol.v1.config import (
     AvailableCommandsUpdate,
     ConfigOptionUpdate,
@@ -12,25 +19,10 @@ from accord.protocol.v1.config import (
 )
 from accord.protocol.v1.connection import Error, MessageId, SessionId
 from accord.protocol.v1.content import ContentBlock, ContentChunk
-from accord.protocol.v1.draft.connection import McpServer, PlanId, SubagentSessionCapabilities
+from accord.protocol.v1.draft.connection import McpServer, PlanId
 from accord.protocol.v1.session import SessionInfoUpdate, StopReason
 from accord.protocol.v1.tools import ToolCall, ToolCallUpdate
 from accord.protocol.v1.updates import CompactionSummaryChunk, CompactionUpdate, Notice, Plan, PlanEntry, UsageUpdate
-
-# --- usage
-
-
-class Usage(Wire):
-    """Tokens spent on the work just finished, not the session's total."""
-
-    total_tokens: UInt64
-    input_tokens: UInt64
-    output_tokens: UInt64
-    thought_tokens: Lenient[Maybe[UInt64]] = UNSET
-    cached_read_tokens: Lenient[Maybe[UInt64]] = UNSET
-    cached_write_tokens: Lenient[Maybe[UInt64]] = UNSET
-    meta: Lenient[Maybe[Metadata]] = UNSET
-
 
 # --- messages
 
@@ -154,36 +146,11 @@ class ForkSessionResponse(Wire):
     meta: Lenient[Maybe[Metadata]] = UNSET
 
 
-class ArchiveSessionResponse(Wire):
-    """Empty; also given if the session had been archived before."""
-
-    meta: Lenient[Maybe[Metadata]] = UNSET
-
-
-class UnarchiveSessionResponse(Wire):
-    """Empty; the session is listed again but not loaded."""
-
-    meta: Lenient[Maybe[Metadata]] = UNSET
-
-
-SessionStatus: TypeAlias = Literal["open", "saved"] | str
-
-
 class SessionStatusResponse(Wire):
     """True only for the moment; the session may be dropped before the next call."""
 
     status: SessionStatus
     meta: Lenient[Maybe[Metadata]] = UNSET
-
-
-class SetSessionTitleResponse(Wire):
-    """title is what was stored and should be shown; it may differ from the one sent."""
-
-    title: str
-    meta: Lenient[Maybe[Metadata]] = UNSET
-
-
-SystemPromptMode: TypeAlias = Literal["append", "override"] | str
 
 
 class SystemPrompt(Wire):
@@ -213,9 +180,6 @@ class LoadSessionRequest(Wire):
     additional_directories: NullIsEmpty[list[str]] = []
     system_prompt: Maybe[SystemPrompt] = UNSET
     meta: Lenient[Maybe[Metadata]] = UNSET
-
-
-SessionArchiveFilter: TypeAlias = Literal["exclude", "include", "only"] | str
 
 
 class ListSessionsRequest(Wire):

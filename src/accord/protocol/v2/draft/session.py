@@ -2,11 +2,18 @@
 
 from typing import ClassVar, Literal, TypeAlias
 
-from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NullIsEmpty, Omittable, Open, Sieved, UInt64, Wire
+from accord.protocol.draft_types import (
+    SessionArchiveFilter,
+    SessionStatus,
+    SubagentSessionCapabilities,
+    SystemPromptMode,
+    Usage,
+)
+from accord.protocol.model import UNSET, Lenient, Maybe, Metadata, NullIsEmpty, Omittable, Open, Sieved, Wire
 from accord.protocol.v2.config import AvailableCommand, AvailableCommandsUpdate, ConfigOptionUpdate, SessionConfigOption
 from accord.protocol.v2.connection import AbsolutePath, Error, MessageId, PlanId, SessionId, SessionListCursor
 from accord.protocol.v2.content import AgentMessage, AgentThought, ContentBlock, ContentChunk, UserMessage
-from accord.protocol.v2.draft.connection import McpServer, SubagentSessionCapabilities
+from accord.protocol.v2.draft.connection import McpServer
 from accord.protocol.v2.session import ReplayFrom, SessionInfoUpdate
 from accord.protocol.v2.tools import TerminalOutputChunk, TerminalUpdate, ToolCallContentChunk, ToolCallUpdate
 from accord.protocol.v2.updates import (
@@ -18,21 +25,6 @@ from accord.protocol.v2.updates import (
     PlanItems,
     UsageUpdate,
 )
-
-# --- usage
-
-
-class Usage(Wire):
-    """Tokens spent on the work just finished, not the session's total."""
-
-    total_tokens: UInt64
-    input_tokens: UInt64
-    output_tokens: UInt64
-    thought_tokens: Lenient[Maybe[UInt64]] = UNSET
-    cached_read_tokens: Lenient[Maybe[UInt64]] = UNSET
-    cached_write_tokens: Lenient[Maybe[UInt64]] = UNSET
-    meta: Lenient[Maybe[Metadata]] = UNSET
-
 
 # --- states
 
@@ -199,37 +191,12 @@ class ForkSessionResponse(Wire):
     meta: Lenient[Maybe[Metadata]] = UNSET
 
 
-class ArchiveSessionResponse(Wire):
-    """Empty; also given if the session had been archived before."""
-
-    meta: Lenient[Maybe[Metadata]] = UNSET
-
-
-class UnarchiveSessionResponse(Wire):
-    """Empty; the session is listed again but not loaded."""
-
-    meta: Lenient[Maybe[Metadata]] = UNSET
-
-
-SessionStatus: TypeAlias = Literal["open", "saved"] | str
-
-
 class SessionStatusResponse(Wire):
     """True only for the moment; the session may be dropped before the next call."""
 
     status: SessionStatus
     state: Lenient[Maybe[StateUpdate]] = UNSET
     meta: Lenient[Maybe[Metadata]] = UNSET
-
-
-class SetSessionTitleResponse(Wire):
-    """title is what was stored and should be shown; it may differ from the one sent."""
-
-    title: str
-    meta: Lenient[Maybe[Metadata]] = UNSET
-
-
-SystemPromptMode: TypeAlias = Literal["append", "override"] | str
 
 
 class SystemPrompt(Wire):
@@ -248,9 +215,6 @@ class NewSessionRequest(Wire):
     mcp_servers: NullIsEmpty[list[McpServer]] = []
     system_prompt: Maybe[SystemPrompt] = UNSET
     meta: Lenient[Maybe[Metadata]] = UNSET
-
-
-SessionArchiveFilter: TypeAlias = Literal["exclude", "include", "only"] | str
 
 
 class ListSessionsRequest(Wire):

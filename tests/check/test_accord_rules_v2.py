@@ -10,7 +10,7 @@ import pytest
 from accord.check import RULES, Options, Report, check_agent
 from accord.check.agent import tools
 from accord.check.agent.conversation import STEPS
-from accord.check.agent.queries import Told, entities, is_absolute
+from accord.check.agent.queries import RecordedUpdate, entities, is_absolute
 from accord.check.engine.judging import judges_of
 from accord.check.engine.record import Entry, Record
 from tests.check.faults import FAULTS
@@ -181,7 +181,7 @@ def test_what_is_absent_stays_and_what_is_null_is_cleared() -> None:
         {"toolCallId": 7, "status": "failed"},
     ]
     entry = Entry(sent=False, seconds=0.0, raw=b"", message=None, place=0)
-    told = [Told(record, entry, "s", {"sessionUpdate": "tool_call_update", **update}) for update in updates]
+    told = [RecordedUpdate(record, entry, "s", {"sessionUpdate": "tool_call_update", **update}) for update in updates]
     found = entities(told, "toolCallId")
     assert found.keys() == {"t"}
     assert (found["t"]["status"], found["t"]["capabilities"]) == ("completed", None)
