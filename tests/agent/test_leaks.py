@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from accord.agent import Agent, Session, Tool, Turn
-from accord.agent.foreground import Foreground, OpenPrompt
-from accord.agent.outlet import Outlet
-from accord.agent.question import Question
+from accord.agent.publisher import EventPublisher
+from accord.agent.question import OpenQuestion
 from accord.agent.terminals import Terminal, Terminals
+from accord.agent.turn_runner import OpenPrompt, TurnRunner
 from accord.connection.lanes import Lane
 from accord.stores import SqliteStore
 from accord.transport import memory_pair
@@ -43,7 +43,20 @@ SESSION_BYTES = 64 * 1024
 # are measured, so who keeps what one in six has said is over it. Who keeps an object of ours is counted exactly.
 MOST_BYTES = 4 * 1024 * 1024
 
-OURS = (Session, Turn, Tool, Foreground, OpenPrompt, Outlet, Question, Terminals, Terminal, Command, Workspace, Lane)
+OURS = (
+    Session,
+    Turn,
+    Tool,
+    TurnRunner,
+    OpenPrompt,
+    EventPublisher,
+    OpenQuestion,
+    Terminals,
+    Terminal,
+    Command,
+    Workspace,
+    Lane,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts in /proc: run it on Linux")
 

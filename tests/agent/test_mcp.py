@@ -35,7 +35,7 @@ from accord.agent.mcp import (
 )
 from accord.errors import CallTimeout, LocalProtocolError
 from accord.protocol.model import Unknown
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 from accord.session.content import Annotations, Audio, Icon, Image, Link, Resource, Text
 from tests.agent.mcp_servers.starting import crude, friendly, listening
 from tests.transport.processes import exists, runs, until

@@ -16,7 +16,7 @@ from accord.agent import terminal as terminal_module
 from accord.agent import terminal_client, terminal_local
 from accord.agent import terminals as terminals_module
 from accord.agent.terminal import CommandOutcome, Terminal, TerminalText
-from accord.agent.terminal_local import Screen
+from accord.agent.terminal_local import OutputScreen
 from accord.agent.terminals import Terminals
 from accord.errors import (
     CallTimeout,
@@ -28,13 +28,7 @@ from accord.errors import (
     request_error,
 )
 from accord.protocol.model import UNSET
-from accord.session.ask import (
-    AwaitTerminal,
-    KillTerminal,
-    ReadTerminal,
-    ReleaseTerminal,
-    StartTerminal,
-)
+from accord.session.agent_requests import AwaitTerminal, KillTerminal, ReadTerminal, ReleaseTerminal, StartTerminal
 from accord.session.event import TerminalChanged, TerminalExit, TerminalOutput
 from accord.session.tool import TerminalView
 from accord.workspace import NotADirectory, PathOutsideRoots, StartFailed, Workspace
@@ -76,7 +70,7 @@ class Rig:
             [str(tree.root)],
             client,
             lambda: Workspace([tree.root]),
-            self.told.tell,
+            self.told.publish,
             client_terminal=lambda terminal_id: self.client_terminals.append((terminal_id, len(self.told.begun))),
         )
 
@@ -309,7 +303,7 @@ async def test_a_command_needs_a_directory_on_the_machine_that_runs_it(tree: Tre
     for by_client in (False, True):
         async with machine(tree.root, terminals=by_client) as client:
             told = Conversation()
-            terminals = Terminals("s", [str(tree.root)], client, nowhere, told.tell, client_terminal=print)
+            terminals = Terminals("s", [str(tree.root)], client, nowhere, told.publish, client_terminal=print)
             if by_client:
                 assert (await terminals.run(python("print(1)"))).output == "1\n"
             else:
@@ -529,7 +523,7 @@ async def test_what_was_written_while_a_client_was_slow_is_told_before_the_end(
 
 
 def test_whoever_shows_a_command_holds_twice_its_limit_at_most() -> None:
-    screen = Screen(100)
+    screen = OutputScreen(100)
     shown = anew = 0
     for number in range(1000):
         screen.feed(b"%03d" % number)
@@ -549,7 +543,7 @@ def test_whoever_shows_a_command_holds_twice_its_limit_at_most() -> None:
 
 
 def test_what_waits_is_bounded() -> None:
-    screen = Screen(None)
+    screen = OutputScreen(None)
     for _ in range(64):
         screen.feed(b"x" * 65536)
         assert len(screen._waiting) <= terminal_local.MAX_WAITING_BYTES
@@ -974,7 +968,7 @@ async def test_half_a_character_from_a_client_is_kept_as_one_that_is_replaced(
 ) -> None:
     async with rig_of(tree, by_client=True) as rig:
         terminal = await rig.terminals.start(python("pass"))
-        answers = rig.client.ask
+        answers = rig.client.call
 
         async def cut(ask: object, *, timeout_seconds: float | None = None) -> object:
             answer = await answers(ask, timeout_seconds=timeout_seconds)
@@ -982,7 +976,7 @@ async def test_half_a_character_from_a_client_is_kept_as_one_that_is_replaced(
                 answer.output = "x\ud83d"
             return answer
 
-        monkeypatch.setattr(rig.client, "ask", cut)
+        monkeypatch.setattr(rig.client, "call", cut)
         await terminal.release()
         assert (await terminal.output()).text == "x\ud83d"
         assert rig.shown(terminal.id) == b"x?"

@@ -14,7 +14,7 @@ import accord
 from accord.client import terminals
 from accord.client.terminals import MAX_OUTPUT_BYTES, SCREEN_BYTES, SCREEN_REST_BYTES, ClientTerminals, _Screen
 from accord.client.turn import MAX_WAITING_BYTES
-from accord.session.agent_ask import AwaitTerminal, ReleaseTerminal, StartTerminal
+from accord.session.agent_requests import AwaitTerminal, ReleaseTerminal, StartTerminal
 from accord.session.event import Event, TerminalChanged, TerminalOutput
 from accord.session.transcript import Transcript
 from accord.workspace import Workspace

@@ -8,7 +8,7 @@ import pytest
 
 from accord.protocol import v1, v2
 from accord.protocol.model import UNSET
-from accord.session.ask import CancelTool, Done
+from accord.session.client_requests import CancelTool, Done
 from accord.session.dialect import Dialect
 from accord.session.dialects import DIALECTS
 from accord.session.editions.shared.bindings import bind, decoder, encoder, names

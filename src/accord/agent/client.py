@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from accord.connection import Connection
 from accord.connection.handlers import extension_name
 from accord.json_values import JsonValue
-from accord.session.ask import AskPermission, ElicitationDone, ElicitForm, ElicitUrl
+from accord.session.agent_requests import ElicitationDone, ElicitForm, ElicitUrl, RequestPermission
 from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 from accord.session.event import ToolChanged
@@ -61,19 +61,19 @@ class Client:
             raise ValueError(f"there is no capability {what!r}: one of {known}")
         return capability(self)
 
-    def _stand_in(self, ask: AskPermission) -> ToolChanged | None:
+    def _stand_in(self, request: RequestPermission) -> ToolChanged | None:
         """The tool call that a permission request without one is sent with in this edition."""
-        return self._dialect.stand_in(ask)
+        return self._dialect.stand_in(request)
 
     async def complete_elicitation(self, elicitation_id: str) -> None:
         """Tell the client that an elicitation by address is finished, where the edition has a message for that."""
-        method, say = self._dialect.elicitation_done, self._dialect.encode_elicitation_done
-        if method is not None and say is not None and self.capabilities.elicit_url:
-            await self._connection.notify(method, say(ElicitationDone(elicitation_id)))
+        method, encode = self._dialect.elicitation_done, self._dialect.encode_elicitation_done
+        if method is not None and encode is not None and self.capabilities.elicit_url:
+            await self._connection.notify(method, encode(ElicitationDone(elicitation_id)))
 
-    def _speaks(self, ask: type[Any]) -> bool:
+    def _has_request(self, request: type[Any]) -> bool:
         """Whether the edition has a request for this at all."""
-        return bool(self._dialect.find(ask))
+        return bool(self._dialect.find(request))
 
     async def request(
         self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None
@@ -87,8 +87,8 @@ class Client:
 
 
 CAPABILITIES: dict[ClientFeature, Callable[[Client], bool]] = {
-    "elicit": lambda client: client._speaks(ElicitForm) and client.capabilities.elicit_form,
-    "elicit_url": lambda client: client._speaks(ElicitUrl) and client.capabilities.elicit_url,
+    "elicit": lambda client: client._has_request(ElicitForm) and client.capabilities.elicit_form,
+    "elicit_url": lambda client: client._has_request(ElicitUrl) and client.capabilities.elicit_url,
     "read_files": lambda client: client.capabilities.read_files,
     "write_files": lambda client: client.capabilities.write_files,
     "terminals": lambda client: client.capabilities.terminals,

@@ -22,7 +22,7 @@ from accord.session.event import (
 from accord.session.replay import Outline, Replay
 from accord.stores.interface import Store
 
-__all__ = ["healing", "outlined", "retold"]
+__all__ = ["healing", "outlined", "replayed"]
 
 
 async def outlined(store: Store, session_id: str) -> Outline:
@@ -34,7 +34,7 @@ async def outlined(store: Store, session_id: str) -> Outline:
     return outline
 
 
-async def retold(store: Store, session_id: str, outline: Outline) -> AsyncIterator[list[Event]]:
+async def replayed(store: Store, session_id: str, outline: Outline) -> AsyncIterator[list[Event]]:
     """The conversation for one who was not there, some events at a time, as far as the outline goes.
 
     The options are left out: they are what the answer says, as they are today.

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from accord.session.option import PermissionOption
 
-__all__ = ["ALLOW_OPTIONS", "Elicitation", "Permission", "Question"]
+__all__ = ["ALLOW_OPTIONS", "Elicitation", "OpenQuestion", "Permission"]
 
 ALLOW_OPTIONS = (
     PermissionOption("allow", "Allow", "allow_once"),
@@ -71,11 +71,11 @@ class Elicitation:
         return self.action == "accept"
 
 
-class Question:
+class OpenQuestion:
     """A question that is open. Retiring it ends the waiting; whoever asked gets None for an answer."""
 
-    def __init__(self, ask: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        self._ask = ask
+    def __init__(self, request: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        self._send = request
         self._task: asyncio.Task[Any] | None = None
         self._retired = False
 
@@ -89,7 +89,7 @@ class Question:
         """Ask, and give the answer; None once it is retired."""
         if self._retired:
             return None
-        self._task = asyncio.get_running_loop().create_task(self._ask())
+        self._task = asyncio.get_running_loop().create_task(self._send())
         try:
             return await self._task
         except asyncio.CancelledError:

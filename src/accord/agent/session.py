@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from accord.agent.asker import Asker
-from accord.agent.book import Book
 from accord.agent.client import Client
+from accord.agent.client_caller import ClientCaller
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers, open_servers
-from accord.agent.outlet import Outlet
+from accord.agent.publisher import EventPublisher
+from accord.agent.registrations import Registrations
 from accord.agent.settings import Settings
 from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError
@@ -25,8 +25,9 @@ from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain
 from accord.protocol.codec import encode_json
 from accord.protocol.model import UNSET
-from accord.session.ask import McpServer, ReadFile, ReleaseTerminal, StartTerminal, WriteFile
+from accord.session.agent_requests import ReadFile, ReleaseTerminal, StartTerminal, WriteFile
 from accord.session.capability import ClientCapabilities
+from accord.session.client_requests import McpServer
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -71,8 +72,8 @@ class Session:
         session_id: str,
         roots: Sequence[str],
         client: Client,
-        asker: Asker,
-        book: Book,
+        caller: ClientCaller,
+        registrations: Registrations,
         store: Store | None,
         meta: Meta | None,
     ) -> None:
@@ -95,15 +96,15 @@ class Session:
         self._roots = tuple(roots)
         self._touched_at = 0.0
         """When a prompt was taken last, in seconds since 1970."""
-        self._outlet: Outlet
+        self._publisher: EventPublisher
         """Where events go."""
         self._feed: Callable[[Input], None] = lambda _: None
         """Takes the inputs of the turn automaton."""
-        self._book = book
+        self._registrations = registrations
         self._store = store
-        self._asker = asker
-        self._settings = Settings(book.options.values())
-        self._commands = [command for command, _ in book.commands.values()]
+        self._caller = caller
+        self._settings = Settings(registrations.options.values())
+        self._commands = [command for command, _ in registrations.commands.values()]
         self._workspace: Workspace | None = None
         self._files: Files | None = None
         self._terminals: Terminals | None = None
@@ -132,7 +133,7 @@ class Session:
     def files(self) -> Files:
         """Text files, the client's where it offers them, otherwise those on the local disk."""
         if self._files is None:
-            self._files = Files(self.id, self._roots, _Behind(self._asker, self), lambda: self.workspace)
+            self._files = Files(self.id, self._roots, _Behind(self._caller, self), lambda: self.workspace)
         return self._files
 
     @property
@@ -142,7 +143,7 @@ class Session:
             self._terminals = Terminals(
                 self.id,
                 self._roots,
-                _Behind(self._asker, self),
+                _Behind(self._caller, self),
                 lambda: self.workspace,
                 self.send,
                 client_terminal=self._client_terminal,
@@ -151,7 +152,7 @@ class Session:
 
     def _client_terminal(self, terminal_id: str) -> None:
         # Asked for each time: the voice is another one when the session was told again.
-        self._outlet.voice.client_terminals.add(terminal_id)
+        self._publisher.encoder.client_terminals.add(terminal_id)
 
     async def mcp(self) -> McpServers:
         """The MCP servers, when each is connected or has failed.
@@ -177,7 +178,7 @@ class Session:
             log.warning("MCP server %s: %s", failure.server, failure.reason)
             notice = Noticed(f"MCP server {failure.server} is not available", "warning", failure.reason)
             if self.client.capabilities.notices:
-                await self._outlet.tell(notice, keep=False)
+                await self._publisher.publish(notice, keep=False)
             else:
                 # It would become a message of the agent: that has its place in a turn.
                 self._unreported.append(notice)
@@ -211,7 +212,7 @@ class Session:
         """
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing: it was made with store=None")
-        await self._outlet.settle()
+        await self._publisher.flush()
         transcript = Transcript(await self._store.read(self.id))
         if not refused:
             transcript.timeline = [entry for entry in transcript.timeline if not entry.refused]
@@ -243,8 +244,8 @@ class Session:
         if self.option(option_id) == value:
             return
         # Before it is made: a change that is refused was never there.
-        for handler in self._book.on_option:
-            await self._book.threads.call(handler, self, option_id, value)
+        for handler in self._registrations.on_option:
+            await self._registrations.threads.call(handler, self, option_id, value)
         self._settings.set(option_id, value)
         await self.send(ConfigChanged(list(self._settings.options)))
 
@@ -256,7 +257,7 @@ class Session:
     async def set_commands(self, commands: Sequence[Command]) -> None:
         """Offer other slash commands in this session; those that no handler was registered for come as prompts."""
         self._commands = list(commands)
-        await self._outlet.tell(CommandsChanged(self.commands), keep=False)
+        await self._publisher.publish(CommandsChanged(self.commands), keep=False)
 
     async def set_title(self, title: str | None) -> None:
         """Give the session a title; lists show it too. None takes it away."""
@@ -267,7 +268,7 @@ class Session:
 
     async def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
         """Show the user something once; it is not kept. A client without notices gets it as a message."""
-        await self._outlet.tell(Noticed(title, severity, description), keep=False)
+        await self._publisher.publish(Noticed(title, severity, description), keep=False)
 
     async def send(self, event: Event) -> None:
         """Send an event beside the turns: it is kept in the store first.
@@ -277,7 +278,7 @@ class Session:
         """
         if self.is_closed:
             raise LocalProtocolError("the session is closed")
-        await self._outlet.tell(event)
+        await self._publisher.publish(event)
 
     async def _touch(self) -> None:
         """Note that something happened, for the order of lists."""
@@ -302,14 +303,14 @@ class Session:
     def _announce(self, kind: str, id_: str) -> None:
         """Something that was told of goes on in the background."""
         self._background[(kind, id_)] = Background(kind, id_)
-        self._tell_background()
+        self._publish_background()
 
     def _withdraw(self, kind: str, id_: str) -> None:
         """It ended, and its end was told."""
         if self._background.pop((kind, id_), None) is not None:
-            self._tell_background()
+            self._publish_background()
 
-    def _tell_background(self) -> None:
+    def _publish_background(self) -> None:
         self._feed(BackgroundChanged(tuple(self._background.values())))
 
     async def _stop_background(self) -> None:
@@ -371,7 +372,7 @@ class Session:
         self.is_closed = True
         if self._mcp is not None:
             await self._close_servers(self._mcp)
-        await self._outlet.close()
+        await self._publisher.close()
 
     async def _close_servers(self, opening: asyncio.Task[McpServers]) -> None:
         if not opening.done():
@@ -387,19 +388,19 @@ class _Behind:
     What ends something does not wait, or not for long: a store that hangs must not keep a command alive.
     """
 
-    def __init__(self, asker: Asker, session: Session) -> None:
-        self._asker = asker
+    def __init__(self, caller: ClientCaller, session: Session) -> None:
+        self._caller = caller
         self._session = session
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        return self._asker.capabilities
+        return self._caller.capabilities
 
-    async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
-        outlet = self._session._outlet
-        if isinstance(ask, ReadFile | WriteFile | StartTerminal):
-            await outlet.settle()
-        elif isinstance(ask, ReleaseTerminal) and (settling := outlet.settling()) is not None:
+    async def call(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
+        publisher = self._session._publisher
+        if isinstance(request, ReadFile | WriteFile | StartTerminal):
+            await publisher.flush()
+        elif isinstance(request, ReleaseTerminal) and (flush_future := publisher.flush_future()) is not None:
             # A client cannot show a terminal that it first hears of when it is gone.
-            await asyncio.wait([settling], timeout=RELEASE_PATIENCE_SECONDS)
-        return await self._asker.ask(ask, timeout_seconds=timeout_seconds)
+            await asyncio.wait([flush_future], timeout=RELEASE_PATIENCE_SECONDS)
+        return await self._caller.call(request, timeout_seconds=timeout_seconds)

@@ -12,12 +12,12 @@ from accord.session.event import Event, TerminalExit
 from accord.session.tool import TerminalView
 from accord.time_scale import scaled
 
-__all__ = ["CommandOutcome", "Spawn", "Tell", "Terminal", "TerminalText", "settle"]
+__all__ = ["CommandOutcome", "PublishEvent", "Spawn", "Terminal", "TerminalText", "wait_for_tasks"]
 
 Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 """Starts a task that is held until it ends, and cancelled when the session closes."""
 
-Tell: TypeAlias = Callable[[Event], Awaitable[None]]
+PublishEvent: TypeAlias = Callable[[Event], Awaitable[None]]
 """Puts an event into the conversation; the next one may be told when it returns."""
 
 # How long a release waits for the client, or for the last event to be told; it goes on after that.
@@ -142,11 +142,11 @@ class Terminal(ABC):
         if self._releasing is None:
             self._releasing = self._spawn(self._let_go())
             self._releasing.add_done_callback(lambda _: self._on_released())
-        await settle([self._releasing], RELEASE_SECONDS)
+        await wait_for_tasks([self._releasing], RELEASE_SECONDS)
         return self._releasing
 
 
-async def settle(tasks: Collection[asyncio.Task[Any]], seconds: float) -> None:
+async def wait_for_tasks(tasks: Collection[asyncio.Task[Any]], seconds: float) -> None:
     """Wait for tasks, so long at most, also if the caller is cancelled meanwhile; whoever insists is let go."""
     try:
         await asyncio.wait(tasks, timeout=seconds)

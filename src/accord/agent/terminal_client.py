@@ -6,11 +6,11 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from accord.agent.asker import Asker
-from accord.agent.terminal import Spawn, Tell, Terminal, TerminalText
+from accord.agent.client_caller import ClientCaller
+from accord.agent.terminal import PublishEvent, Spawn, Terminal, TerminalText
 from accord.errors import AccordError
 from accord.protocol.model import UNSET, UnsetType
-from accord.session.ask import (
+from accord.session.agent_requests import (
     AwaitTerminal,
     KillTerminal,
     ReadTerminal,
@@ -34,17 +34,19 @@ class ClientTerminal(Terminal):
     The client shows the output by itself. Only the start and the end are told, for whoever hears of the session later.
     """
 
-    def __init__(self, session_id: str, started: TerminalChanged, asker: Asker, tell: Tell, spawn: Spawn) -> None:
+    def __init__(
+        self, session_id: str, started: TerminalChanged, caller: ClientCaller, publish: PublishEvent, spawn: Spawn
+    ) -> None:
         super().__init__(started.id, spawn)
         self._session_id = session_id
         self._started = started
-        self._asker = asker
-        self._tell = tell
+        self._caller = caller
+        self._publish = publish
         self._over: asyncio.Future[TerminalExit] = asyncio.get_running_loop().create_future()
         self._watching: asyncio.Task[None] | None = None
         # What it had written, or why nobody knows.
         self._last: TerminalText | AccordError | None = None
-        self._heard = asyncio.Event()
+        self._was_read = asyncio.Event()
 
     @property
     def is_running(self) -> bool:
@@ -58,12 +60,12 @@ class ClientTerminal(Terminal):
 
     async def _announce(self) -> None:
         """Tell that it was started."""
-        await self._tell(self._started)
+        await self._publish(self._started)
 
     async def output(self) -> TerminalText:
         """Ask for what it has written; once a release began, what was known then."""
         if self._releasing is not None:
-            await self._heard.wait()
+            await self._was_read.wait()
         if isinstance(self._last, AccordError):
             raise self._last
         return self._last or await self._read()
@@ -86,14 +88,14 @@ class ClientTerminal(Terminal):
             await self._kill(None)
 
     async def _kill(self, timeout_seconds: float | None) -> None:
-        await self._asker.ask(KillTerminal(self._session_id, self.id), timeout_seconds=timeout_seconds)
+        await self._caller.call(KillTerminal(self._session_id, self.id), timeout_seconds=timeout_seconds)
         # How it ended can be asked for later too.
         with suppress(AccordError):
             await self.wait(STEP_SECONDS)
 
     async def _watch(self) -> None:
         try:
-            answer: TerminalEnded = await self._asker.ask(AwaitTerminal(self._session_id, self.id))
+            answer: TerminalEnded = await self._caller.call(AwaitTerminal(self._session_id, self.id))
         finally:
             # If it failed, the next one who waits asks again.
             self._watching = None
@@ -101,7 +103,7 @@ class ClientTerminal(Terminal):
 
     async def _read(self, timeout_seconds: float | None = None) -> TerminalText:
         read = ReadTerminal(self._session_id, self.id)
-        answer: TerminalRead = await self._asker.ask(read, timeout_seconds=timeout_seconds)
+        answer: TerminalRead = await self._caller.call(read, timeout_seconds=timeout_seconds)
         if answer.exit is not None:
             self._note(answer.exit)
         return TerminalText(answer.output, answer.truncated, answer.exit)
@@ -112,19 +114,19 @@ class ClientTerminal(Terminal):
 
     async def _let_go(self) -> None:
         try:
-            await self._hear_the_end()
+            await self._read_end()
             # Beside the release: a client that is slow to hear must not keep its command.
-            telling = self._spawn(self._tell_the_end())
-            await asyncio.wait([telling], timeout=STEP_SECONDS)
+            publishing = self._spawn(self._publish_end())
+            await asyncio.wait([publishing], timeout=STEP_SECONDS)
         finally:
             # v1 rule 50: every terminal is released.
             with suppress(AccordError):
-                await self._asker.ask(ReleaseTerminal(self._session_id, self.id))
+                await self._caller.call(ReleaseTerminal(self._session_id, self.id))
             if self._watching is not None:
                 self._watching.cancel()
-        await telling
+        await publishing
 
-    async def _hear_the_end(self) -> None:
+    async def _read_end(self) -> None:
         # v1 rule 51: kill, then read, then release.
         try:
             if self.is_running:
@@ -137,13 +139,13 @@ class ClientTerminal(Terminal):
         finally:
             # Over it is, whether or not anybody said how.
             self._note(TerminalExit())
-            self._heard.set()
+            self._was_read.set()
 
-    async def _tell_the_end(self) -> None:
+    async def _publish_end(self) -> None:
         ended = self._over.result()
         output: bytes | UnsetType = UNSET
         if isinstance(self._last, TerminalText):
             self._last = self._last._replace(exit=ended)
             # Half a character is what a client in another language can send.
             output = self._last.text.encode(errors="replace")
-        await self._tell(TerminalChanged(self.id, output=output, exit=ended))
+        await self._publish(TerminalChanged(self.id, output=output, exit=ended))

@@ -10,19 +10,19 @@ import asyncio
 import secrets
 from collections.abc import Callable
 
-from accord.agent.terminal import Spawn, Tell, Terminal, TerminalText
+from accord.agent.terminal import PublishEvent, Spawn, Terminal, TerminalText
 from accord.session.event import Event, TerminalChanged, TerminalExit, TerminalOutput
 from accord.workspace.commands import DEFAULT_OUTPUT_BYTES, Command
 from accord.workspace.exits import Exit
 from accord.workspace.output import Tail
 
-__all__ = ["LocalTerminal", "Screen"]
+__all__ = ["LocalTerminal", "OutputScreen"]
 
 # How much output may wait to be told, and how much is told where it is told anew.
 MAX_WAITING_BYTES = 1024 * 1024
 
 
-class Screen:
+class OutputScreen:
     """What has to be told of a command's output.
 
     Whoever shows it holds twice `limit_bytes` at most: beyond that, and when too much waits, the end is told anew.
@@ -74,15 +74,17 @@ class Screen:
 class LocalTerminal(Terminal):
     """A command of ours. Made in the loop tick in which the command was started, so that nothing is missed."""
 
-    def __init__(self, command: Command, screen: Screen, started: TerminalChanged, tell: Tell, spawn: Spawn) -> None:
+    def __init__(
+        self, command: Command, screen: OutputScreen, started: TerminalChanged, publish: PublishEvent, spawn: Spawn
+    ) -> None:
         super().__init__(started.id, spawn)
         self._command = command
         self._screen = screen
         self._started = started
-        self._tell = tell
+        self._publish = publish
         self._announced = asyncio.Event()
         spawn(self._watch())
-        self._telling = spawn(self._tell_all())
+        self._publishing = spawn(self._publish_all())
 
     @staticmethod
     def new_id() -> str:
@@ -106,18 +108,18 @@ class LocalTerminal(Terminal):
             AccordError: It could not be told.
         """
         await self._announced.wait()
-        if self._telling.done():
-            self._telling.result()
+        if self._publishing.done():
+            self._publishing.result()
 
     async def output(self) -> TerminalText:
         """What it and its descendants have written, up to the limit."""
         text, truncated = self._command.output
         ended = self._command.exit
-        return TerminalText(text, truncated, None if ended is None else _told(ended))
+        return TerminalText(text, truncated, None if ended is None else _output_pages(ended))
 
     async def wait(self, timeout_seconds: float | None = None) -> TerminalExit | None:
         """How it ended; None if the time was over first."""
-        return _told(await self._command.wait()) if await self._command.wait_for(timeout_seconds) else None
+        return _output_pages(await self._command.wait()) if await self._command.wait_for(timeout_seconds) else None
 
     async def kill(self) -> None:
         """End it and whatever it started, politely first."""
@@ -125,31 +127,31 @@ class LocalTerminal(Terminal):
 
     async def _let_go(self) -> None:
         await self._command.release()
-        await self._telling
+        await self._publishing
 
     async def _watch(self) -> None:
         await self._command.wait()
         self._screen.changed.set()
 
-    async def _tell_all(self) -> None:
+    async def _publish_all(self) -> None:
         try:
-            await self._tell(self._started)
+            await self._publish(self._started)
         finally:
             # Also if it failed: who waits for it asks.
             self._announced.set()
         while self.is_running:
             await self._screen.changed.wait()
             self._screen.changed.clear()
-            await self._tell_output(self._screen.take)
+            await self._publish_output(self._screen.take)
         # What descendants write from here on is in the output, but not told: the end is the last that is.
-        await self._tell_output(self._screen.take_last)
-        await self._tell(TerminalChanged(self.id, exit=_told(await self._command.wait())))
+        await self._publish_output(self._screen.take_last)
+        await self._publish(TerminalChanged(self.id, exit=_output_pages(await self._command.wait())))
 
-    async def _tell_output(self, take: Callable[[str], Event | None]) -> None:
+    async def _publish_output(self, take: Callable[[str], Event | None]) -> None:
         event = take(self.id)
         if event is not None:
-            await self._tell(event)
+            await self._publish(event)
 
 
-def _told(ended: Exit) -> TerminalExit:
+def _output_pages(ended: Exit) -> TerminalExit:
     return TerminalExit(code=ended.code, signal=ended.signal)

@@ -11,7 +11,7 @@ __all__ = ["add_tokens"]
 MAX_COUNT = 2**64 - 1
 
 
-def add_tokens(usage: TokenUsage | None, more: TokenUsage) -> TokenUsage:
+def add_tokens(usage: TokenUsage | None, added: TokenUsage) -> TokenUsage:
     """The sum; a count that only one of the two has is that one's.
 
     Raises:
@@ -20,23 +20,23 @@ def add_tokens(usage: TokenUsage | None, more: TokenUsage) -> TokenUsage:
     """
     known = TokenUsage(0, 0, 0) if usage is None else usage
     return TokenUsage(
-        _sum("input_tokens", known.input_tokens, more.input_tokens),
-        _sum("output_tokens", known.output_tokens, more.output_tokens),
-        _sum("total_tokens", known.total_tokens, more.total_tokens),
-        _sum_of_known("thought_tokens", known.thought_tokens, more.thought_tokens),
-        _sum_of_known("cached_read_tokens", known.cached_read_tokens, more.cached_read_tokens),
-        _sum_of_known("cached_write_tokens", known.cached_write_tokens, more.cached_write_tokens),
+        _sum("input_tokens", known.input_tokens, added.input_tokens),
+        _sum("output_tokens", known.output_tokens, added.output_tokens),
+        _sum("total_tokens", known.total_tokens, added.total_tokens),
+        _sum_of_known("thought_tokens", known.thought_tokens, added.thought_tokens),
+        _sum_of_known("cached_read_tokens", known.cached_read_tokens, added.cached_read_tokens),
+        _sum_of_known("cached_write_tokens", known.cached_write_tokens, added.cached_write_tokens),
     )
 
 
-def _sum(name: str, known: int, more: int) -> int:
+def _sum(name: str, known: int, added: int) -> int:
     # Also an integer of another library, which becomes one of Python.
-    more = operator.index(more)
-    total = known + more
-    if more < 0 or total > MAX_COUNT:
-        raise ValueError(f"{name} must be between 0 and {MAX_COUNT - known}, not {more}")
+    added = operator.index(added)
+    total = known + added
+    if added < 0 or total > MAX_COUNT:
+        raise ValueError(f"{name} must be between 0 and {MAX_COUNT - known}, not {added}")
     return total
 
 
-def _sum_of_known(name: str, known: int | None, more: int | None) -> int | None:
-    return known if more is None else _sum(name, known or 0, more)
+def _sum_of_known(name: str, known: int | None, added: int | None) -> int | None:
+    return known if added is None else _sum(name, known or 0, added)

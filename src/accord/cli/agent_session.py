@@ -23,7 +23,7 @@ from accord.config import Record, connect_to, load_mcp
 from accord.config.opening import deadlines_of
 from accord.display import exact, filled
 from accord.errors import AccordError, AuthRequired, DeadlineExceeded, LocalProtocolError
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 from accord.session.mode import mode_option
 from accord.session.option import Select, Toggle
 

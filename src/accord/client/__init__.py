@@ -51,12 +51,7 @@ from accord.client.session import (
 )
 from accord.client.turn import Turn
 from accord.connection.sender import Observer
-from accord.session.agent_ask import (
-    CommandSubject,
-    ReadFile,
-    StartTerminal,
-    WriteFile,
-)
+from accord.session.agent_requests import CommandSubject, ReadFile, StartTerminal, WriteFile
 from accord.session.claims import (
     CallClaims,
     CommandClaim,

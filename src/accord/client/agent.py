@@ -25,7 +25,8 @@ from accord.connection.sender import Observer
 from accord.dialects import DialectPlugin
 from accord.errors import AuthRequired, ConnectionLost, LocalProtocolError, TransportError
 from accord.json_values import JsonValue
-from accord.session.ask import (
+from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
+from accord.session.client_requests import (
     Cancel,
     DeleteSession,
     ForkSession,
@@ -39,7 +40,6 @@ from accord.session.ask import (
     SessionsListed,
     SessionSummary,
 )
-from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
 from accord.session.dialect import Dialect
 
 __all__ = ["ConnectedAgent"]
@@ -215,8 +215,8 @@ class ConnectedAgent:
         """
         place, extra = absolute(cwd), [absolute(each) for each in additional_directories]
         await self._be_there()
-        ask = NewSession(place, extra, list(mcp_servers), meta)
-        opened: SessionOpened = await self._gated(ask)
+        request = NewSession(place, extra, list(mcp_servers), meta)
+        opened: SessionOpened = await self._gated(request)
         return self._begin(opened, place, extra, mcp_servers)
 
     async def load_session(
@@ -311,12 +311,12 @@ class ConnectedAgent:
         return self._dialect.rule == "insertion" or self.capabilities.resume
 
     async def _reopen_as_able(self, session: Session, *, replay: bool) -> SessionOpened:
-        ask = ReopenSession(
+        request = ReopenSession(
             session.id, session.cwd, list(session.additional_directories), [*session.mcp_servers], replay
         )
         can_load, session._is_reopening = self.capabilities.load, True
         try:
-            return await reopen(ask, self._gated, self._inbox.deaf, can_resume=self._can_resume, can_load=can_load)
+            return await reopen(request, self._gated, self._inbox.muted, can_resume=self._can_resume, can_load=can_load)
         finally:
             session._is_reopening = False
 
@@ -384,8 +384,8 @@ class ConnectedAgent:
 
     # --- asking
 
-    async def _request(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
-        """Send one of the requests of `accord.session.ask`, in the messages of the agent's edition.
+    async def _request(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
+        """Send one of the requests of `accord.session.request`, in the messages of the agent's edition.
 
         Raises:
             LocalProtocolError: The edition has no words for it, or the agent does not serve it.
@@ -393,31 +393,31 @@ class ConnectedAgent:
             ConnectionLost: It is gone.
         """
         link = self._linked()
-        said = link.dialect.encode(ask)
-        what = type(ask).__name__
-        if said is None:
+        encoded = link.dialect.encode(request)
+        what = type(request).__name__
+        if encoded is None:
             raise LocalProtocolError(f"{link.dialect.edition.name} has no words for {what}", field=what)
-        words, params = said
-        if words.needs and not getattr(self.capabilities, words.needs):
-            raise LocalProtocolError(f"this agent does not offer {words.needs}", field=what)
-        result = await link.connection.call(words.method, params, timeout_seconds=timeout_seconds)
-        return words.decode_result(result, ask)
+        binding, params = encoded
+        if binding.needs and not getattr(self.capabilities, binding.needs):
+            raise LocalProtocolError(f"this agent does not offer {binding.needs}", field=what)
+        result = await link.connection.call(binding.method, params, timeout_seconds=timeout_seconds)
+        return binding.decode_result(result, request)
 
-    def _cancel(self, ask: Cancel) -> None:
+    def _cancel(self, request: Cancel) -> None:
         """Stop a session's work."""
         link = self._linked()
         try:
-            link.connection.post(link.dialect.cancel, link.dialect.encode_cancel(ask))
+            link.connection.post(link.dialect.cancel, link.dialect.encode_cancel(request))
         except TransportError:
             log.debug("a cancel was not sent: the agent is gone")
 
-    async def _gated(self, ask: Any) -> Any:
+    async def _gated(self, request: Any) -> Any:
         try:
-            return await self._request(ask)
+            return await self._request(request)
         except AuthRequired as error:
             method = await choose(self._login_callback, self.capabilities.auth_methods, error)
         await self._login(method)
-        return await self._request(ask)
+        return await self._request(request)
 
     @property
     def auth_methods(self) -> list[AuthMethod]:

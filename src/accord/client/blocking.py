@@ -21,7 +21,7 @@ from accord.client.prompt import Promptable
 from accord.client.session import Session
 from accord.client.turn import Turn
 from accord.errors import AccordError
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 from accord.session.event import Event, Meta, StopReason, TokenUsage
 from accord.session.option import Command, ConfigOption
 from accord.session.transcript import Transcript

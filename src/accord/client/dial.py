@@ -11,8 +11,8 @@ from accord.client.handshake import Proposal, propose
 from accord.connection import Connection, Handlers
 from accord.connection.sender import Observer
 from accord.errors import AccordError, ConnectionLost, DeadlineExceeded, NegotiationFailed, RequestError
-from accord.session.ask import Initialized
 from accord.session.capability import ClientCapabilities, Implementation
+from accord.session.client_requests import Initialized
 from accord.session.dialect import Dialect
 
 __all__ = ["Attempt", "DialledLink", "dial", "loss_of", "lost_session"]

@@ -9,8 +9,8 @@ from accord.dialects import DialectPlugin
 from accord.errors import LocalProtocolError
 from accord.jsonrpc.plain import plain
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
-from accord.session.ask import Initialize, Initialized
 from accord.session.capability import ClientCapabilities, Implementation
+from accord.session.client_requests import Initialize, Initialized
 from accord.session.dialect import Dialect
 from accord.session.dialects import dialect_of, edition_as_client
 
@@ -23,7 +23,7 @@ EditionChoice: TypeAlias = Literal["auto", "newest", "1", "2", "2-june"]
 class Proposal(NamedTuple):
     """What one `initialize` asks for: in the words of some editions, to be answered in one of others."""
 
-    words: tuple[Edition, ...]
+    binding: tuple[Edition, ...]
     accepted: tuple[Edition, ...]
 
 
@@ -64,19 +64,19 @@ async def propose(
         RequestError: The agent refused.
         ConnectionLost: It is gone.
     """
-    ask = Initialize(client, capabilities)
+    request = Initialize(client, capabilities)
     params: dict[str, Any] = {}
-    for each in proposal.words:
-        said = dialect_of(each).encode(ask)
-        if said is not None:
+    for each in proposal.binding:
+        encoded = dialect_of(each).encode(request)
+        if encoded is not None:
             # Later editions may overwrite what an earlier one said under the same name: the version above all.
-            params.update(plain(said[1]))
+            params.update(plain(encoded[1]))
     # What is unstable is used only where the agent offers it.
     result = await connection.initialize(params, tuple(edition_as_client(each) for each in proposal.accepted))
     edition = connection.edition
     if edition is None:
         raise LocalProtocolError("no edition was agreed on")
     dialect = dialect_of(edition, drafts=True)
-    words = dialect.find(Initialize)[0]
-    answer: Initialized = words.decode_result(result, ask)
+    binding = dialect.find(Initialize)[0]
+    answer: Initialized = binding.decode_result(result, request)
     return dialect, answer

@@ -16,7 +16,7 @@ from accord.connection import Handlers
 from accord.errors import AccordError
 from accord.json_values import JsonValue
 from accord.protocol.codec import encode
-from accord.session.agent_ask import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
+from accord.session.agent_requests import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
 from accord.session.dialect import Binding
 from accord.session.dialects import dialect_of
 
@@ -45,7 +45,7 @@ class Inbox:
         self._serving = serving
         self._sessions: dict[str, Session] = {}
         self._services: dict[str, Services] = {}
-        self._deaf: set[str] = set()
+        self._muted: set[str] = set()
         self._early: dict[str, list[tuple[Any, int]]] = {}
         self._early_bytes = 0
         self._closing: set[asyncio.Task[None]] = set()
@@ -57,9 +57,9 @@ class Inbox:
         for edition in proposal.accepted:
             dialect = dialect_of(edition, drafts=True)
             handlers.on(dialect.update, functools.partial(self._update, dialect.decode_update))
-            for words in dialect.client_bindings:
-                share = LARGE_ANSWERS_AT_ONCE if words.ask in LARGE_ANSWERS else 0
-                handlers.on(words.method, functools.partial(self._serve, words), share=share)
+            for binding in dialect.client_bindings:
+                share = LARGE_ANSWERS_AT_ONCE if binding.request in LARGE_ANSWERS else 0
+                handlers.on(binding.method, functools.partial(self._serve, binding), share=share)
         for name, handler in {**self.requests, **self.dialect_requests}.items():
             handlers.on_extension_request(name, functools.partial(self._extension, handler))
         for name, handler in self.notifications.items():
@@ -103,13 +103,13 @@ class Inbox:
             session._hear(update)
 
     @contextlib.contextmanager
-    def deaf(self, session_id: str) -> Iterator[None]:
+    def muted(self, session_id: str) -> Iterator[None]:
         """Do not listen to what is said about a session: it tells what is known."""
-        self._deaf.add(session_id)
+        self._muted.add(session_id)
         try:
             yield
         finally:
-            self._deaf.discard(session_id)
+            self._muted.discard(session_id)
 
     async def lost(self, error: AccordError) -> None:
         """The agent is gone, and all that was done for it ends."""
@@ -129,7 +129,7 @@ class Inbox:
         session_id, update = hear(params)
         session = self._sessions.get(session_id)
         if session is not None:
-            return None if self._deaf and session_id in self._deaf else session._hear(update)
+            return None if self._muted and session_id in self._muted else session._hear(update)
         left_bytes = MAX_EARLY_BYTES - self._early_bytes
         # Not encoded for nothing: when it is full it stays so, and the agent may say much more.
         size_bytes = EARLY_OVERHEAD_BYTES + (len(encode(params)) if left_bytes > EARLY_OVERHEAD_BYTES else 0)
@@ -140,15 +140,15 @@ class Inbox:
             self.dropped_early += 1
         return None
 
-    async def _serve(self, words: Binding, params: Any) -> Any:
-        ask = words.decode_params(params)
-        session_id = getattr(ask, "session_id", None)
-        if session_id is None and isinstance(ask, ElicitForm | ElicitUrl) and self._serving.elicit is not None:
-            return words.encode_result(elicited(await called(self._serving.elicit, elicit_question(None, ask))))
+    async def _serve(self, binding: Binding, params: Any) -> Any:
+        request = binding.decode_params(params)
+        session_id = getattr(request, "session_id", None)
+        if session_id is None and isinstance(request, ElicitForm | ElicitUrl) and self._serving.elicit is not None:
+            return binding.encode_result(elicited(await called(self._serving.elicit, elicit_question(None, request))))
         services = self._services.get(session_id or "")
         if services is None:
             raise unknown_session(session_id or "")
-        return words.encode_result(await services.serve(ask))
+        return binding.encode_result(await services.serve(request))
 
     async def _extension(self, handler: Callable[[Any], Any], params: Any) -> Any:
         session_id = params.get("sessionId") if isinstance(params, dict) else None

@@ -34,8 +34,8 @@ async def choose(callback: LoginCallback | None, methods: Sequence[AuthMethod], 
                 raise ValueError(f"the agent has no login {wanted!r}: one of {known}")
             return method
     if not error.auth_methods:
-        said = error.data if isinstance(error.data, Mapping) else {}
-        error.data = {**said, "authMethods": [_as_json(each) for each in methods]}
+        encoded = error.data if isinstance(error.data, Mapping) else {}
+        error.data = {**encoded, "authMethods": [_as_json(each) for each in methods]}
     raise error
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from accord.client.session import Session
-from accord.session.agent_ask import (
-    AskPermission,
+from accord.session.agent_requests import (
     CommandSubject,
     Elicited,
     ElicitForm,
     ElicitUrl,
     PermissionGiven,
     ReadFile,
+    RequestPermission,
     StartTerminal,
     WriteFile,
 )
@@ -187,31 +187,35 @@ def elicited(answer: ElicitAnswer) -> Elicited:
 
 
 def permission_question(
-    session: Session, ask: AskPermission, claims: Callable[[str], CallClaims | None] = lambda _: None
+    session: Session, request: RequestPermission, claims: Callable[[str], CallClaims | None] = lambda _: None
 ) -> PermissionQuestion:
     """The question; what it says about a tool call becomes part of the conversation first (v2 rule A72).
 
     `claims` gives all that was said of a call so far, by its id.
     """
     tool: ToolCall | None = None
-    if ask.tool is not None:
-        session._happen(ask.tool)
-        tool = session.transcript.tool_calls.get(ask.tool.id)
-    elif ask.command is not None and ask.command.tool_id is not None:
-        tool = session.transcript.tool_calls.get(ask.command.tool_id)
-    title = ask.title or (tool.title if tool is not None else None) or (ask.command.command if ask.command else None)
+    if request.tool is not None:
+        session._happen(request.tool)
+        tool = session.transcript.tool_calls.get(request.tool.id)
+    elif request.command is not None and request.command.tool_id is not None:
+        tool = session.transcript.tool_calls.get(request.command.tool_id)
+    title = (
+        request.title
+        or (tool.title if tool is not None else None)
+        or (request.command.command if request.command else None)
+    )
     unfinished = [call for call in session.transcript.tool_calls.values() if not call.finished] if tool is None else []
     return PermissionQuestion(
         session,
         title or "Permission required",
-        tuple(ask.options),
+        tuple(request.options),
         None if tool is None else frozen(tool),
-        ask.command,
-        ask.description,
-        ask.meta or {},
+        request.command,
+        request.description,
+        request.meta or {},
         None if tool is None else claims(tool.id),
         open_calls=tuple(frozen(call) for call in unfinished[-MAX_OPEN_CALLS:]),
-        other=ask.other,
+        other=request.other,
     )
 
 
@@ -220,11 +224,11 @@ def frozen(call: ToolCall) -> ToolCall:
     return replace(call, content=list(call.content), locations=list(call.locations))
 
 
-def elicit_question(session: Session | None, ask: ElicitForm | ElicitUrl) -> FormQuestion | UrlQuestion:
+def elicit_question(session: Session | None, request: ElicitForm | ElicitUrl) -> FormQuestion | UrlQuestion:
     """The question."""
-    if isinstance(ask, ElicitForm):
-        return FormQuestion(session, ask.message, ask.schema, ask.meta or {})
-    return UrlQuestion(session, ask.message, ask.url, ask.elicitation_id, ask.meta or {})
+    if isinstance(request, ElicitForm):
+        return FormQuestion(session, request.message, request.schema, request.meta or {})
+    return UrlQuestion(session, request.message, request.url, request.elicitation_id, request.meta or {})
 
 
 DISMISSED: Any = object()
@@ -240,7 +244,7 @@ class OpenQuestions:
     def __len__(self) -> int:
         return len(self._open)
 
-    async def ask(self, callback: Callable[[Any], Any], question: Any) -> Any:
+    async def call(self, callback: Callable[[Any], Any], question: Any) -> Any:
         """What the callback answers; `DISMISSED` as soon as the session's work is cancelled, whatever it says later."""
         task = asyncio.get_running_loop().create_task(called(callback, question))
         self._open.add(task)

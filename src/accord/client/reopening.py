@@ -9,34 +9,34 @@ from pathlib import Path
 from typing import Any
 
 from accord.errors import MethodNotFound
-from accord.session.ask import ReopenSession, SessionOpened
+from accord.session.client_requests import ReopenSession, SessionOpened
 
 __all__ = ["absolute", "reopen"]
 
 
 async def reopen(
-    ask: ReopenSession,
+    request: ReopenSession,
     send: Callable[[Any], Awaitable[SessionOpened]],
-    deaf: Callable[[str], AbstractContextManager[None]],
+    muted: Callable[[str], AbstractContextManager[None]],
     *,
     can_resume: bool,
     can_load: bool,
 ) -> SessionOpened:
-    """Open it as it is asked for, or, where the agent can only tell everything again, let it and be `deaf` meanwhile.
+    """Open it as it is asked for, or, where the agent can only tell everything again, let it and be `muted` meanwhile.
 
     Raises:
         RequestError: The agent refused.
     """
-    if ask.replay or can_resume or not can_load:
+    if request.replay or can_resume or not can_load:
         try:
-            return await send(ask)
+            return await send(request)
         except MethodNotFound:
             # Some agents advertise that they resume sessions, and do not.
-            if ask.replay or not can_load:
+            if request.replay or not can_load:
                 raise
-    ask.replay = True
-    with deaf(ask.session_id):
-        return await send(ask)
+    request.replay = True
+    with muted(request.session_id):
+        return await send(request)
 
 
 def absolute(path: str | os.PathLike[str]) -> str:

@@ -21,8 +21,7 @@ from accord.client.question import (
 from accord.client.session import Session
 from accord.client.terminals import ClientTerminals
 from accord.errors import InvalidParams, MethodNotFound, RequestError, ResourceNotFound
-from accord.session.agent_ask import (
-    AskPermission,
+from accord.session.agent_requests import (
     AwaitTerminal,
     Elicited,
     ElicitForm,
@@ -33,11 +32,12 @@ from accord.session.agent_ask import (
     ReadFile,
     ReadTerminal,
     ReleaseTerminal,
+    RequestPermission,
     StartTerminal,
     WriteFile,
 )
-from accord.session.ask import Done
 from accord.session.capability import ClientCapabilities
+from accord.session.client_requests import Done
 from accord.workspace import Workspace, WorkspaceError
 
 __all__ = ["Offer", "Services", "Serving", "WorkspaceFactory"]
@@ -110,14 +110,14 @@ class Services:
         if self._consent is not None:
             session.listen(self._consent.hear)
 
-    async def serve(self, ask: Any) -> Any:
+    async def serve(self, request: Any) -> Any:
         """The answer to what the agent asks.
 
         Raises:
             RequestError: What to answer instead.
         """
         try:
-            return await self._SERVERS[type(ask)](self, ask)
+            return await self._SERVERS[type(request)](self, request)
         except WorkspaceError as error:
             raise RequestError(str(error), {"path": error.path} if error.path else None, code=error.code) from error
 
@@ -134,37 +134,37 @@ class Services:
                 self._workspace = Workspace(self._session._roots, missing=self._offer.missing_file)
         return self._workspace
 
-    async def _read_file(self, ask: ReadFile) -> FileRead:
+    async def _read_file(self, request: ReadFile) -> FileRead:
         self._need(self._offer.files, "fs/read_text_file")
-        allowed = await self._requests.check(ask)
-        return FileRead(await self._place().read_text(ask.path, ask.line, ask.limit, expected=allowed))
+        allowed = await self._requests.check(request)
+        return FileRead(await self._place().read_text(request.path, request.line, request.limit, expected=allowed))
 
-    async def _write_file(self, ask: WriteFile) -> Done:
+    async def _write_file(self, request: WriteFile) -> Done:
         self._need(self._offer.files, "fs/write_text_file")
-        allowed = await self._requests.check(ask)
-        await self._place().write_text(ask.path, ask.content, expected=allowed)
+        allowed = await self._requests.check(request)
+        await self._place().write_text(request.path, request.content, expected=allowed)
         return Done()
 
-    async def _start_terminal(self, ask: StartTerminal) -> Any:
+    async def _start_terminal(self, request: StartTerminal) -> Any:
         self._need(self._offer.terminals, "terminal/create")
-        return await self._terminals.start(ask, await self._requests.check(ask))
+        return await self._terminals.start(request, await self._requests.check(request))
 
-    async def _permission(self, ask: AskPermission) -> PermissionGiven:
+    async def _permission(self, request: RequestPermission) -> PermissionGiven:
         claims = (lambda _: None) if self._consent is None else self._consent.claims
-        question = permission_question(self._session, ask, claims)
+        question = permission_question(self._session, request, claims)
         if self._serving.permission is None or not question.options or self._session._is_cancelling:
             return PermissionGiven(None)
         with self._session._asked():
-            answer = await self._questions.ask(self._serving.permission, question)
+            answer = await self._questions.call(self._serving.permission, question)
         return permission_given(question, answer)
 
-    async def _elicit(self, ask: ElicitForm | ElicitUrl) -> Elicited:
+    async def _elicit(self, request: ElicitForm | ElicitUrl) -> Elicited:
         if self._serving.elicit is None:
             raise InvalidParams("This client declared no elicitation", {"field": "mode", "expected": "no elicitation"})
         if self._session._is_cancelling:
             return Elicited("cancel")
         with self._session._asked():
-            answer = await self._questions.ask(self._serving.elicit, elicit_question(self._session, ask))
+            answer = await self._questions.call(self._serving.elicit, elicit_question(self._session, request))
         return elicited(answer)
 
     def _need(self, offered: object, method: str) -> None:
@@ -175,11 +175,11 @@ class Services:
         ReadFile: _read_file,
         WriteFile: _write_file,
         StartTerminal: _start_terminal,
-        ReadTerminal: lambda self, ask: self._terminals.read(ask),
-        AwaitTerminal: lambda self, ask: self._terminals.wait(ask),
-        KillTerminal: lambda self, ask: self._terminals.kill(ask),
-        ReleaseTerminal: lambda self, ask: self._terminals.release(ask),
-        AskPermission: _permission,
+        ReadTerminal: lambda self, request: self._terminals.read(request),
+        AwaitTerminal: lambda self, request: self._terminals.wait(request),
+        KillTerminal: lambda self, request: self._terminals.kill(request),
+        ReleaseTerminal: lambda self, request: self._terminals.release(request),
+        RequestPermission: _permission,
         ElicitForm: _elicit,
         ElicitUrl: _elicit,
     }

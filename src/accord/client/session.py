@@ -15,7 +15,8 @@ from accord.client.deadline import Deadlines
 from accord.client.prompt import Promptable, prompt_blocks
 from accord.client.turn import Turn
 from accord.errors import AccordError, LocalProtocolError, RequestCancelled, RequestError, request_error
-from accord.session.ask import (
+from accord.session.capability import AgentCapabilities
+from accord.session.client_requests import (
     Cancel,
     CancelTerminal,
     CancelTool,
@@ -30,7 +31,6 @@ from accord.session.ask import (
     SetModel,
     SetOption,
 )
-from accord.session.capability import AgentCapabilities
 from accord.session.client_turn import (
     Abandoned,
     Accepted,
@@ -76,10 +76,10 @@ class Line(Protocol):
     def _dialect(self) -> Dialect: ...
     @property
     def capabilities(self) -> AgentCapabilities: ...
-    async def _request(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
+    async def _request(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
         """Ask the agent."""
 
-    def _cancel(self, ask: Cancel) -> None:
+    def _cancel(self, request: Cancel) -> None:
         """Tell it to stop a session's work."""
 
     async def _attend(self, session: Session) -> None:
@@ -117,7 +117,7 @@ class Session:
         """Whether the agent opens it again just now: what it reports meanwhile is history."""
         self._line = line
         self._deadlines = deadlines
-        self._ear = line._dialect.decoder()
+        self._decoder = line._dialect.decoder()
         self._turns: ClientTurns[Turn] = ClientTurns(line._dialect.rule)
         self._echo = PromptEcho([])
         self._listeners: list[Listener] = []
@@ -241,7 +241,7 @@ class Session:
 
     def _hear(self, update: Any) -> Awaitable[None] | None:
         """An update came; what is returned is to be awaited before the next one."""
-        events = self._ear.decode(update)
+        events = self._decoder.decode(update)
         if len(events) == 1:
             return self._happen(events[0])
         pause: Awaitable[None] | None = None
@@ -280,7 +280,7 @@ class Session:
 
     def _reopened(self, dialect: Dialect) -> None:
         """A new process has it: nothing of what the old one said is repeated."""
-        self._ear = dialect.decoder()
+        self._decoder = dialect.decoder()
 
     # --- settings
 

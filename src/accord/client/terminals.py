@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from accord.errors import RateLimited, ResourceNotFound
-from accord.session.agent_ask import (
+from accord.session.agent_requests import (
     AwaitTerminal,
     KillTerminal,
     ReadTerminal,
@@ -20,7 +20,7 @@ from accord.session.agent_ask import (
     TerminalRead,
     TerminalStarted,
 )
-from accord.session.ask import Done
+from accord.session.client_requests import Done
 from accord.session.event import Event, TerminalChanged, TerminalExit, TerminalOutput
 from accord.workspace import Command, Exit, Workspace, start_command
 
@@ -62,7 +62,7 @@ class ClientTerminals:
         """The ids of those that run."""
         return [id_ for id_, command in self._commands.items() if command.exit is None]
 
-    async def start(self, ask: StartTerminal, expected: Path | None = None) -> TerminalStarted:
+    async def start(self, request: StartTerminal, expected: Path | None = None) -> TerminalStarted:
         """Run a command; answers at once. `expected` is the real path of the directory that was allowed.
 
         Raises:
@@ -71,15 +71,15 @@ class ClientTerminals:
         await self._make_room()
         terminal_id = f"terminal-{secrets.token_hex(8)}"
         workspace = self._workspace()
-        cwd = ask.cwd or str(workspace.roots[0])
+        cwd = request.cwd or str(workspace.roots[0])
         screen = _Screen(terminal_id, self._tell)
-        limit = _at_most(MAX_OUTPUT_BYTES, ask.output_byte_limit)
+        limit = _at_most(MAX_OUTPUT_BYTES, request.output_byte_limit)
         command = await start_command(
-            [ask.command, *ask.args],
+            [request.command, *request.args],
             cwd=cwd,
             within=workspace,
             expected=expected,
-            env=dict(ask.env),
+            env=dict(request.env),
             output_byte_limit=limit,
             pty=self._pty,
             on_output=screen.feed,
@@ -87,31 +87,31 @@ class ClientTerminals:
         self._commands[terminal_id] = command
         self._limits[terminal_id] = limit, screen
         self._share()
-        self._tell(TerminalChanged(terminal_id, command=shlex.join([ask.command, *ask.args]), cwd=cwd))
+        self._tell(TerminalChanged(terminal_id, command=shlex.join([request.command, *request.args]), cwd=cwd))
         watcher = asyncio.get_running_loop().create_task(screen.watch(command))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
         return TerminalStarted(terminal_id)
 
-    async def read(self, ask: ReadTerminal) -> TerminalRead:
+    async def read(self, request: ReadTerminal) -> TerminalRead:
         """What it has written so far; never waits."""
-        command = self._find(ask.terminal_id)
+        command = self._find(request.terminal_id)
         output = command.output
         return TerminalRead(output.text, output.truncated, None if command.exit is None else _exit(command.exit))
 
-    async def wait(self, ask: AwaitTerminal) -> TerminalEnded:
+    async def wait(self, request: AwaitTerminal) -> TerminalEnded:
         """Its end."""
-        return TerminalEnded(_exit(await self._find(ask.terminal_id).wait()))
+        return TerminalEnded(_exit(await self._find(request.terminal_id).wait()))
 
-    async def kill(self, ask: KillTerminal) -> Done:
+    async def kill(self, request: KillTerminal) -> Done:
         """End it; its output can still be read."""
-        await self._find(ask.terminal_id).kill()
+        await self._find(request.terminal_id).kill()
         return Done()
 
-    async def release(self, ask: ReleaseTerminal) -> Done:
+    async def release(self, request: ReleaseTerminal) -> Done:
         """End it and forget it; the transcript keeps what it wrote."""
-        command = self._find(ask.terminal_id)
-        await self._forget(ask.terminal_id, command)
+        command = self._find(request.terminal_id)
+        await self._forget(request.terminal_id, command)
         return Done()
 
     async def close(self) -> None:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from accord.connection.budget import Budget
-from accord.connection.fault import refused, serialize_error
+from accord.connection.error_objects import refused, serialize_error
 from accord.connection.handlers import Handlers
 from accord.connection.handshake import Handshake
 from accord.connection.incoming import IncomingRequests

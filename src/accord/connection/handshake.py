@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accord.connection.fault import refused
+from accord.connection.error_objects import refused
 from accord.connection.handlers import Handler, Handlers
 from accord.errors import RequestError
 from accord.jsonrpc.message import ErrorObject

@@ -8,7 +8,7 @@ from typing import Any
 
 from accord.connection.admission import LARGE_TEXT_BYTES, SMALL_ANSWER_BYTES, Admission
 from accord.connection.budget import OPEN_REQUEST_BYTES, Budget
-from accord.connection.fault import CANCELLED, error_answer, refused, serialize_error
+from accord.connection.error_objects import CANCELLED, error_answer, refused, serialize_error
 from accord.connection.lanes import INSIDE
 from accord.connection.request import CURRENT, OpenRequest
 from accord.connection.sender import Sender

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from accord.connection.budget import Budget
-from accord.connection.fault import raised
+from accord.connection.error_objects import raised
 from accord.connection.lanes import INSIDE, Lanes
 from accord.connection.sender import Sender
 from accord.errors import AccordError, BacklogExceeded, CallTimeout, RemoteProtocolError

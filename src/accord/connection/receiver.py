@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NoReturn
 
 from accord.connection.budget import OVERHEAD_BYTES, Budget
-from accord.connection.fault import internal_error, invalid_params, not_found, refused
+from accord.connection.error_objects import internal_error, invalid_params, not_found, refused
 from accord.connection.handlers import Handler, Handlers
 from accord.connection.handshake import Handshake, announcing, complete
 from accord.connection.incoming import IncomingRequests

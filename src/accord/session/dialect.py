@@ -15,8 +15,9 @@ import msgspec
 
 from accord.protocol.edition import Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
-from accord.session.ask import AskPermission, Cancel, ElicitationDone, SessionOpened
+from accord.session.agent_requests import ElicitationDone, RequestPermission
 from accord.session.capability import ClientCapabilities
+from accord.session.client_requests import Cancel, SessionOpened
 from accord.session.event import Event, ToolChanged
 from accord.session.turn import AnswerRule
 
@@ -57,14 +58,14 @@ class UpdateDecoder(Protocol):
 class Binding(msgspec.Struct, frozen=True):
     """A request of the core bound to a method of one edition.
 
-    `ask` is the type of the request; an edition may have several bindings for one (load and resume). The side that
+    `request` is the type of the request; an edition may have several bindings for one (load and resume). The side that
     serves it uses `decode_params` and `encode_result`, the side that calls it `encode_params` and `decode_result`.
     `encode_params` gives None where this binding cannot express that very request, and another one may. `decode_params`
     raises `InvalidParams` for what the edition wants refused. `needs` names the capability (of `AgentCapabilities` or
     `ClientCapabilities`, by the side that serves it) without which the method must not be called.
     """
 
-    ask: type[Any]
+    request: type[Any]
     method: RequestMethod[Any, Any]
     decode_params: Callable[[Any], Any]
     encode_params: Callable[[Any], Any]
@@ -96,7 +97,7 @@ class Dialect:
     decode_cancel: Callable[[Any], Cancel]
     leftover_events: Callable[[SessionOpened], list[Event]] = lambda _: []
     """What the answer to an opening has no place for, so that it must be sent as events behind it."""
-    stand_in: Callable[[AskPermission], ToolChanged | None] = lambda _: None
+    stand_in: Callable[[RequestPermission], ToolChanged | None] = lambda _: None
     """The tool call that a question about none was asked under, so that it can be ended when that is answered."""
     elicitation_done: NotificationMethod[Any] | None = None
     encode_elicitation_done: Callable[[ElicitationDone], Any] | None = None
@@ -115,20 +116,20 @@ class Dialect:
         return params.session_id, params.update
 
     @cached_property
-    def _by_ask(self) -> dict[type[Any], list[Binding]]:
+    def _by_request(self) -> dict[type[Any], list[Binding]]:
         found: dict[type[Any], list[Binding]] = {}
         for binding in (*self.agent_bindings, *self.client_bindings, *self.draft_bindings):
-            found.setdefault(binding.ask, []).append(binding)
+            found.setdefault(binding.request, []).append(binding)
         return found
 
-    def find(self, ask: type[Any]) -> list[Binding]:
+    def find(self, request: type[Any]) -> list[Binding]:
         """The bindings of a type of request; none where the edition does not have it."""
-        return self._by_ask.get(ask, [])
+        return self._by_request.get(request, [])
 
-    def encode(self, ask: Any) -> tuple[Binding, Any] | None:
+    def encode(self, request: Any) -> tuple[Binding, Any] | None:
         """The binding and the params for one request; None where the edition cannot express it."""
-        for binding in self.find(type(ask)):
-            params = binding.encode_params(ask)
+        for binding in self.find(type(request)):
+            params = binding.encode_params(request)
             if params is not None:
                 return binding, params
         return None

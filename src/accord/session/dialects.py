@@ -14,10 +14,10 @@ from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.protocol.method import Method
 from accord.session.dialect import Dialect
 
-__all__ = ["DIALECTS", "Spoken", "dialect_of", "edition_as_client"]
+__all__ = ["DIALECTS", "DialectLoader", "dialect_of", "edition_as_client"]
 
 
-class Spoken:
+class DialectLoader:
     """An edition that we can speak."""
 
     def __init__(self, stable: Edition, home: str) -> None:
@@ -59,21 +59,21 @@ class Spoken:
 
 
 DIALECTS = (
-    Spoken(V1, "accord.session.editions.v1"),
-    Spoken(V2, "accord.session.editions.v2"),
-    Spoken(V2_JUNE, "accord.session.editions.v2_june"),
+    DialectLoader(V1, "accord.session.editions.v1"),
+    DialectLoader(V2, "accord.session.editions.v2"),
+    DialectLoader(V2_JUNE, "accord.session.editions.v2_june"),
 )
 
 
 def dialect_of(edition: Edition, *, drafts: bool = False) -> Dialect:
     """The dialect of an edition; with `drafts` that of its unstable text."""
-    return _spoken(edition).dialect(drafts=drafts)
+    return _loader(edition).dialect(drafts=drafts)
 
 
 def edition_as_client(edition: Edition) -> Edition:
     """The edition as a client reads it."""
-    return _spoken(edition).as_client
+    return _loader(edition).as_client
 
 
-def _spoken(edition: Edition) -> Spoken:
-    return next(spoken for spoken in DIALECTS if spoken.name == edition.name)
+def _loader(edition: Edition) -> DialectLoader:
+    return next(loader for loader in DIALECTS if loader.name == edition.name)

@@ -9,7 +9,7 @@ words, inside a word for any characters in it.
 What is judged is a `Subject`: the accesses that a call makes, resolved by `accord.workspace.subject`. The order:
 
 1. Explicit rules (of the line, a file, a `Policy`, the config), in their order; the first that matches counts.
-2. Where that is `ask`, or nothing matched: what the user answered with "always" (`accord.session.remembered`).
+2. Where that is `request`, or nothing matched: what the user answered with "always" (`accord.session.remembered`).
 3. Where that is silent too: the default, which is to ask.
 
 One access that is denied denies the call, and a call is allowed only if each of its accesses is. An access whose path

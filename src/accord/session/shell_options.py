@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-__all__ = ["Argv", "Options", "Wrapper", "name_set", "read_options"]
+__all__ = ["Argv", "ShellOptions", "Wrapper", "name_set", "read_options"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,16 @@ def name_set(text: str) -> frozenset[str]:
 
 
 @dataclass(slots=True)
-class Options:
+class ShellOptions:
     """The options of a wrapper; `end` is the index behind its operands, None where something is not understood."""
 
     end: int | None
     values: dict[str, str] = field(default_factory=dict)
 
 
-def read_options(argv: Argv, wrapper: Wrapper) -> Options:
+def read_options(argv: Argv, wrapper: Wrapper) -> ShellOptions:
     """Read the options and operands that stand before the command; abbreviated names are not known."""
-    options, index, words = Options(None), 1, argv.words
+    options, index, words = ShellOptions(None), 1, argv.words
     while index < len(words) and index not in argv.uncertain and words[index].startswith("-"):
         if words[index] == "--":
             index += 1

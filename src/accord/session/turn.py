@@ -43,9 +43,9 @@ from accord.protocol.model import UNSET, UnsetType
 from accord.session.event import Background, SessionState, StateChanged, StopReason, TokenUsage, WorkError
 from accord.session.turn_input import (
     BackgroundChanged,
-    CancelAsked,
-    CloseAsked,
-    ConnectionLost,
+    CancelRequested,
+    ClientLost,
+    CloseRequested,
     HandlerCancelled,
     HandlerFailed,
     HandlerFinished,
@@ -56,7 +56,7 @@ from accord.session.turn_input import (
     PromptInserted,
     PromptWithdrawn,
     QuestionAnswered,
-    QuestionAsked,
+    QuestionOpened,
     WorkStarted,
 )
 from accord.session.turn_output import (
@@ -66,15 +66,15 @@ from accord.session.turn_output import (
     AnswerStopped,
     AnswerWithdrawn,
     CancelHandler,
-    Closed,
     Hold,
     Illegal,
     Insert,
     Output,
+    PublishState,
     Retire,
+    SessionEnded,
     Start,
     StopBackground,
-    Tell,
     TurnState,
 )
 
@@ -83,8 +83,8 @@ __all__ = ["STATES", "TABLE", "AnswerRule", "Move", "TurnAutomaton"]
 AnswerRule: TypeAlias = Literal["end", "insertion"]
 
 Move: TypeAlias = Literal[
-    "insert", "hold", "refuse", "begin", "abandon", "fail", "give_up", "withdraw", "work", "ask", "retire", "answer",
-    "cancel", "drop", "finish", "stop", "background", "close", "closed", "ignore", "illegal",
+    "insert", "hold", "refuse", "begin", "abandon", "fail", "give_up", "withdraw", "work", "question", "retire",
+    "answer", "cancel", "drop", "finish", "stop", "background", "close", "closed", "ignore", "illegal",
 ]  # fmt: skip
 """What a cell of the table does. `ignore` is for what may come too late; `illegal` for what cannot come at all."""
 
@@ -100,15 +100,15 @@ TABLE: dict[type[Input], tuple[Move, ...]] = {
     InsertionFailed:   ("illegal",    "fail",       "illegal",    "illegal",    "give_up",    "give_up",    "illegal"),
     PromptWithdrawn:   ("ignore",     "withdraw",   "withdraw",   "withdraw",   "withdraw",   "ignore",     "ignore"),
     WorkStarted:       ("work",       "illegal",    "illegal",    "illegal",    "illegal",    "illegal",    "illegal"),
-    QuestionAsked:     ("ignore",     "ignore",     "ask",        "ask",        "retire",     "retire",     "retire"),
+    QuestionOpened:    ("ignore",     "ignore",     "question",   "question",   "retire",     "retire",     "retire"),
     QuestionAnswered:  ("ignore",     "ignore",     "answer",     "answer",     "ignore",     "ignore",     "ignore"),
-    CancelAsked:       ("ignore",     "cancel",     "cancel",     "cancel",     "drop",       "ignore",     "ignore"),
+    CancelRequested:   ("ignore",     "cancel",     "cancel",     "cancel",     "drop",       "ignore",     "ignore"),
     HandlerFinished:   ("illegal",    "illegal",    "finish",     "finish",     "stop",       "stop",       "illegal"),
     HandlerFailed:     ("illegal",    "illegal",    "finish",     "finish",     "stop",       "stop",       "illegal"),
     HandlerCancelled:  ("illegal",    "illegal",    "stop",       "stop",       "stop",       "stop",       "illegal"),
     BackgroundChanged: ("background", "background", "background", "background", "background", "background", "illegal"),
-    CloseAsked:        ("close",      "close",      "close",      "close",      "close",      "ignore",     "closed"),
-    ConnectionLost:    ("close",      "close",      "close",      "close",      "close",      "ignore",     "ignore"),
+    CloseRequested:    ("close",      "close",      "close",      "close",      "close",      "ignore",     "closed"),
+    ClientLost:        ("close",      "close",      "close",      "close",      "close",      "ignore",     "ignore"),
 }
 # fmt: on
 
@@ -127,7 +127,7 @@ class TurnAutomaton:
         """Prompts that a cancel dropped and that are answered when the turn before them is over."""
         self._questions: dict[Key, bool] = {}
         self._background: tuple[Background, ...] | UnsetType = UNSET
-        self._told = StateChanged("idle")
+        self._published = StateChanged("idle")
 
     def feed(self, event: Input) -> list[Output]:
         """Let something happen; what must be done now, in order."""
@@ -136,7 +136,7 @@ class TurnAutomaton:
 
     def snapshot(self) -> StateChanged:
         """The state as it was last told, for one who joins now (v2 rule A28)."""
-        return self._told
+        return self._published
 
     # --- prompts
 
@@ -157,12 +157,12 @@ class TurnAutomaton:
         if not self._awaits(event):
             return self._illegal(event)
         self.state, self._at_work = "running", True
-        return [*self._answer_inserted(), *self._tell("running"), Start(event.prompt)]
+        return [*self._answer_inserted(), *self._publish("running"), Start(event.prompt)]
 
     def _abandon(self, event: PromptInserted) -> list[Output]:
         if not self._awaits(event):
             return self._illegal(event)
-        return [*self._answer_inserted(), *self._tell("running"), *self._end("cancelled")]
+        return [*self._answer_inserted(), *self._publish("running"), *self._end("cancelled")]
 
     def _fail(self, event: InsertionFailed) -> list[Output]:
         if not self._awaits(event):
@@ -190,18 +190,18 @@ class TurnAutomaton:
 
     def _work(self, _: WorkStarted) -> list[Output]:
         self.state, self._at_work = "running", True
-        return self._tell("running")
+        return self._publish("running")
 
-    def _ask(self, event: QuestionAsked) -> list[Output]:
+    def _question(self, event: QuestionOpened) -> list[Output]:
         if event.question in self._questions:
             return self._illegal(event)
         self._questions[event.question] = event.blocking
         if not event.blocking or self.state == "requires_action":
             return []
         self.state = "requires_action"
-        return self._tell("requires_action")
+        return self._publish("requires_action")
 
-    def _retire(self, event: QuestionAsked) -> list[Output]:
+    def _retire(self, event: QuestionOpened) -> list[Output]:
         return [Retire((event.question,))]
 
     def _answer(self, event: QuestionAnswered) -> list[Output]:
@@ -210,7 +210,7 @@ class TurnAutomaton:
         if self.state == "running" or any(self._questions.values()):
             return []
         self.state = "running"
-        return self._tell("running")
+        return self._publish("running")
 
     # --- ends
 
@@ -223,7 +223,7 @@ class TurnAutomaton:
         return self._end("cancelled", None, event.token_usage) if self._at_work else self._illegal(event)
 
     def _end(self, reason: StopReason, error: WorkError | None = None, usage: TokenUsage | None = None) -> list[Output]:
-        outputs = [*self._retire_all(), *self._tell("idle", reason, error, usage)]
+        outputs = [*self._retire_all(), *self._publish("idle", reason, error, usage)]
         if self.rule == "end":
             outputs += [AnswerFailed(p, error) if error else AnswerStopped(p, reason, usage) for p in self._current]
         return outputs + self._go_on()
@@ -241,23 +241,23 @@ class TurnAutomaton:
         del self._held[prompt]
         return outputs + self._insert(PromptArrived(prompt))
 
-    def _cancel(self, _: CancelAsked) -> list[Output]:
+    def _cancel(self, _: CancelRequested) -> list[Output]:
         return self._stop_work("cancelling") + self._drop()
 
-    def _close(self, _: CloseAsked | ConnectionLost) -> list[Output]:
+    def _close(self, _: CloseRequested | ClientLost) -> list[Output]:
         outputs = self._stop_work("closing") + self._drop()
         if self._background:
             outputs.append(StopBackground())
         return outputs + self._close_if_over()
 
-    def _closed(self, _: CloseAsked) -> list[Output]:
-        return [Closed()]
+    def _closed(self, _: CloseRequested) -> list[Output]:
+        return [SessionEnded()]
 
     def _close_if_over(self) -> list[Output]:
         if self._current or self._at_work or self._background:
             return []
         self.state = "closed"
-        return [Closed()]
+        return [SessionEnded()]
 
     def _stop_work(self, state: TurnState) -> list[Output]:
         outputs = self._retire_all()
@@ -266,7 +266,7 @@ class TurnAutomaton:
         self.state = state
         return outputs
 
-    def _drop(self, _: CancelAsked | None = None) -> list[Output]:
+    def _drop(self, _: CancelRequested | None = None) -> list[Output]:
         held, self._held = list(self._held), {}
         if self.rule == "insertion":
             return [self._answer_dropped(prompt) for prompt in held]
@@ -279,11 +279,11 @@ class TurnAutomaton:
         if event.background == self._background:
             return []
         self._background = event.background
-        self._told = msgspec.structs.replace(self._told, background=list(event.background))
-        outputs: list[Output] = [Tell(self._told)]
+        self._published = msgspec.structs.replace(self._published, background=list(event.background))
+        outputs: list[Output] = [PublishState(self._published)]
         return outputs + self._close_if_over() if self.state == "closing" else outputs
 
-    def _tell(
+    def _publish(
         self,
         state: SessionState,
         reason: StopReason | None = None,
@@ -291,8 +291,8 @@ class TurnAutomaton:
         usage: TokenUsage | None = None,
     ) -> list[Output]:
         background = UNSET if self._background is UNSET else list(self._background)
-        self._told = StateChanged(state, reason, error, background, token_usage=usage)
-        return [Tell(self._told)]
+        self._published = StateChanged(state, reason, error, background, token_usage=usage)
+        return [PublishState(self._published)]
 
     def _answer_inserted(self) -> list[Output]:
         return [AnswerInserted(prompt) for prompt in self._current if self.rule == "insertion"]
@@ -320,7 +320,7 @@ class TurnAutomaton:
         "give_up": _give_up,
         "withdraw": _withdraw,
         "work": _work,
-        "ask": _ask,
+        "question": _question,
         "retire": _retire,
         "answer": _answer,
         "cancel": _cancel,

@@ -11,9 +11,9 @@ from accord.session.event import Background, StopReason, TokenUsage, WorkError
 
 __all__ = [
     "BackgroundChanged",
-    "CancelAsked",
-    "CloseAsked",
-    "ConnectionLost",
+    "CancelRequested",
+    "ClientLost",
+    "CloseRequested",
     "HandlerCancelled",
     "HandlerFailed",
     "HandlerFinished",
@@ -24,7 +24,7 @@ __all__ = [
     "PromptInserted",
     "PromptWithdrawn",
     "QuestionAnswered",
-    "QuestionAsked",
+    "QuestionOpened",
     "WorkStarted",
 ]
 
@@ -61,7 +61,7 @@ class WorkStarted(msgspec.Struct, frozen=True):
     """The agent works in the foreground without having been prompted; a handler's end ends it."""
 
 
-class QuestionAsked(msgspec.Struct, frozen=True):
+class QuestionOpened(msgspec.Struct, frozen=True):
     """The user was asked something; `blocking` if nothing else goes on until the answer."""
 
     question: Key
@@ -74,7 +74,7 @@ class QuestionAnswered(msgspec.Struct, frozen=True):
     question: Key
 
 
-class CancelAsked(msgspec.Struct, frozen=True):
+class CancelRequested(msgspec.Struct, frozen=True):
     """The client wants the foreground to stop."""
 
 
@@ -104,11 +104,11 @@ class BackgroundChanged(msgspec.Struct, frozen=True):
     background: tuple[Background, ...] = ()
 
 
-class CloseAsked(msgspec.Struct, frozen=True):
+class CloseRequested(msgspec.Struct, frozen=True):
     """The session is to end."""
 
 
-class ConnectionLost(msgspec.Struct, frozen=True):
+class ClientLost(msgspec.Struct, frozen=True):
     """Nobody is there any more."""
 
 
@@ -118,13 +118,13 @@ Input: TypeAlias = (
     | InsertionFailed
     | PromptWithdrawn
     | WorkStarted
-    | QuestionAsked
+    | QuestionOpened
     | QuestionAnswered
-    | CancelAsked
+    | CancelRequested
     | HandlerFinished
     | HandlerFailed
     | HandlerCancelled
     | BackgroundChanged
-    | CloseAsked
-    | ConnectionLost
+    | CloseRequested
+    | ClientLost
 )

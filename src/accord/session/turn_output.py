@@ -16,15 +16,15 @@ __all__ = [
     "AnswerStopped",
     "AnswerWithdrawn",
     "CancelHandler",
-    "Closed",
     "Hold",
     "Illegal",
     "Insert",
     "Output",
+    "PublishState",
     "Retire",
+    "SessionEnded",
     "Start",
     "StopBackground",
-    "Tell",
     "TurnState",
 ]
 
@@ -92,7 +92,7 @@ class AnswerClosed(msgspec.Struct, frozen=True):
     prompt: Key
 
 
-class Tell(msgspec.Struct, frozen=True):
+class PublishState(msgspec.Struct, frozen=True):
     """Report the state; an edition without such reports has no words for it."""
 
     state: StateChanged
@@ -102,7 +102,7 @@ class StopBackground(msgspec.Struct, frozen=True):
     """Stop what goes on beside the turns; say `BackgroundChanged` when it is over."""
 
 
-class Closed(msgspec.Struct, frozen=True):
+class SessionEnded(msgspec.Struct, frozen=True):
     """The session is over: answer who asked for it, free what it held."""
 
 
@@ -124,8 +124,8 @@ Output: TypeAlias = (
     | AnswerFailed
     | AnswerWithdrawn
     | AnswerClosed
-    | Tell
+    | PublishState
     | StopBackground
-    | Closed
+    | SessionEnded
     | Illegal
 )

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from accord.agent.blocking.services import BlockingFiles, BlockingMcpServers, BlockingTerminal, BlockingTerminals
 from accord.agent.client import Client, ClientFeature
-from accord.agent.link import Extension
+from accord.agent.client_connection import Extension
 from accord.agent.session import Session
 from accord.agent.threads import Scope, blocking_view
 from accord.json_values import JsonValue

@@ -12,9 +12,9 @@ import httpx2
 from mcp import MCPError
 from pydantic import ValidationError
 
-from accord.agent.mcp.clues import Clues
+from accord.agent.mcp.diagnostics import Diagnostics
 from accord.errors import ConnectFailed, ConnectionLost, FrameError
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 
 __all__ = ["how_it_ended", "misshapen", "root_of", "why_not_started"]
 
@@ -29,26 +29,30 @@ _HINTS = {
 }
 
 
-def why_not_started(server: McpServer, clues: Clues, error: BaseException | None, timeout_seconds: float) -> str:
+def why_not_started(
+    server: McpServer, diagnostics: Diagnostics, error: BaseException | None, timeout_seconds: float
+) -> str:
     """Why the server never became usable; `error` None means that its time was over."""
-    if clues.loss is not None:
-        return f"{_ending(clues)} before it was ready" + _stderr(clues)
+    if diagnostics.loss is not None:
+        return f"{_ending(diagnostics)} before it was ready" + _stderr(diagnostics)
     if error is None:
         return (
-            _silence(server, clues, timeout_seconds)
-            if clues.http_status is None
-            else _status(server, clues.http_status)
+            _silence(server, diagnostics, timeout_seconds)
+            if diagnostics.http_status is None
+            else _status(server, diagnostics.http_status)
         )
-    return _fault(server, clues, root_of(error))
+    return _fault(server, diagnostics, root_of(error))
 
 
-def how_it_ended(server: McpServer, clues: Clues, error: BaseException | None) -> str:
+def how_it_ended(server: McpServer, diagnostics: Diagnostics, error: BaseException | None) -> str:
     """What became of a server that had been usable."""
-    if clues.loss is not None:
-        return _ending(clues) + _stderr(clues)
+    if diagnostics.loss is not None:
+        return _ending(diagnostics) + _stderr(diagnostics)
     if error is None:
-        return "it closed the connection" if clues.http_status is None else _status(server, clues.http_status)
-    return _fault(server, clues, root_of(error))
+        return (
+            "it closed the connection" if diagnostics.http_status is None else _status(server, diagnostics.http_status)
+        )
+    return _fault(server, diagnostics, root_of(error))
 
 
 def root_of(error: BaseException) -> BaseException:
@@ -65,8 +69,8 @@ def misshapen(error: ValidationError) -> str:
     return f"{where}: {first['msg']}" if where else first["msg"]
 
 
-def _ending(clues: Clues) -> str:
-    loss = clues.loss
+def _ending(diagnostics: Diagnostics) -> str:
+    loss = diagnostics.loss
     if isinstance(loss, FrameError):
         return f"it wrote something that cannot be read any further ({loss})"
     status = loss.exit_status if isinstance(loss, ConnectionLost) else None
@@ -75,29 +79,31 @@ def _ending(clues: Clues) -> str:
     return f"it exited with status {status}" if status >= 0 else f"it was ended by signal {-status}"
 
 
-def _stderr(clues: Clues) -> str:
-    tail = clues.child.stderr_tail.strip() if clues.child is not None else ""
+def _stderr(diagnostics: Diagnostics) -> str:
+    tail = diagnostics.child.stderr_tail.strip() if diagnostics.child is not None else ""
     if not tail:
         return ""
     lines = tail[-_TAIL_CHARACTERS:].splitlines()[-_TAIL_LINES:]
     return "; its stderr ended with:\n" + "\n".join(lines)
 
 
-def _silence(server: McpServer, clues: Clues, timeout_seconds: float) -> str:
+def _silence(server: McpServer, diagnostics: Diagnostics, timeout_seconds: float) -> str:
     what = "that the command starts an MCP server" if server.type == "stdio" else "that an MCP server is at the address"
     said = ""
-    if clues.nonsense_count:
-        said = f"; it wrote {clues.nonsense_count} texts that are no MCP, the first: {clues.first_nonsense!r}"
-    return f"no answer within {timeout_seconds:g} s{said}; check {what}" + _stderr(clues)
+    if diagnostics.nonsense_count:
+        said = (
+            f"; it wrote {diagnostics.nonsense_count} texts that are no MCP, the first: {diagnostics.first_nonsense!r}"
+        )
+    return f"no answer within {timeout_seconds:g} s{said}; check {what}" + _stderr(diagnostics)
 
 
-def _fault(server: McpServer, clues: Clues, error: BaseException) -> str:
+def _fault(server: McpServer, diagnostics: Diagnostics, error: BaseException) -> str:
     if isinstance(error, ConnectFailed):
         return _start_fault(server, error)
     if isinstance(error, httpx2.HTTPStatusError):
         return _status(server, error.response.status_code)
-    if isinstance(error, MCPError) and clues.http_status is not None:
-        return f"{_status(server, clues.http_status)} ({error})"
+    if isinstance(error, MCPError) and diagnostics.http_status is not None:
+        return f"{_status(server, diagnostics.http_status)} ({error})"
     if isinstance(error, httpx2.TransportError | httpx2.InvalidURL):
         what = str(error) or type(error).__name__
         return f"cannot reach {_address(server)}: {what}; check the address, and that it runs"

@@ -17,9 +17,9 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from accord.agent.mcp.clues import Clues
+from accord.agent.mcp.diagnostics import Diagnostics
 from accord.errors import ConnectFailed, TransportError
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 from accord.transport import spawn
 from accord.transport.interface import ProcessTransport
 
@@ -27,7 +27,7 @@ __all__ = ["over_stdio"]
 
 
 @asynccontextmanager
-async def over_stdio(server: McpServer, cwd: str, clues: Clues) -> AsyncIterator[JSONRPCDispatcher[Any]]:
+async def over_stdio(server: McpServer, cwd: str, diagnostics: Diagnostics) -> AsyncIterator[JSONRPCDispatcher[Any]]:
     """A dispatcher that talks to the server's program; afterwards the program and its descendants are gone.
 
     Raises:
@@ -37,10 +37,12 @@ async def over_stdio(server: McpServer, cwd: str, clues: Clues) -> AsyncIterator
         raise ConnectFailed("it has no command")
     # Of a variable that is named twice the last counts, which is what a dict makes of pairs.
     child = await spawn(server.command, *server.args, cwd=cwd, env=dict(server.env))
-    clues.child = child
+    diagnostics.child = child
     try:
         yield JSONRPCDispatcher(
-            _Reader(child, clues), _Writer(child, clues), on_stream_exception=clues.on_stream_exception
+            _Reader(child, diagnostics),
+            _Writer(child, diagnostics),
+            on_stream_exception=diagnostics.on_stream_exception,
         )
     finally:
         await child.close()
@@ -49,9 +51,9 @@ async def over_stdio(server: McpServer, cwd: str, clues: Clues) -> AsyncIterator
 class _Stream:
     """One direction of the talk with a child. It owns nothing: whoever started the child closes it."""
 
-    def __init__(self, child: ProcessTransport, clues: Clues) -> None:
+    def __init__(self, child: ProcessTransport, diagnostics: Diagnostics) -> None:
         self._child = child
-        self._clues = clues
+        self._diagnostics = diagnostics
         self._received: deque[bytes] = deque()
 
     async def aclose(self) -> None:
@@ -86,7 +88,7 @@ class _Reader(_Stream):
             try:
                 self._received.extend(await self._child.receive())
             except TransportError as error:
-                self._clues.loss = error
+                self._diagnostics.loss = error
                 raise anyio.EndOfStream from error
         if not self._received:
             raise anyio.EndOfStream
@@ -105,5 +107,5 @@ class _Writer(_Stream):
         try:
             await self._child.send(text.encode())
         except TransportError as error:
-            self._clues.loss = self._clues.loss or error
+            self._diagnostics.loss = self._diagnostics.loss or error
             raise anyio.BrokenResourceError from error

@@ -22,8 +22,8 @@ from accord.client.session import Session
 from accord.client.turn import Turn
 from accord.config import Record
 from accord.errors import AccordError, AuthRequired, ConnectionLost, LocalProtocolError
-from accord.session.ask import McpServer, SessionSummary
 from accord.session.capability import AuthMethod
+from accord.session.client_requests import McpServer, SessionSummary
 
 __all__ = ["ChatSession", "ChatView", "Connect", "Prepare", "SessionOptions"]
 

@@ -28,7 +28,7 @@ from accord.cli.terminal import Questions, Terminal, is_interactive, naming_ways
 from accord.client import Deadlines, Session, Turn, Verdict
 from accord.config import Record
 from accord.display import filled, own
-from accord.session.agent_ask import ReadFile, StartTerminal, WriteFile
+from accord.session.agent_requests import ReadFile, StartTerminal, WriteFile
 from accord.session.entry import Message
 from accord.session.event import Event
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from accord.protocol.method import RequestMethod
 from accord.protocol.model import UNSET
-from accord.session.ask import Done
+from accord.session.client_requests import Done
 from accord.session.dialect import Binding
 from accord.session.unset import or_none, or_unset
 
@@ -44,7 +44,7 @@ def decoder(kind: Any, fields: Names) -> Callable[[Any], Any]:
 
 
 def bind(
-    ask: type[Any],
+    request: type[Any],
     method: RequestMethod[Any, Any],
     fields: Names,
     *,
@@ -52,9 +52,9 @@ def bind(
 ) -> Binding:
     """The binding of a request that is its fields and no more, and is answered with nothing but metadata."""
     return Binding(
-        ask,
+        request,
         method,
-        decoder(ask, fields),
+        decoder(request, fields),
         encoder(method.params, fields),
         encoder(method.result, {}),
         _decode_done,

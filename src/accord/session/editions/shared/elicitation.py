@@ -5,7 +5,7 @@ from typing import Any, assert_never
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.protocol.codec import Codec, Misfit
 from accord.protocol.model import UNSET, Unknown
-from accord.session.ask import ElicitationDone, Elicited, ElicitForm, ElicitUrl
+from accord.session.agent_requests import ElicitationDone, Elicited, ElicitForm, ElicitUrl
 from accord.session.dialect import Binding
 from accord.session.editions.shared.bindings import decoder, encoder, names
 from accord.session.unknown import payload_of
@@ -35,28 +35,30 @@ class ElicitationCodec:
             Binding(ElicitUrl, method, self.decode, self.encode_url, *results, needs="elicit_url"),
         )
 
-    def encode_form(self, ask: ElicitForm) -> Any:
+    def encode_form(self, request: ElicitForm) -> Any:
         """A form.
 
         Raises:
             LocalProtocolError: The schema is not one of a form, or the scope is not exactly one.
         """
-        given: Any = ask.schema
+        given: Any = request.schema
         schema = {**DEFAULTS, **given} if isinstance(given, dict) else given
         try:
             typed = Codec().convert(self.types.ElicitationSchema, schema)
         except Misfit as misfit:
             field = f"schema.{misfit.field}" if misfit.field else "schema"
             raise LocalProtocolError("not the schema of a form", field=field, expected=misfit.expected) from None
-        return self.types.ElicitationFormMode(ask.message, typed, **_encode_scope(ask))
+        return self.types.ElicitationFormMode(request.message, typed, **_encode_scope(request))
 
-    def encode_url(self, ask: ElicitUrl) -> Any:
+    def encode_url(self, request: ElicitUrl) -> Any:
         """An address.
 
         Raises:
             LocalProtocolError: The scope is not exactly one.
         """
-        return self.types.ElicitationUrlMode(ask.message, ask.elicitation_id, ask.url, **_encode_scope(ask))
+        return self.types.ElicitationUrlMode(
+            request.message, request.elicitation_id, request.url, **_encode_scope(request)
+        )
 
     def decode(self, params: Any) -> ElicitForm | ElicitUrl:
         """A form or an address, whichever it is.
@@ -95,14 +97,14 @@ class ElicitationCodec:
         return Elicited("decline" if declined else "cancel", meta=result.meta or None)
 
 
-def _encode_scope(ask: ElicitForm | ElicitUrl) -> dict[str, Any]:
-    of_session, of_request = ask.session_id is not None, ask.request_id is not None
-    if of_session == of_request or (of_request and ask.tool_id is not None):
+def _encode_scope(request: ElicitForm | ElicitUrl) -> dict[str, Any]:
+    of_session, of_request = request.session_id is not None, request.request_id is not None
+    if of_session == of_request or (of_request and request.tool_id is not None):
         raise LocalProtocolError(
             "a question belongs to a session or to a request", field="session_id", expected="exactly one of the two"
         )
-    scope = {"session_id": ask.session_id, "tool_call_id": ask.tool_id, "request_id": ask.request_id}
-    return {**{name: or_unset(value) for name, value in scope.items()}, "meta": ask.meta or UNSET}
+    scope = {"session_id": request.session_id, "tool_call_id": request.tool_id, "request_id": request.request_id}
+    return {**{name: or_unset(value) for name, value in scope.items()}, "meta": request.meta or UNSET}
 
 
 def _decode_scope(params: Any) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from accord.protocol.method import RequestMethod
 from accord.protocol.model import UNSET
-from accord.session.ask import Login, Logout
 from accord.session.capability import AgentCapabilities, Implementation
+from accord.session.client_requests import Login, Logout
 from accord.session.dialect import Binding
 from accord.session.editions.shared.bindings import bind, names
 from accord.session.unset import or_none, or_unset

@@ -5,7 +5,7 @@ from typing import Any
 from accord.errors import LocalProtocolError
 from accord.protocol.method import RequestMethod
 from accord.protocol.model import UNSET, Unknown
-from accord.session.ask import (
+from accord.session.client_requests import (
     CloseSession,
     DeleteSession,
     ForkSession,
@@ -85,8 +85,8 @@ class SessionCodec:
     def bind_fork(self, method: RequestMethod[Any, Any]) -> Binding:
         """The fork of a session, which only the drafts have."""
 
-        def encode(ask: ForkSession) -> Any:
-            return method.params(session_id=ask.session_id, **self.encode_place(ask))
+        def encode(request: ForkSession) -> Any:
+            return method.params(session_id=request.session_id, **self.encode_place(request))
 
         def decode(params: Any) -> ForkSession:
             return ForkSession(params.session_id, **self.decode_place(params))
@@ -98,43 +98,43 @@ class SessionCodec:
 
     # --- requests
 
-    def encode_new(self, ask: NewSession) -> Any:
+    def encode_new(self, request: NewSession) -> Any:
         """A new session."""
-        return self.types.NewSessionRequest(**self.encode_place(ask))
+        return self.types.NewSessionRequest(**self.encode_place(request))
 
     def decode_new(self, params: Any) -> NewSession:
         """A new session."""
         return NewSession(**self.decode_place(params))
 
-    def encode_load(self, ask: ReopenSession) -> Any:
+    def encode_load(self, request: ReopenSession) -> Any:
         """A session with its conversation replayed; None where that is not wanted."""
-        if not ask.replay:
+        if not request.replay:
             return None
-        return self.types.LoadSessionRequest(session_id=ask.session_id, **self.encode_place(ask))
+        return self.types.LoadSessionRequest(session_id=request.session_id, **self.encode_place(request))
 
     def decode_load(self, params: Any) -> ReopenSession:
         """A session with its conversation replayed."""
         return ReopenSession(params.session_id, replay=True, **self.decode_place(params))
 
-    def encode_resume(self, ask: ReopenSession) -> Any:
+    def encode_resume(self, request: ReopenSession) -> Any:
         """A session as it is; None where its conversation is wanted."""
-        if ask.replay:
+        if request.replay:
             return None
-        return self.types.ResumeSessionRequest(session_id=ask.session_id, **self.encode_place(ask))
+        return self.types.ResumeSessionRequest(session_id=request.session_id, **self.encode_place(request))
 
     def decode_resume(self, params: Any) -> ReopenSession:
         """A session as it is."""
         return ReopenSession(params.session_id, **self.decode_place(params))
 
-    def encode_place(self, ask: NewSession | ReopenSession | ForkSession) -> dict[str, Any]:
+    def encode_place(self, request: NewSession | ReopenSession | ForkSession) -> dict[str, Any]:
         """Where a session works, and with which servers.
 
         Raises:
             LocalProtocolError: A server is reached in a way that the edition does not have.
         """
-        servers = [self._encode_server(server) for server in ask.servers]
-        place: dict[str, Any] = {"cwd": ask.cwd, "mcp_servers": servers, "meta": ask.meta or UNSET}
-        return {**place, "additional_directories": list(ask.roots)} if ask.roots else place
+        servers = [self._encode_server(server) for server in request.servers]
+        place: dict[str, Any] = {"cwd": request.cwd, "mcp_servers": servers, "meta": request.meta or UNSET}
+        return {**place, "additional_directories": list(request.roots)} if request.roots else place
 
     def decode_place(self, params: Any) -> dict[str, Any]:
         """Where a session works, and with which servers."""
@@ -205,9 +205,9 @@ class SessionCodec:
         """A session that has got its id now."""
         return self.decode_session(result.session_id, result)
 
-    def decode_reopened(self, result: Any, ask: ReopenSession) -> SessionOpened:
+    def decode_reopened(self, result: Any, request: ReopenSession) -> SessionOpened:
         """A session that had its id before: the answer does not repeat it."""
-        return self.decode_session(ask.session_id, result)
+        return self.decode_session(request.session_id, result)
 
     # --- lists
 

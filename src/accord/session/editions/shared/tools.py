@@ -4,7 +4,7 @@ import hashlib
 from typing import Any, assert_never
 
 from accord.protocol.model import UNSET, Unknown, UnsetType
-from accord.session.ask import AskPermission, CommandSubject, PermissionGiven
+from accord.session.agent_requests import CommandSubject, PermissionGiven, RequestPermission
 from accord.session.content import Text
 from accord.session.downgrade import restore_diff, restore_shown
 from accord.session.editions.shared.content import BlockCodec
@@ -137,9 +137,9 @@ def decode_outcome(types: Any, result: Any) -> PermissionGiven:
 # --- the call that stands in
 
 
-def needs_stand_in(ask: AskPermission) -> bool:
+def needs_stand_in(request: RequestPermission) -> bool:
     """Whether a question is about no tool call that exists."""
-    return ask.tool is None and (ask.command is None or ask.command.tool_id is None)
+    return request.tool is None and (request.command is None or request.command.tool_id is None)
 
 
 def command_call(command: CommandSubject, title: str | None) -> ToolChanged:
@@ -154,15 +154,15 @@ def command_call(command: CommandSubject, title: str | None) -> ToolChanged:
     )
 
 
-def question_call(ask: AskPermission, stem: str) -> ToolChanged:
+def question_call(request: RequestPermission, stem: str) -> ToolChanged:
     """A tool call for a question about neither a call nor a command."""
-    title = ask.title or UNTITLED
+    title = request.title or UNTITLED
     return ToolChanged(_name(stem, title), title, "other", created=True)
 
 
-def description_items(ask: AskPermission) -> list[ToolContent] | UnsetType:
+def description_items(request: RequestPermission) -> list[ToolContent] | UnsetType:
     """The description, as what a call shows."""
-    return [Shown(Text(ask.description))] if ask.description else UNSET
+    return [Shown(Text(request.description))] if request.description else UNSET
 
 
 def _name(stem: str, *parts: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any, assert_never
 from accord.protocol import v1
 from accord.protocol.model import UNSET, Unknown, UnsetType
 from accord.protocol.v1 import draft
-from accord.session.ask import Initialize, Initialized
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities
+from accord.session.client_requests import Initialize, Initialized
 from accord.session.editions.shared.handshake import decode_implementation, encode_implementation
 from accord.session.unset import or_none, or_unset
 
@@ -31,10 +31,13 @@ MARKERS: dict[str, tuple[str, type[Any]]] = {
 # --- what the client can do
 
 
-def encode_initialize(ask: Initialize) -> v1.InitializeRequest:
+def encode_initialize(request: Initialize) -> v1.InitializeRequest:
     """The request; of a client's capabilities only those that are there are written."""
     return v1.InitializeRequest(
-        VERSION, _encode_client(ask.capabilities), encode_implementation(v1, ask.client), meta=ask.meta or UNSET
+        VERSION,
+        _encode_client(request.capabilities),
+        encode_implementation(v1, request.client),
+        meta=request.meta or UNSET,
     )
 
 

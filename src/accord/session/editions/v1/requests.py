@@ -7,8 +7,8 @@ import msgspec
 from accord.protocol import v1
 from accord.protocol.model import UNSET
 from accord.protocol.v1 import draft
-from accord.session.ask import (
-    AskPermission,
+from accord.session.agent_requests import RequestPermission
+from accord.session.client_requests import (
     Cancel,
     Initialize,
     OptionsSet,
@@ -43,8 +43,8 @@ decode_cancel = decoder(Cancel, SESSION)
 # --- prompts
 
 
-def _encode_prompt(ask: Prompt) -> v1.PromptRequest:
-    return v1.PromptRequest(ask.session_id, BLOCKS.encode_all(ask.content), ask.meta or UNSET)
+def _encode_prompt(request: Prompt) -> v1.PromptRequest:
+    return v1.PromptRequest(request.session_id, BLOCKS.encode_all(request.content), request.meta or UNSET)
 
 
 def _decode_prompt(params: v1.PromptRequest) -> Prompt:
@@ -80,10 +80,12 @@ def _decode_answered(result: v1.PromptResponse | draft.PromptResponse, _: object
 # --- settings
 
 
-def _encode_option(ask: SetOption) -> v1.SetSessionConfigOptionRequest:
+def _encode_option(request: SetOption) -> v1.SetSessionConfigOptionRequest:
     """Another value; only a boolean says what it is."""
-    kind = "boolean" if isinstance(ask.value, bool) else UNSET
-    return v1.SetSessionConfigOptionRequest(ask.session_id, ask.option, ask.value, kind, ask.meta or UNSET)
+    kind = "boolean" if isinstance(request.value, bool) else UNSET
+    return v1.SetSessionConfigOptionRequest(
+        request.session_id, request.option, request.value, kind, request.meta or UNSET
+    )
 
 
 def _encode_options_set(answer: OptionsSet) -> v1.SetSessionConfigOptionResponse:
@@ -165,7 +167,7 @@ DRAFTS = (_SESSIONS.bind_fork(draft.SESSION_FORK),)
 
 CLIENT = (
     Binding(
-        AskPermission,
+        RequestPermission,
         v1.SESSION_REQUEST_PERMISSION,
         tools.decode_permission,
         tools.encode_permission,

@@ -4,7 +4,7 @@ from typing import Any
 
 from accord.protocol import v1
 from accord.protocol.model import UNSET
-from accord.session.ask import (
+from accord.session.agent_requests import (
     AwaitTerminal,
     FileRead,
     KillTerminal,
@@ -36,16 +36,16 @@ def _decode_read(params: v1.ReadTextFileRequest) -> ReadFile:
     return ReadFile(params.session_id, params.path, line, or_none(params.limit), params.meta or None)
 
 
-def _encode_start(ask: StartTerminal) -> v1.CreateTerminalRequest:
-    params: v1.CreateTerminalRequest = encoder(v1.CreateTerminalRequest, _START)(ask)
-    params.env = [v1.EnvVariable(name, value) for name, value in ask.env]
+def _encode_start(request: StartTerminal) -> v1.CreateTerminalRequest:
+    params: v1.CreateTerminalRequest = encoder(v1.CreateTerminalRequest, _START)(request)
+    params.env = [v1.EnvVariable(name, value) for name, value in request.env]
     return params
 
 
 def _decode_start(params: v1.CreateTerminalRequest) -> StartTerminal:
-    ask: StartTerminal = decoder(StartTerminal, _START)(params)
-    ask.env = [(variable.name, variable.value) for variable in params.env]
-    return ask
+    request: StartTerminal = decoder(StartTerminal, _START)(params)
+    request.env = [(variable.name, variable.value) for variable in params.env]
+    return request
 
 
 def _encode_output(answer: TerminalRead) -> v1.TerminalOutputResponse:

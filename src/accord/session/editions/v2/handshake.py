@@ -6,8 +6,8 @@ from accord.protocol import v2
 from accord.protocol.edition import V2
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v2 import draft
-from accord.session.ask import Initialize, Initialized
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
+from accord.session.client_requests import Initialize, Initialized
 from accord.session.editions.shared.handshake import (
     decode_implementation,
     decode_mcp,
@@ -26,10 +26,10 @@ NOBODY = "unknown"
 """The name and the version of who does not tell them: this edition requires both."""
 
 
-def encode_initialize(ask: Initialize) -> v2.InitializeRequest:
+def encode_initialize(request: Initialize) -> v2.InitializeRequest:
     """What a client says of itself: it has no files and terminals in v2, and notices and toggles need no capability."""
     return v2.InitializeRequest(
-        V2.version, _encode_peer(ask.client), _encode_client(ask.capabilities), ask.meta or UNSET
+        V2.version, _encode_peer(request.client), _encode_client(request.capabilities), request.meta or UNSET
     )
 
 

@@ -7,8 +7,8 @@ import msgspec
 from accord.protocol import v2_june
 from accord.protocol.edition import V2_JUNE
 from accord.protocol.model import UNSET, Maybe, Metadata, Unknown, Wire
-from accord.session.ask import Initialize, Initialized
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities
+from accord.session.client_requests import Initialize, Initialized
 from accord.session.editions.shared.handshake import (
     decode_implementation,
     decode_mcp,
@@ -35,13 +35,13 @@ MARKERS: dict[str, tuple[str, type[Any]]] = {
 """By our name for a capability: the field among the session's, and the object whose presence means that it is there."""
 
 
-def encode_initialize(ask: Initialize) -> v2_june.InitializeRequest:
+def encode_initialize(request: Initialize) -> v2_june.InitializeRequest:
     """The client as it introduces itself; of its capabilities nothing but their metadata has a place."""
     return v2_june.InitializeRequest(
         V2_JUNE.version,
-        v2_june.ClientCapabilities(ask.capabilities.meta or UNSET),
-        encode_implementation(v2_june, ask.client),
-        ask.meta or UNSET,
+        v2_june.ClientCapabilities(request.capabilities.meta or UNSET),
+        encode_implementation(v2_june, request.client),
+        request.meta or UNSET,
     )
 
 

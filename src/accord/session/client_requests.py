@@ -1,71 +1,35 @@
-"""What one side asks of the other, and what it answers, in no edition's words.
+"""The requests that a client sends to an agent, and their answers, independent of the edition.
 
-Each edition's dialect has a `Binding` for every request it knows. Names follow the asker: a client asks an agent to
-open, list and close sessions and to take prompts; an agent asks its client for permission, for facts, for files and for
-terminals (`accord.session.agent_ask`). `meta` is the `_meta` of the message, kept whole.
+Each edition's dialect has a `Binding` for every request it knows. `agent_requests` has the other direction. `meta` is
+the `_meta` of the message, kept whole.
 """
 
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from accord.protocol.model import Unknown
-from accord.session.agent_ask import (
-    AskPermission,
-    AwaitTerminal,
-    CommandSubject,
-    ElicitationDone,
-    Elicited,
-    ElicitForm,
-    ElicitUrl,
-    FileRead,
-    KillTerminal,
-    PermissionGiven,
-    ReadFile,
-    ReadTerminal,
-    ReleaseTerminal,
-    StartTerminal,
-    TerminalEnded,
-    TerminalRead,
-    TerminalStarted,
-    WriteFile,
-)
 from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
 from accord.session.content import Block, Part
 from accord.session.event import Meta, StopReason, TokenUsage
 from accord.session.option import Command, ConfigOption
 
 __all__ = [
-    "Answer",
-    "Ask",
-    "AskPermission",
-    "AwaitTerminal",
     "Cancel",
     "CancelTerminal",
     "CancelTool",
     "CloseSession",
-    "CommandSubject",
     "DeleteSession",
     "Done",
-    "ElicitForm",
-    "ElicitUrl",
-    "ElicitationDone",
-    "Elicited",
-    "FileRead",
     "ForkSession",
     "Initialize",
     "Initialized",
-    "KillTerminal",
     "ListSessions",
     "Login",
     "Logout",
     "McpServer",
     "NewSession",
     "OptionsSet",
-    "PermissionGiven",
     "Prompt",
     "PromptAnswered",
-    "ReadFile",
-    "ReadTerminal",
-    "ReleaseTerminal",
     "ReopenSession",
     "SessionOpened",
     "SessionSummary",
@@ -73,11 +37,6 @@ __all__ = [
     "SetMode",
     "SetModel",
     "SetOption",
-    "StartTerminal",
-    "TerminalEnded",
-    "TerminalRead",
-    "TerminalStarted",
-    "WriteFile",
 ]
 
 
@@ -295,46 +254,3 @@ class CancelTerminal(Part):
     session_id: str
     terminal_id: str
     meta: Meta | None = None
-
-
-Ask: TypeAlias = (
-    Initialize
-    | Login
-    | Logout
-    | NewSession
-    | ReopenSession
-    | ForkSession
-    | ListSessions
-    | CloseSession
-    | DeleteSession
-    | Prompt
-    | SetOption
-    | SetMode
-    | SetModel
-    | CancelTool
-    | CancelTerminal
-    | AskPermission
-    | ElicitForm
-    | ElicitUrl
-    | ReadFile
-    | WriteFile
-    | StartTerminal
-    | ReadTerminal
-    | AwaitTerminal
-    | KillTerminal
-    | ReleaseTerminal
-)
-Answer: TypeAlias = (
-    Done
-    | Initialized
-    | SessionOpened
-    | SessionsListed
-    | PromptAnswered
-    | OptionsSet
-    | PermissionGiven
-    | Elicited
-    | FileRead
-    | TerminalStarted
-    | TerminalRead
-    | TerminalEnded
-)

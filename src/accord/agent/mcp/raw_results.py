@@ -1,7 +1,7 @@
 """Knows how to hear an MCP server's own words below the `mcp` package, which keeps only what it knows itself.
 
 The package checks results against its types and refuses those with a kind of content block that is younger than it.
-So the content is taken out before it looks, and whoever asked finds the result as it came in `heard`.
+So the content is taken out before it looks, and whoever asked finds the result as it came in `raw_results`.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import anyio
 import anyio.abc
 from mcp.shared.dispatcher import CallOptions, Dispatcher, OnNotify, OnNotifyIntercept, OnRequest
 
-__all__ = ["HearingDispatcher", "heard"]
+__all__ = ["RawResultDispatcher", "raw_results"]
 
-_heard: ContextVar[dict[str, dict[str, Any]] | None] = ContextVar("accord-mcp-heard", default=None)
+_raw_results: ContextVar[dict[str, dict[str, Any]] | None] = ContextVar("accord-mcp-raw-results", default=None)
 
 
 @contextmanager
-def heard() -> Iterator[dict[str, dict[str, Any]]]:
+def raw_results() -> Iterator[dict[str, dict[str, Any]]]:
     """The last result of each method that this task asks for inside, as it came."""
     results: dict[str, dict[str, Any]] = {}
-    token = _heard.set(results)
+    token = _raw_results.set(results)
     try:
         yield results
     finally:
-        _heard.reset(token)
+        _raw_results.reset(token)
 
 
-class HearingDispatcher:
+class RawResultDispatcher:
     """A dispatcher of the package that also lets us hear; `on_end` is called when nothing more can come."""
 
     def __init__(self, inner: Dispatcher[Any], on_end: Callable[[], None]) -> None:
@@ -43,7 +43,7 @@ class HearingDispatcher:
     ) -> dict[str, Any]:
         """Ask the server, and remember what it says."""
         result = await self._inner.send_raw_request(method, params, opts)
-        results = _heard.get()
+        results = _raw_results.get()
         if results is None:
             return result
         results[method] = result

@@ -16,7 +16,7 @@ from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapab
 from accord.session.mode import mode_option
 from accord.session.option import Command, ConfigOption, Select, Toggle
 
-__all__ = ["Book", "PromptKind", "called"]
+__all__ = ["PromptKind", "Registrations", "called"]
 
 PromptKind: TypeAlias = Literal["image", "audio", "resource"]
 """What prompts may hold beside text and links."""
@@ -34,7 +34,7 @@ async def called(handler: AnyHandler, *arguments: Any) -> Any:
 
 
 @dataclass
-class Book:
+class Registrations:
     """One agent's registrations; shared by all its connections."""
 
     peer: Implementation

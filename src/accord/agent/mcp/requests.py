@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from accord.agent.mcp.content import block_of
 from accord.agent.mcp.errors import McpCallRefused, McpNonsense
-from accord.agent.mcp.hearing import heard
+from accord.agent.mcp.raw_results import raw_results
 from accord.agent.mcp.reason import misshapen
 from accord.agent.mcp.tool import McpCaller, McpResult, McpTool
 
@@ -63,7 +63,7 @@ async def list_tools(session: ClientSession, server: str, caller: McpCaller) -> 
         return tools
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
-        with heard() as results:
+        with raw_results() as results:
             page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
         # The package leaves out what a rule of MCP forbids to use.
         usable = {tool.name for tool in page.tools}
@@ -97,7 +97,7 @@ async def call_tool(session: ClientSession, server: str, tool: str, arguments: M
         MCPError: The link is gone (`is_loss`).
     """
     try:
-        with heard() as results:
+        with raw_results() as results:
             result = await session.call_tool(tool, dict(arguments), allow_input_required=True)
         raw = results["tools/call"]
         if isinstance(result, InputRequiredResult):

@@ -6,18 +6,18 @@ from typing import Any, Protocol
 
 from accord.session.capability import ClientCapabilities
 
-__all__ = ["Asker"]
+__all__ = ["ClientCaller"]
 
 
-class Asker(Protocol):
+class ClientCaller(Protocol):
     """Asks the client in no edition's words."""
 
     @property
     def capabilities(self) -> ClientCapabilities:
         """What the client lets its agent use."""
 
-    async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
-        """The answer to one of the asks of `accord.session.ask`.
+    async def call(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
+        """The answer to one of the asks of `accord.session.request`.
 
         Raises:
             RequestError: The client refused.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accord.connection.fault import error_answer
+from accord.connection.error_objects import error_answer
 from accord.errors import (
     AuthRequired,
     InternalError,
@@ -23,7 +23,7 @@ from accord.session.capability import AuthMethod
 from accord.session.event import WorkError
 from accord.workspace.errors import WorkspaceError
 
-__all__ = ["answerable", "store_fault", "unknown_session", "work_error"]
+__all__ = ["answerable", "store_error", "unknown_session", "work_error"]
 
 # What a person can do about a store that cannot keep a session. The path stays in the log.
 _REMEDIES = {
@@ -45,7 +45,7 @@ def unknown_session(session_id: str) -> ResourceNotFound:
     return ResourceNotFound("There is no such session: open it with session/new first", {"sessionId": session_id})
 
 
-def store_fault(error: StoreError, session_id: str | None = None) -> RequestError:
+def store_error(error: StoreError, session_id: str | None = None) -> RequestError:
     """What to answer when the store failed."""
     if error.reason == "unknown_session":
         return unknown_session(session_id or error.session_id or "")
@@ -60,9 +60,9 @@ def store_fault(error: StoreError, session_id: str | None = None) -> RequestErro
 def answerable(error: Exception, methods: Sequence[AuthMethod] = ()) -> Exception:
     """The exception that may answer a request; whatever is not made for that comes back as it is."""
     if isinstance(error, AuthRequired) and not error.received and "authMethods" not in error.data:
-        return AuthRequired(error.message, [_told(method) for method in methods])
+        return AuthRequired(error.message, [_auth_method(method) for method in methods])
     if isinstance(error, StoreError):
-        return store_fault(error)
+        return store_error(error)
     if isinstance(error, WorkspaceError):
         return RequestError(f"{str(error)[:1].upper()}{str(error)[1:]}", code=error.code)
     return error
@@ -74,6 +74,6 @@ def work_error(error: Exception, methods: Sequence[AuthMethod] = ()) -> WorkErro
     return WorkError(answer.code, answer.message, answer.data)
 
 
-def _told(method: AuthMethod) -> dict[str, Any]:
-    told: dict[str, Any] = {"id": method.id, "name": method.name, "type": method.type}
-    return told if method.description is None else {**told, "description": method.description}
+def _auth_method(method: AuthMethod) -> dict[str, Any]:
+    fields: dict[str, Any] = {"id": method.id, "name": method.name, "type": method.type}
+    return fields if method.description is None else {**fields, "description": method.description}

@@ -1,4 +1,4 @@
-"""What an agent asks of its user and of its client's machine, in no edition's words; `ask` has the other direction."""
+"""The requests that an agent sends to its client, and their answers; `client_requests` has the other direction."""
 
 from typing import Any, Literal
 
@@ -7,7 +7,6 @@ from accord.session.event import Meta, TerminalExit, ToolChanged
 from accord.session.option import PermissionOption
 
 __all__ = [
-    "AskPermission",
     "AwaitTerminal",
     "CommandSubject",
     "ElicitForm",
@@ -20,6 +19,7 @@ __all__ = [
     "ReadFile",
     "ReadTerminal",
     "ReleaseTerminal",
+    "RequestPermission",
     "StartTerminal",
     "TerminalEnded",
     "TerminalRead",
@@ -41,7 +41,7 @@ class CommandSubject(Part):
     meta: Meta | None = None
 
 
-class AskPermission(Part):
+class RequestPermission(Part):
     """May the agent do this? `tool` is applied to the tool call like any other report of it, before the user is asked.
 
     An edition that knows tool calls alone makes one of a `command` or of a bare question; there `title` None means the

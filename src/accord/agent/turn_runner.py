@@ -13,15 +13,15 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from accord.agent.asker import Asker
-from accord.agent.book import Book
-from accord.agent.fault import store_fault, unknown_session, work_error
-from accord.agent.question import Question
+from accord.agent.client_caller import ClientCaller
+from accord.agent.question import OpenQuestion
+from accord.agent.registrations import Registrations
+from accord.agent.request_errors import store_error, unknown_session, work_error
 from accord.agent.session import Session, new_id
 from accord.agent.tool import Tool
 from accord.agent.turn import Turn
 from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, StoreError, TransportError
-from accord.session.ask import Prompt, PromptAnswered
+from accord.session.client_requests import Prompt, PromptAnswered
 from accord.session.content import Text
 from accord.session.dialect import Dialect
 from accord.session.event import MessageChanged, StateChanged
@@ -44,18 +44,18 @@ from accord.session.turn_output import (
     AnswerStopped,
     AnswerWithdrawn,
     CancelHandler,
-    Closed,
     Hold,
     Illegal,
     Insert,
     Output,
+    PublishState,
     Retire,
+    SessionEnded,
     Start,
     StopBackground,
-    Tell,
 )
 
-__all__ = ["Foreground", "OpenPrompt"]
+__all__ = ["OpenPrompt", "TurnRunner"]
 
 log = logging.getLogger("accord.agent")
 
@@ -65,8 +65,8 @@ _COMMAND = re.compile(r"/([^\s/]+)(?:\s+|$)")
 class OpenPrompt:
     """A prompt from its arrival to its answer; compared by identity."""
 
-    def __init__(self, ask: Prompt) -> None:
-        self.ask = ask
+    def __init__(self, request: Prompt) -> None:
+        self.request = request
         self.message_id = new_id("message")
         self._answer: asyncio.Future[PromptAnswered] = asyncio.get_running_loop().create_future()
         self._after: asyncio.Future[None] | None = None
@@ -99,7 +99,7 @@ class OpenPrompt:
         try:
             await self._settled()
         except StoreError as error:
-            raise store_fault(error, self.ask.session_id) from error
+            raise store_error(error, self.request.session_id) from error
         return answer
 
     async def _settled(self) -> None:
@@ -107,17 +107,25 @@ class OpenPrompt:
             await asyncio.shield(self._after)
 
 
-class Foreground:
+class TurnRunner:
     """One session's turns.
 
     A handler that does not end within `grace_seconds` after it was cancelled is left behind: its turn is over, and
     nothing more can be said in it.
     """
 
-    def __init__(self, session: Session, asker: Asker, book: Book, dialect: Dialect, *, grace_seconds: float) -> None:
+    def __init__(
+        self,
+        session: Session,
+        caller: ClientCaller,
+        registrations: Registrations,
+        dialect: Dialect,
+        *,
+        grace_seconds: float,
+    ) -> None:
         self._session = session
-        self._asker = asker
-        self._book = book
+        self._caller = caller
+        self._registrations = registrations
         self._echoes = dialect.echoes
         self._automaton = TurnAutomaton(dialect.rule)
         self._inputs: deque[Input] = deque()
@@ -135,30 +143,32 @@ class Foreground:
 
     # --- prompts
 
-    def check(self, ask: Prompt) -> None:
+    def check(self, request: Prompt) -> None:
         """See whether the agent takes such a prompt.
 
         Raises:
             InvalidParams: It is empty, or holds what the agent does not take, or names a command that is not there.
         """
-        if not ask.content:
+        if not request.content:
             expected = {"field": "prompt", "expected": "at least one block"}
             raise InvalidParams("A prompt must not be empty", expected)
-        for place, block in enumerate(ask.content):
+        for place, block in enumerate(request.content):
             kind = _kind(block)
-            if kind not in {"text", "resource_link"} and kind not in self._book.accepts:
-                kinds = ", ".join(["text", "resource_link", *sorted(self._book.accepts)])
+            if kind not in {"text", "resource_link"} and kind not in self._registrations.accepts:
+                kinds = ", ".join(["text", "resource_link", *sorted(self._registrations.accepts)])
                 raise InvalidParams(
                     "This agent does not take such content",
                     {"field": f"prompt.{place}.type", "expected": f"one of {kinds}"},
                 )
-        if self._book.prompt is None and self._command(ask)[0] is None:
-            commands = ", ".join(f"/{name}" for name in self._book.commands) or "none: no handler is registered"
+        if self._registrations.prompt is None and self._command(request)[0] is None:
+            commands = (
+                ", ".join(f"/{name}" for name in self._registrations.commands) or "none: no handler is registered"
+            )
             raise InvalidParams("There is no such command", {"field": "prompt", "expected": f"one of {commands}"})
 
-    def arrive(self, ask: Prompt) -> OpenPrompt:
+    def arrive(self, request: Prompt) -> OpenPrompt:
         """A prompt that was checked is there; it has its turn when those before it had theirs."""
-        prompt = OpenPrompt(ask)
+        prompt = OpenPrompt(request)
         self.feed(PromptArrived(prompt))
         return prompt
 
@@ -188,7 +198,7 @@ class Foreground:
         try:
             while self._inputs:
                 for output in self._automaton.feed(self._inputs.popleft()):
-                    self._HANDS[type(output)](self, output)
+                    self._ACTIONS[type(output)](self, output)
         finally:
             self._feeding = False
 
@@ -208,12 +218,12 @@ class Foreground:
 
     async def _insert_prompt(self, prompt: OpenPrompt) -> None:
         """Give the user's message its place: it is kept before anything follows from it."""
-        outlet = self._session._outlet
-        message = MessageChanged("user", prompt.message_id, list(prompt.ask.content))
+        publisher = self._session._publisher
+        message = MessageChanged("user", prompt.message_id, list(prompt.request.content))
         try:
             await self._session._touch()
-            await outlet.tell(message, show=self._echoes)
-            await outlet.settle()
+            await publisher.publish(message, show=self._echoes)
+            await publisher.flush()
         except TransportError:
             # The client is gone: the close that follows ends all this.
             self.feed(PromptInserted(prompt))
@@ -228,16 +238,16 @@ class Foreground:
 
     def _start(self, output: Start) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
-        name, argument = self._command(prompt.ask)
+        name, argument = self._command(prompt.request)
         self._failure = None
-        turn = self._turn = Turn(self._session, self._asker, prompt.ask, prompt.message_id, name, argument)
+        turn = self._turn = Turn(self._session, self._caller, prompt.request, prompt.message_id, name, argument)
         self._handler = self._start_task(self._run(turn))
         self._handler.add_done_callback(lambda _: self._gone(turn))
 
-    def _command(self, ask: Prompt) -> tuple[str | None, str]:
-        text = "\n".join(block.text for block in ask.content if isinstance(block, Text))
+    def _command(self, request: Prompt) -> tuple[str | None, str]:
+        text = "\n".join(block.text for block in request.content if isinstance(block, Text))
         match = _COMMAND.match(text)
-        if match is None or match[1] not in self._book.commands:
+        if match is None or match[1] not in self._registrations.commands:
             return None, text
         return match[1], text[match.end() :]
 
@@ -247,11 +257,13 @@ class Foreground:
             for notice in self._session._take_unreported():
                 await turn.notice(notice.title, notice.description, severity=notice.severity)
             if turn.command is None:
-                await self._book.threads.call(self._book.prompt or _nothing, turn)
+                await self._registrations.threads.call(self._registrations.prompt or _nothing, turn)
             else:
-                await self._book.threads.call(self._book.commands[turn.command][1], turn, turn.argument)
+                await self._registrations.threads.call(
+                    self._registrations.commands[turn.command][1], turn, turn.argument
+                )
             await self._tidy(turn, "completed")
-            await self._session._outlet.settle()
+            await self._session._publisher.flush()
             end = (
                 HandlerFinished(turn.stop_reason, turn.token_usage)
                 if self._failure is None
@@ -277,7 +289,7 @@ class Foreground:
     def _failed(self, turn: Turn, error: Exception) -> Input:
         if isinstance(error, TransportError) and not self._session.client.is_connected:
             return HandlerCancelled(turn.token_usage)  # the client is gone: nobody failed, and nobody hears of it
-        failure = work_error(error, self._book.auth_methods(self._session.client.capabilities))
+        failure = work_error(error, self._registrations.auth_methods(self._session.client.capabilities))
         return HandlerFailed(failure, turn.token_usage)
 
     async def _tidy(self, turn: Turn, status: str) -> None:
@@ -331,7 +343,7 @@ class Foreground:
         for tool in turn._tools:
             event = tool._cut_short()
             if event is not None:
-                self._session._outlet.tell_soon(event)
+                self._session._publisher.publish_soon(event)
         self._start_task(self._session._end_commands())
         self._end(self._cancelled(turn))
 
@@ -345,7 +357,7 @@ class Foreground:
 
     def _retire(self, output: Retire) -> None:
         for question in output.questions:
-            if isinstance(question, Question):
+            if isinstance(question, OpenQuestion):
                 question.retire()
 
     def _answer_inserted(self, output: AnswerInserted) -> None:
@@ -356,12 +368,12 @@ class Foreground:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         # The answer is the end of the turn: all of that goes before it.
         answer = PromptAnswered(output.stop_reason, token_usage=output.token_usage)
-        prompt.answer(answer, self._session._outlet.settling())
+        prompt.answer(answer, self._session._publisher.flush_future())
 
     def _answer_failed(self, output: AnswerFailed) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
         error = RequestError(output.error.message, output.error.data, code=output.error.code)
-        prompt.fail(error, self._session._outlet.settling())
+        prompt.fail(error, self._session._publisher.flush_future())
 
     def _answer_withdrawn(self, output: AnswerWithdrawn) -> None:
         output.prompt.fail(RequestCancelled())  # type: ignore[attr-defined]
@@ -369,8 +381,8 @@ class Foreground:
     def _answer_closed(self, output: AnswerClosed) -> None:
         output.prompt.fail(unknown_session(self._session.id))  # type: ignore[attr-defined]
 
-    def _tell(self, output: Tell) -> None:
-        self._session._outlet.tell_soon(output.state)
+    def _publish(self, output: PublishState) -> None:
+        self._session._publisher.publish_soon(output.state)
 
     def _stop_background(self, _: StopBackground) -> None:
         self._start_task(self._end_background())
@@ -386,7 +398,7 @@ class Foreground:
             log.exception("the background of a session could not be stopped")
             self.feed(BackgroundChanged())
 
-    def _closed(self, _: Closed) -> None:
+    def _closed(self, _: SessionEnded) -> None:
         self.closed.set()
 
     def _illegal(self, output: Illegal) -> None:
@@ -402,7 +414,7 @@ class Foreground:
         if self._timer is not None:
             self._timer.cancel()
 
-    _HANDS: ClassVar[dict[type[Output], Callable[[Any, Any], None]]] = {
+    _ACTIONS: ClassVar[dict[type[Output], Callable[[Any, Any], None]]] = {
         Insert: _insert,
         Hold: _hold,
         Start: _start,
@@ -413,9 +425,9 @@ class Foreground:
         AnswerFailed: _answer_failed,
         AnswerWithdrawn: _answer_withdrawn,
         AnswerClosed: _answer_closed,
-        Tell: _tell,
+        PublishState: _publish,
         StopBackground: _stop_background,
-        Closed: _closed,
+        SessionEnded: _closed,
         Illegal: _illegal,
     }
 

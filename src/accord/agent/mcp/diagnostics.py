@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from accord.errors import TransportError
 from accord.transport.interface import ProcessTransport
 
-__all__ = ["Clues"]
+__all__ = ["Diagnostics"]
 
 _SHOWN_CHARACTERS = 120
 
 
 @dataclass
-class Clues:
+class Diagnostics:
     """The program and how its link ended, the last bad HTTP status, and what came that was no message."""
 
     on_broken: Callable[[], None]

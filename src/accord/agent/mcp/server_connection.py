@@ -19,20 +19,20 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import Implementation, ToolListChangedNotification
 from pydantic import ValidationError
 
-from accord.agent.mcp.clues import Clues
+from accord.agent.mcp.diagnostics import Diagnostics
 from accord.agent.mcp.errors import McpCallTimeout, McpError, McpServerLost
-from accord.agent.mcp.hearing import HearingDispatcher
+from accord.agent.mcp.raw_results import RawResultDispatcher
 from accord.agent.mcp.reason import how_it_ended, why_not_started
 from accord.agent.mcp.remote import over_http, over_sse
+from accord.agent.mcp.requests import call_tool, follow_changes, greet, list_tools
 from accord.agent.mcp.stdio import over_stdio
-from accord.agent.mcp.talk import call_tool, follow_changes, greet, list_tools
 from accord.agent.mcp.tool import McpFailure, McpResult, McpTool
 from accord.errors import ConnectionLost, LocalProtocolError
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 from accord.time_scale import scaled
 from accord.version import VERSION
 
-__all__ = ["ServerLink"]
+__all__ = ["ServerConnection"]
 
 log = logging.getLogger("accord.agent")
 
@@ -45,7 +45,7 @@ _CANCEL_SECONDS = scaled(2.0)
 _REASON_SECONDS = scaled(1.0)
 
 
-class ServerLink:
+class ServerConnection:
     """One server and the task that owns it."""
 
     def __init__(
@@ -58,7 +58,7 @@ class ServerLink:
         self._cwd = cwd
         self._start_timeout_seconds = start_timeout_seconds
         self._call_timeout_seconds = call_timeout_seconds
-        self._clues = Clues(on_broken=self._break)
+        self._diagnostics = Diagnostics(on_broken=self._break)
         self._error: BaseException | None = None
         self._session: ClientSession | None = None
         self._closing = False
@@ -78,7 +78,7 @@ class ServerLink:
     def failure(self) -> McpFailure | None:
         """Why it never was usable, or how it was lost since; None for one that was closed by us."""
         if self._failure is None and self._ready.done() and self._over.is_set() and not self._closing:
-            return McpFailure(self.name, how_it_ended(self._server, self._clues, self._error))
+            return McpFailure(self.name, how_it_ended(self._server, self._diagnostics, self._error))
         return self._failure
 
     async def wait_until_ready(self) -> None:
@@ -90,7 +90,7 @@ class ServerLink:
         if not self._owner.done():
             # Its end may take a while; `close` waits for that.
             self._owner.cancel()
-        self._failure = McpFailure(self.name, why_not_started(self._server, self._clues, self._error, limit))
+        self._failure = McpFailure(self.name, why_not_started(self._server, self._diagnostics, self._error, limit))
 
     async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float | None) -> McpResult:
         """Call a tool; `timeout_seconds` None is the limit that holds for all calls.
@@ -138,7 +138,7 @@ class ServerLink:
         try:
             async with AsyncExitStack() as stack:
                 dispatcher = await stack.enter_async_context(self._reach())
-                await self._begin(HearingDispatcher(dispatcher, self._over.set), stack)
+                await self._begin(RawResultDispatcher(dispatcher, self._over.set), stack)
                 await self._over.wait()
         except Exception as error:  # noqa: BLE001 - whatever a server does is told, and concerns no other
             self._error = error
@@ -152,11 +152,11 @@ class ServerLink:
 
     def _reach(self) -> AbstractAsyncContextManager[JSONRPCDispatcher[Any]]:
         if self._server.type == "stdio":
-            return over_stdio(self._server, self._cwd, self._clues)
+            return over_stdio(self._server, self._cwd, self._diagnostics)
         over = over_http if self._server.type == "http" else over_sse
-        return over(self._server, self._clues, self._start_timeout_seconds)
+        return over(self._server, self._diagnostics, self._start_timeout_seconds)
 
-    async def _begin(self, dispatcher: HearingDispatcher, stack: AsyncExitStack) -> None:
+    async def _begin(self, dispatcher: RawResultDispatcher, stack: AsyncExitStack) -> None:
         client = Implementation(name="accord", version=VERSION)
         session = ClientSession(dispatcher=dispatcher, message_handler=self._heed, client_info=client)
         self._session = await stack.enter_async_context(session)
@@ -177,10 +177,10 @@ class ServerLink:
 
     async def _relist(self, session: ClientSession) -> None:
         self._list_wishes += 1
-        wish = self._list_wishes
+        request = self._list_wishes
         async with self._listing:
             # A list that was begun after the wish has met it: a burst of changes costs two lists.
-            if self._list_wishes_met < wish:
+            if self._list_wishes_met < request:
                 met = self._list_wishes
                 self.tools = await list_tools(session, self.name, self.call)
                 self._list_wishes_met = met
@@ -194,7 +194,7 @@ class ServerLink:
             raise await self._loss(str(error)) from error
 
     async def _loss(self, said: str = "") -> McpServerLost:
-        if self._clues.loss is not None:
+        if self._diagnostics.loss is not None:
             return self._lost()
         if said in {"", "Connection closed"}:
             await asyncio.wait({self._owner}, timeout=_REASON_SECONDS)
@@ -202,9 +202,9 @@ class ServerLink:
         return self._lost(said)
 
     def _lost(self, said: str = "") -> McpServerLost:
-        loss = self._clues.loss
-        ended = "it was closed" if self._closing else said or how_it_ended(self._server, self._clues, self._error)
-        child = self._clues.child
+        loss = self._diagnostics.loss
+        ended = "it was closed" if self._closing else said or how_it_ended(self._server, self._diagnostics, self._error)
+        child = self._diagnostics.child
         return McpServerLost(
             f"the MCP server {self.name} is gone: {ended}",
             server=self.name,

@@ -25,12 +25,12 @@ from accord.workspace import (
 )
 from accord.workspace.roots import parse_path
 
-__all__ = ["Reach"]
+__all__ = ["SessionPaths"]
 
 _DIRECTORY_ENDINGS = tuple({"/", "/.", os.sep, f"{os.sep}."})
 
 
-class Reach:
+class SessionPaths:
     """The roots of a session; the first is its directory.
 
     `workspace` makes, or has, the same roots on this machine; it is called when it is needed, and raises

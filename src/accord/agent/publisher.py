@@ -21,7 +21,7 @@ from accord.session.dialect import Dialect, UpdateEncoder
 from accord.session.event import Event, MessageChunk, StateChanged
 from accord.stores.interface import Store
 
-__all__ = ["Outlet"]
+__all__ = ["EventPublisher"]
 
 log = logging.getLogger("accord.agent")
 
@@ -42,12 +42,12 @@ class _Apart:
     show: bool
 
 
-_Told: TypeAlias = Event | _Apart
+_Queued: TypeAlias = Event | _Apart
 """An event; nearly all are kept and said, and those stand for themselves."""
 
 
-class Outlet:
-    """`tell` returns when the event has its place in the order; `settle` when everything so far is kept and said.
+class EventPublisher:
+    """`publish` returns when the event has its place in the order; `flush` when everything so far is kept and said.
 
     If a commit fails, nothing of what it should have kept is said, except states, which are no part of the
     conversation; `on_failure` hears of it, and so does everybody who settles.
@@ -57,22 +57,22 @@ class Outlet:
         self,
         session_id: str,
         dialect: Dialect,
-        voice: UpdateEncoder,
+        encoder: UpdateEncoder,
         connection: Connection,
         store: Store | None,
         on_failure: Callable[[Exception], None],
     ) -> None:
-        self.voice = voice
+        self.encoder = encoder
         self._session_id = session_id
         self._method = dialect.update
-        self._say_update = dialect.encode_update
+        self._encode_update = dialect.encode_update
         self._notify = connection.notify
         self._try_notify = connection.try_notify
         self._store = store
         self._on_failure = on_failure
-        self._waiting: list[_Told] = []
+        self._waiting: list[_Queued] = []
         self._waiting_bytes = 0
-        self._unsaid: list[_Told] = []
+        self._unsent: list[_Queued] = []
         """What was kept before the session was opened, and has to wait for that."""
         self._opening = True
         self._holds = 0
@@ -81,48 +81,48 @@ class Outlet:
         """Done when what waits now is kept and said."""
         self._leaving: asyncio.Future[None] | None = None
         """The same for what is on its way out."""
-        self._room: asyncio.Event | None = None
+        self._drained: asyncio.Event | None = None
 
-    async def tell(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
+    async def publish(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
         """Put an event behind all that were told before; waits while the client or the store cannot follow."""
         self._waiting.append(event if keep and show else _Apart(event, keep, show))
         if self._flusher is None:
             self._start()
         self._waiting_bytes += EVENT_BYTES + _size(event)
         if self._waiting_bytes >= MAX_WAITING_BYTES:
-            await self._full().wait()
+            await self._until_drained().wait()
 
-    def put(self, chunk: MessageChunk, size: int) -> asyncio.Event | None:
-        """`tell` for a piece of plain text, of which there are many; who puts it waits for what is returned, if any."""
+    def publish_chunk(self, chunk: MessageChunk, size: int) -> asyncio.Event | None:
+        """`publish` for a chunk of plain text: no copy and no coroutine. The caller waits for the event it returns, if any."""
         self._waiting.append(chunk)
         if self._flusher is None:
             self._start()
         self._waiting_bytes += EVENT_BYTES + size
-        return None if self._waiting_bytes < MAX_WAITING_BYTES else self._full()
+        return None if self._waiting_bytes < MAX_WAITING_BYTES else self._until_drained()
 
-    def _full(self) -> asyncio.Event:
-        if self._room is None:
-            self._room = asyncio.Event()
-        return self._room
+    def _until_drained(self) -> asyncio.Event:
+        if self._drained is None:
+            self._drained = asyncio.Event()
+        return self._drained
 
-    def tell_soon(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
+    def publish_soon(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
         """The same for callers that cannot wait; they tell few events."""
         self._waiting.append(event if keep and show else _Apart(event, keep, show))
         self._start()
 
-    async def settle(self) -> None:
+    async def flush(self) -> None:
         """Return when all that was told before is kept and said; before the session is opened, when it is kept.
 
         Raises:
             StoreError: It could not be kept.
             ConnectionLost: It is kept, but nobody is there any more to hear it.
         """
-        settled = self.settling()
+        settled = self.flush_future()
         if settled is not None:
             await asyncio.shield(settled)
 
-    def settling(self) -> asyncio.Future[None] | None:
-        """What `settle` waits for, if there is anything, to be waited for later: not to be cancelled."""
+    def flush_future(self) -> asyncio.Future[None] | None:
+        """What `flush` waits for, if there is anything, to be waited for later: not to be cancelled."""
         if self._waiting:
             if self._settled is None:
                 self._settled = asyncio.get_running_loop().create_future()
@@ -133,11 +133,11 @@ class Outlet:
             self._leaving = asyncio.get_running_loop().create_future()
         return self._leaving
 
-    async def replay(self, events: list[Event], voice: UpdateEncoder) -> None:
+    async def replay(self, events: list[Event], encoder: UpdateEncoder) -> None:
         """Say what happened before, now, past everything that waits; from here on the session has that voice."""
-        self.voice = voice
+        self.encoder = encoder
         for start in range(0, len(events), TOGETHER):
-            updates = [update for event in events[start : start + TOGETHER] for update in voice.encode(event)]
+            updates = [update for event in events[start : start + TOGETHER] for update in encoder.encode(event)]
             failure = await self._notify_all(updates)
             if failure is not None:
                 raise failure
@@ -177,16 +177,16 @@ class Outlet:
         if self._holds:
             # Nothing may leave yet, but a new session has nobody whom keeping could confuse.
             return self._opening and bool(self._waiting)
-        return bool(self._waiting or self._unsaid)
+        return bool(self._waiting or self._unsent)
 
     async def _flush(self) -> None:
         try:
             while self._may_flush():
                 batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
                 self._leaving, self._settled = self._settled, None
-                if self._room is not None:
-                    self._room.set()
-                    self._room = None
+                if self._drained is not None:
+                    self._drained.set()
+                    self._drained = None
                 failure = await self._flush_batch(batch)
                 leaving, self._leaving = self._leaving, None
                 if failure is not None and not isinstance(failure, TransportError):
@@ -195,21 +195,21 @@ class Outlet:
         finally:
             self._flusher = None
 
-    async def _flush_batch(self, batch: list[_Told]) -> Exception | None:
+    async def _flush_batch(self, batch: list[_Queued]) -> Exception | None:
         failure = await self._keep(batch)
         if failure is not None:
-            batch = [told for told in batch if isinstance(_event(told), StateChanged)]
-        self._unsaid += batch
+            batch = [queued for queued in batch if isinstance(_event(queued), StateChanged)]
+        self._unsent += batch
         if self._opening and self._holds:
             return failure
-        unsaid, self._unsaid = self._unsaid, []
-        unheard = await self._say_all(unsaid)
-        return failure or unheard
+        unsent, self._unsent = self._unsent, []
+        send_failure = await self._send_batch(unsent)
+        return failure or send_failure
 
-    async def _keep(self, batch: list[_Told]) -> Exception | None:
+    async def _keep(self, batch: list[_Queued]) -> Exception | None:
         if self._store is None:
             return None
-        events = [_event(told) for told in batch if not isinstance(told, _Apart) or told.keep]
+        events = [_event(queued) for queued in batch if not isinstance(queued, _Apart) or queued.keep]
         if not events:
             return None
         try:
@@ -219,19 +219,19 @@ class Outlet:
             return error
         return None
 
-    async def _say_all(self, batch: list[_Told]) -> Exception | None:
+    async def _send_batch(self, batch: list[_Queued]) -> Exception | None:
         failure: Exception | None = None
         for start in range(0, len(batch), TOGETHER):
             updates: list[Any] = []
-            say = self.voice.encode
-            for told in batch[start : start + TOGETHER]:
+            encode = self.encoder.encode
+            for queued in batch[start : start + TOGETHER]:
                 try:
-                    if not isinstance(told, _Apart):
-                        updates += say(told)
-                    elif told.show:
-                        updates += say(told.event)
+                    if not isinstance(queued, _Apart):
+                        updates += encode(queued)
+                    elif queued.show:
+                        updates += encode(queued.event)
                     else:
-                        say(told.event)
+                        encode(queued.event)
                 except Exception as error:
                     log.exception("an event could not be told")
                     failure = error
@@ -243,8 +243,8 @@ class Outlet:
         return failure
 
     async def _notify_all(self, updates: list[Any]) -> Exception | None:
-        say_update, session_id = self._say_update, self._session_id
-        many = [say_update(session_id, update) for update in updates]
+        encode_update, session_id = self._encode_update, self._session_id
+        many = [encode_update(session_id, update) for update in updates]
         if not many or self._try_notify(self._method, many):
             return None
         failure: Exception | None = None
@@ -263,8 +263,8 @@ class Outlet:
         return failure
 
 
-def _event(told: _Told) -> Event:
-    return told.event if isinstance(told, _Apart) else told
+def _event(queued: _Queued) -> Event:
+    return queued.event if isinstance(queued, _Apart) else queued
 
 
 def _settle(settled: asyncio.Future[None] | None, failure: Exception | None) -> None:

@@ -8,13 +8,13 @@ from typing import Protocol
 
 from accord.errors import InvalidParams
 from accord.protocol.model import Unknown
-from accord.session.ask import McpServer
 from accord.session.capability import AgentCapabilities
+from accord.session.client_requests import McpServer
 
-__all__ = ["check_opening", "check_path", "same_directory"]
+__all__ = ["check_path", "check_session_params", "same_directory"]
 
 
-class Opening(Protocol):
+class SessionParams(Protocol):
     """What every way of opening a session says about its place."""
 
     @property
@@ -25,17 +25,17 @@ class Opening(Protocol):
     def servers(self) -> list[McpServer | Unknown]: ...
 
 
-def check_opening(ask: Opening, served: AgentCapabilities) -> tuple[list[str], list[McpServer]]:
+def check_session_params(request: SessionParams, served: AgentCapabilities) -> tuple[list[str], list[McpServer]]:
     """The roots and the servers of a session.
 
     Raises:
         InvalidParams: A root is relative, or a server is one that this agent cannot reach.
     """
-    check_path(ask.cwd, "cwd")
-    for place, root in enumerate(ask.roots):
+    check_path(request.cwd, "cwd")
+    for place, root in enumerate(request.roots):
         check_path(root, f"additionalDirectories.{place}")
     servers: list[McpServer] = []
-    for place, server in enumerate(ask.servers):
+    for place, server in enumerate(request.servers):
         if isinstance(server, Unknown) or server.type not in served.mcp:
             # What we know by this name and did not hear as such, the edition has no words for.
             known = served.mcp - {server.tag} if isinstance(server, Unknown) else served.mcp
@@ -45,7 +45,7 @@ def check_opening(ask: Opening, served: AgentCapabilities) -> tuple[list[str], l
                 {"field": f"mcpServers.{place}.type", "expected": expected},
             )
         servers.append(server)
-    return [ask.cwd, *ask.roots], servers
+    return [request.cwd, *request.roots], servers
 
 
 def check_path(path: str, field: str) -> None:

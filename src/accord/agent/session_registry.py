@@ -12,19 +12,20 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from accord.agent.asker import Asker
-from accord.agent.book import Book
 from accord.agent.client import Client
-from accord.agent.fault import unknown_session
-from accord.agent.foreground import Foreground
-from accord.agent.history import healing, outlined, retold
-from accord.agent.opening import check_opening, check_path, same_directory
-from accord.agent.outlet import Outlet
+from accord.agent.client_caller import ClientCaller
+from accord.agent.history import healing, outlined, replayed
+from accord.agent.publisher import EventPublisher
+from accord.agent.registrations import Registrations
+from accord.agent.request_errors import unknown_session
 from accord.agent.session import Session, new_id
+from accord.agent.session_params import check_path, check_session_params, same_directory
+from accord.agent.turn_runner import TurnRunner
 from accord.connection import Connection
 from accord.errors import InvalidParams, LocalProtocolError, SessionInUse, StoreError
 from accord.protocol.codec import decode_json
-from accord.session.ask import (
+from accord.session.capability import AgentCapabilities
+from accord.session.client_requests import (
     ForkSession,
     ListSessions,
     McpServer,
@@ -34,14 +35,13 @@ from accord.session.ask import (
     SessionsListed,
     SessionSummary,
 )
-from accord.session.capability import AgentCapabilities
 from accord.session.dialect import Dialect
 from accord.session.event import ConfigChanged
 from accord.session.replay import Outline
-from accord.session.turn_input import CloseAsked, ConnectionLost
+from accord.session.turn_input import ClientLost, CloseRequested
 from accord.stores.interface import SessionRecord, Store
 
-__all__ = ["Desk", "InUse"]
+__all__ = ["InUse", "SessionRegistry"]
 
 log = logging.getLogger("accord.agent")
 
@@ -54,11 +54,11 @@ InUse: TypeAlias = Literal["error", "read_only"]
 class _Live:
     """A session that is open here, and its turns. A view has none: another process owns the session."""
 
-    __slots__ = ("foreground", "is_view", "record", "session")
+    __slots__ = ("is_view", "record", "runner", "session")
 
-    def __init__(self, session: Session, foreground: Foreground, record: SessionRecord, *, is_view: bool) -> None:
+    def __init__(self, session: Session, runner: TurnRunner, record: SessionRecord, *, is_view: bool) -> None:
         self.session = session
-        self.foreground = foreground
+        self.runner = runner
         self.record = record
         self.is_view = is_view
 
@@ -70,23 +70,23 @@ class _Live:
         )
 
 
-class Desk:
+class SessionRegistry:
     """The sessions of one connection."""
 
     def __init__(
         self,
-        book: Book,
+        registrations: Registrations,
         store: Store | None,
-        asker: Asker,
+        caller: ClientCaller,
         connection: Connection,
         served: AgentCapabilities,
         *,
         grace_seconds: float,
         in_use: InUse = "error",
     ) -> None:
-        self._book = book
+        self._registrations = registrations
         self._store = store
-        self._asker = asker
+        self._caller = caller
         self._connection = connection
         self._served = served
         self._grace_seconds = grace_seconds
@@ -94,7 +94,7 @@ class Desk:
         self._client: Client | None = None
         self._dialect: Dialect | None = None
         self._live: dict[str, _Live] = {}
-        self._doors: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def has_store(self) -> bool:
@@ -126,74 +126,74 @@ class Desk:
             raise SessionInUse(session_id)
         return live.session
 
-    def foreground(self, session_id: str) -> Foreground | None:
+    def runner(self, session_id: str) -> TurnRunner | None:
         """The session's turns, if it is open here and may have any."""
         live = self._live.get(session_id)
-        return None if live is None or live.is_view else live.foreground
+        return None if live is None or live.is_view else live.runner
 
-    async def settled(self, session_id: str) -> Foreground | None:
+    async def settled(self, session_id: str) -> TurnRunner | None:
         """The same, when whoever opens or closes the session just now is done with that."""
-        door = self._doors.get(session_id)
-        if door is not None:
-            async with door:
+        lock = self._locks.get(session_id)
+        if lock is not None:
+            async with lock:
                 """Nobody else is there now."""
         live = self._live.get(session_id)
         if live is not None and live.is_view:
             raise SessionInUse(session_id)
-        return self.foreground(session_id)
+        return self.runner(session_id)
 
     # --- opening
 
-    async def new(self, ask: NewSession) -> SessionOpened:
+    async def new(self, request: NewSession) -> SessionOpened:
         """A session that nobody has seen before."""
-        roots, servers = check_opening(ask, self._served)
+        roots, servers = check_session_params(request, self._served)
         now = time.time()
         record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))
         try:
             if self._store is not None:
                 await self._store.create(record, owned=True)
-            return await self._open(self._make(record, roots, ask.meta), servers)
+            return await self._open(self._make(record, roots, request.meta), servers)
         except BaseException:
             await asyncio.shield(self._forget(record.id))
             raise
 
-    async def fork(self, ask: ForkSession) -> SessionOpened:
+    async def fork(self, request: ForkSession) -> SessionOpened:
         """A session that begins as a copy of another."""
-        roots, servers = check_opening(ask, self._served)
+        roots, servers = check_session_params(request, self._served)
         store = self._kept()
-        origin = self._live.get(ask.session_id)
+        origin = self._live.get(request.session_id)
         if origin is not None:
-            await origin.session._outlet.settle()
-        parent = await store.get(ask.session_id)
+            await origin.session._publisher.flush()
+        parent = await store.get(request.session_id)
         if parent is None:
-            raise unknown_session(ask.session_id)
+            raise unknown_session(request.session_id)
         now = time.time()
         record = SessionRecord(new_id("session"), roots[0], now, now, parent.title, tuple(roots[1:]))
         try:
-            await store.fork(ask.session_id, record, owned=True)
-            live = self._make(record, roots, ask.meta)
+            await store.fork(request.session_id, record, owned=True)
+            live = self._make(record, roots, request.meta)
             # The copy of a turn that goes on in the source is one that was broken off here.
-            await self._learn_history(live, store, await self._remember(live, store, heal=True))
+            await self._encode_history(live, store, await self._remember(live, store, heal=True))
             return await self._open(live, servers)
         except BaseException:
             await asyncio.shield(self._forget(record.id))
             raise
 
-    async def reopen(self, ask: ReopenSession) -> SessionOpened:
+    async def reopen(self, request: ReopenSession) -> SessionOpened:
         """A session from before: kept in the store, or still open here."""
-        roots, servers = check_opening(ask, self._served)
-        async with self._door(ask.session_id):
-            live = self._live.get(ask.session_id)
-            record = await self._record(ask.session_id, live)
+        roots, servers = check_session_params(request, self._served)
+        async with self._lock(request.session_id):
+            live = self._live.get(request.session_id)
+            record = await self._record(request.session_id, live)
             if not same_directory(record.cwd, roots[0]):
                 expected = "the directory that the session was made with"
                 raise InvalidParams("The session belongs to another directory", {"field": "cwd", "expected": expected})
             if live is not None and live.is_view:
                 # Its owner may be gone by now.
-                await self._shut(ask.session_id)
+                await self._shut(request.session_id)
             elif live is not None:
-                return await self._reopen_live(live, replay=ask.replay)
-            return await self._reopen_kept(ask, roots, servers)
+                return await self._reopen_live(live, replay=request.replay)
+            return await self._reopen_kept(request, roots, servers)
 
     async def _record(self, session_id: str, live: _Live | None = None) -> SessionRecord:
         record = live.record if live is not None else None
@@ -203,42 +203,44 @@ class Desk:
             raise unknown_session(session_id)
         return record
 
-    async def _reopen_kept(self, ask: ReopenSession, roots: list[str], servers: list[McpServer]) -> SessionOpened:
+    async def _reopen_kept(self, request: ReopenSession, roots: list[str], servers: list[McpServer]) -> SessionOpened:
         store = self._kept()
         try:
-            first = await store.acquire(ask.session_id)
+            first = await store.acquire(request.session_id)
         except StoreError as error:
             if self._in_use != "read_only" or error.reason not in {"in_use", "read_only"}:
                 raise
-            return await self._view(ask, roots, store)
+            return await self._view(request, roots, store)
         try:
             # Read when it is ours: another process may have changed the title until then.
-            live = self._make(await self._record(ask.session_id), roots, ask.meta)
-            await self._tell_history(live, store, await self._remember(live, store, heal=first), replay=ask.replay)
+            live = self._make(await self._record(request.session_id), roots, request.meta)
+            await self._replay_history(
+                live, store, await self._remember(live, store, heal=first), replay=request.replay
+            )
             return await self._open(live, servers, known=True)
         except BaseException:
-            await asyncio.shield(self._release(ask.session_id))
+            await asyncio.shield(self._release(request.session_id))
             raise
 
-    async def _view(self, ask: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
+    async def _view(self, request: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
         """The history as it is now, of a session that another process works on: nothing is healed, kept or prepared."""
-        live = self._make(await self._record(ask.session_id), roots, ask.meta, is_view=True)
-        await self._tell_history(live, store, await self._remember(live, store, heal=False), replay=ask.replay)
-        self._live[ask.session_id] = live
+        live = self._make(await self._record(request.session_id), roots, request.meta, is_view=True)
+        await self._replay_history(live, store, await self._remember(live, store, heal=False), replay=request.replay)
+        self._live[request.session_id] = live
         return await self._answer(live, known=True)
 
     async def _reopen_live(self, live: _Live, *, replay: bool) -> SessionOpened:
-        outlet = live.session._outlet
+        publisher = live.session._publisher
         try:
-            await outlet.pause()
+            await publisher.pause()
             if self._store is None:
-                await outlet.replay([live.foreground.snapshot], outlet.voice)
+                await publisher.replay([live.runner.snapshot], publisher.encoder)
             else:
                 store, outline = self._store, await outlined(self._store, live.session.id)
-                await self._tell_history(live, store, outline, replay=replay)
+                await self._replay_history(live, store, outline, replay=replay)
             return await self._answer(live, known=True)
         except BaseException:
-            outlet.release()
+            publisher.release()
             raise
 
     async def _remember(self, live: _Live, store: Store, *, heal: bool) -> Outline:
@@ -257,42 +259,42 @@ class Desk:
         session._settings.restore(outline.config)
         return outline
 
-    async def _tell_history(self, live: _Live, store: Store, outline: Outline, *, replay: bool) -> None:
+    async def _replay_history(self, live: _Live, store: Store, outline: Outline, *, replay: bool) -> None:
         """Tell the conversation, or let the voice know it without a word; then what the session does now."""
         dialect, client = self._met()
-        session, outlet = live.session, live.session._outlet
-        voice = dialect.encoder(client.capabilities)
-        voice.client_terminals |= outlet.voice.client_terminals
-        async for events in retold(store, session.id, outline):
+        session, publisher = live.session, live.session._publisher
+        encoder = dialect.encoder(client.capabilities)
+        encoder.client_terminals |= publisher.encoder.client_terminals
+        async for events in replayed(store, session.id, outline):
             if replay:
-                await outlet.replay(events, voice)
+                await publisher.replay(events, encoder)
             else:
                 for event in events:
-                    voice.encode(event)
+                    encoder.encode(event)
             if session.id not in self._live:
                 # Only who has it open can still have a message at hand, and say more of it.
-                voice.forget_messages()
-        await outlet.replay([live.foreground.snapshot], voice)
+                encoder.forget_messages()
+        await publisher.replay([live.runner.snapshot], encoder)
 
-    async def _learn_history(self, live: _Live, store: Store, outline: Outline) -> None:
+    async def _encode_history(self, live: _Live, store: Store, outline: Outline) -> None:
         """Let the voice of a copy know what its client knows from the source."""
-        async for events in retold(store, live.session.id, outline):
+        async for events in replayed(store, live.session.id, outline):
             for event in events:
-                live.session._outlet.voice.encode(event)
+                live.session._publisher.encoder.encode(event)
 
     def _make(
         self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False
     ) -> _Live:
         dialect, client = self._met()
-        session = Session(record.id, roots, client, self._asker, self._book, self._store, meta)
+        session = Session(record.id, roots, client, self._caller, self._registrations, self._store, meta)
         session.title = record.title
-        foreground = Foreground(session, self._asker, self._book, dialect, grace_seconds=self._grace_seconds)
-        voice = dialect.encoder(client.capabilities)
+        runner = TurnRunner(session, self._caller, self._registrations, dialect, grace_seconds=self._grace_seconds)
+        encoder = dialect.encoder(client.capabilities)
         store = None if is_view else self._store
-        session._outlet = Outlet(record.id, dialect, voice, self._connection, store, foreground.store_failed)
-        live = _Live(session, foreground, record, is_view=is_view)
+        session._publisher = EventPublisher(record.id, dialect, encoder, self._connection, store, runner.store_failed)
+        live = _Live(session, runner, record, is_view=is_view)
         # Nothing of the session may leave before the answer that names it.
-        session._outlet.hold()
+        session._publisher.hold()
         return live
 
     async def _open(self, live: _Live, servers: list[McpServer], *, known: bool = False) -> SessionOpened:
@@ -300,8 +302,8 @@ class Desk:
         self._live[session.id] = live
         try:
             session._connect_servers(servers)
-            for handler in self._book.on_session:
-                await self._book.threads.call(handler, session)
+            for handler in self._registrations.on_session:
+                await self._registrations.threads.call(handler, session)
             return await self._answer(live, known=known)
         except BaseException:
             self._live.pop(session.id, None)
@@ -315,15 +317,17 @@ class Desk:
         """
         session, (dialect, _) = live.session, self._met()
         meta = {"accord": {"readOnly": True}} if live.is_view else None
-        opened = SessionOpened(session.id, session._offered, session.commands, self._book.models, meta)
-        session._outlet.voice.encode(ConfigChanged(list(session._settings.options)))  # to nobody: the answer says it
+        opened = SessionOpened(session.id, session._offered, session.commands, self._registrations.models, meta)
+        session._publisher.encoder.encode(
+            ConfigChanged(list(session._settings.options))
+        )  # to nobody: the answer says it
         if known:
-            await session._outlet.replay(dialect.leftover_events(opened), session._outlet.voice)
+            await session._publisher.replay(dialect.leftover_events(opened), session._publisher.encoder)
         else:
             for event in dialect.leftover_events(opened):
-                session._outlet.tell_soon(event, keep=False)
+                session._publisher.publish_soon(event, keep=False)
         # The answer is sent in the very step in which we return it: what is released after that comes behind it.
-        asyncio.get_running_loop().call_soon(session._outlet.release)
+        asyncio.get_running_loop().call_soon(session._publisher.release)
         return opened
 
     async def _forget(self, session_id: str) -> None:
@@ -345,26 +349,26 @@ class Desk:
             # It stays this process's until that ends.
             log.warning("a session could not be released: %s", error)
 
-    def _door(self, session_id: str) -> asyncio.Lock:
+    def _lock(self, session_id: str) -> asyncio.Lock:
         """Who opens or closes a session does so alone: two at once would be two sessions of one name."""
-        door = self._doors.get(session_id)
-        if door is None:
-            door = self._doors[session_id] = asyncio.Lock()
-        return door
+        lock = self._locks.get(session_id)
+        if lock is None:
+            lock = self._locks[session_id] = asyncio.Lock()
+        return lock
 
     # --- the rest
 
-    async def page(self, ask: ListSessions) -> SessionsListed:
+    async def page(self, request: ListSessions) -> SessionsListed:
         """One page of the sessions; without a store, those that are open here."""
-        if ask.cwd is not None:
-            check_path(ask.cwd, "cwd")
+        if request.cwd is not None:
+            check_path(request.cwd, "cwd")
         if self._store is None:
-            if ask.cursor is not None:
+            if request.cursor is not None:
                 raise InvalidParams("There is one page only", {"field": "cursor", "expected": "no cursor"})
-            records = [live.current for live in self._live.values() if ask.cwd in (None, live.record.cwd)]
+            records = [live.current for live in self._live.values() if request.cwd in (None, live.record.cwd)]
             records.sort(key=lambda record: record.updated_at, reverse=True)
             return SessionsListed([_summary(record) for record in records])
-        page = await self._store.list_sessions(cwd=ask.cwd, cursor=ask.cursor, limit=PAGE)
+        page = await self._store.list_sessions(cwd=request.cwd, cursor=request.cursor, limit=PAGE)
         return SessionsListed([_summary(record) for record in page.records], page.next_cursor)
 
     async def close_session(self, session_id: str) -> None:
@@ -376,11 +380,11 @@ class Desk:
         await self._alone(session_id, self._erase)
 
     async def _alone(self, session_id: str, end: Callable[[str], Coroutine[Any, Any, None]]) -> None:
-        door = self._door(session_id)
-        await door.acquire()
+        lock = self._lock(session_id)
+        await lock.acquire()
         # An end that its client takes back is one all the same: nothing stays half closed.
         ending = asyncio.ensure_future(end(session_id))
-        ending.add_done_callback(lambda _: door.release())
+        ending.add_done_callback(lambda _: lock.release())
         await asyncio.shield(ending)
 
     async def _erase(self, session_id: str) -> None:
@@ -391,10 +395,10 @@ class Desk:
         live = self._live.get(session_id)
         if live is None:
             return
-        live.foreground.feed(CloseAsked())
-        await live.foreground.closed.wait()
+        live.runner.feed(CloseRequested())
+        await live.runner.closed.wait()
         try:
-            await live.session._outlet.settle()
+            await live.session._publisher.flush()
         except Exception as error:  # noqa: BLE001 - whatever could not be kept, it is over
             log.warning("the end of a session could not be kept: %s", error)
         self._live.pop(session_id, None)
@@ -404,20 +408,20 @@ class Desk:
         """The client is gone: end everything, bounded in time."""
         lives, self._live = list(self._live.values()), {}
         for live in lives:
-            live.foreground.feed(ConnectionLost())
+            live.runner.feed(ClientLost())
         await asyncio.gather(*(self._end_lost(live) for live in lives))
 
     async def _end_lost(self, live: _Live) -> None:
         try:
             async with asyncio.timeout(self._grace_seconds + 1.0):
-                await live.foreground.closed.wait()
+                await live.runner.closed.wait()
         except TimeoutError:
             log.warning("a session did not end in time after its client was gone")
         await self._end(live)
 
     async def _end(self, live: _Live) -> None:
         try:
-            await live.foreground.stop()
+            await live.runner.stop()
             await live.session._close()
         except Exception:
             log.exception("a session could not be ended cleanly")

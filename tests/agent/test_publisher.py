@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord.agent import Session, Turn
-from accord.agent.outlet import MAX_WAITING_BYTES, Outlet
+from accord.agent.publisher import MAX_WAITING_BYTES, EventPublisher
 from accord.errors import ConnectionLost, StoreError
 from accord.protocol.model import Unknown
 from accord.session.capability import ClientCapabilities
@@ -84,7 +84,7 @@ async def test_a_say_returns_when_it_is_queued_not_when_it_is_kept(edition: str)
     store, returned = GatedStore(), asyncio.Event()
 
     async def reply(turn: Turn) -> None:
-        await turn.session._outlet.settle()
+        await turn.session._publisher.flush()
         store.gate.clear()
         await turn.say("queued")
         returned.set()
@@ -162,7 +162,7 @@ async def test_what_cannot_be_kept_is_not_sent_and_ends_the_turn_with_an_error(
 
     async def reply(turn: Turn) -> None:
         await turn.say("before ")
-        await turn.session._outlet.settle()
+        await turn.session._publisher.flush()
         store.failing = turn.text == "bad"
         try:
             for _ in range(100):
@@ -336,7 +336,7 @@ async def test_what_is_told_while_the_session_is_being_opened_leaves_after_the_a
     @agent.on_session
     async def opened(session: Session) -> None:
         await session.set_title("Early")
-        await session._outlet.settle()
+        await session._publisher.flush()
         if stored:
             histories.append((await session.history()).title)
         for number in range(2000):
@@ -360,7 +360,7 @@ async def test_what_is_told_while_the_session_is_being_opened_leaves_after_the_a
 
 
 class Wire:
-    """What an outlet needs of a connection."""
+    """What a publisher needs of a connection."""
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
@@ -379,11 +379,11 @@ class Wire:
         self.sent.append(params.update)
 
 
-def outlet_on(wire: Wire, store: Store | None = None, failures: list[Exception] | None = None) -> Outlet:
-    dialect = next(spoken.dialect() for spoken in DIALECTS if spoken.dialect().edition.name == "v2")
+def publisher_on(wire: Wire, store: Store | None = None, failures: list[Exception] | None = None) -> EventPublisher:
+    dialect = next(loader.dialect() for loader in DIALECTS if loader.dialect().edition.name == "v2")
     noted = [] if failures is None else failures
     connection: Any = wire
-    return Outlet("s", dialect, dialect.encoder(ClientCapabilities()), connection, store, noted.append)
+    return EventPublisher("s", dialect, dialect.encoder(ClientCapabilities()), connection, store, noted.append)
 
 
 def chunk(text: str) -> MessageChunk:
@@ -394,112 +394,112 @@ def texts(wire: Wire) -> list[str]:
     return [update.content.text for update in wire.sent]
 
 
-async def test_to_settle_waits_for_what_is_on_its_way_out_and_no_longer() -> None:
+async def test_flushing_waits_for_what_is_on_its_way_out_and_no_longer() -> None:
     wire = Wire()
-    outlet = outlet_on(wire)
-    await outlet.settle()
+    publisher = publisher_on(wire)
+    await publisher.flush()
     wire.gate.clear()
-    await outlet.tell(chunk("a"))
+    await publisher.publish(chunk("a"))
     await asyncio.sleep(0)
-    settling = [asyncio.ensure_future(outlet.settle()) for _ in range(2)]
+    flush_future = [asyncio.ensure_future(publisher.flush()) for _ in range(2)]
     await asyncio.sleep(0)
-    assert not any(task.done() for task in settling)
+    assert not any(task.done() for task in flush_future)
     wire.gate.set()
-    await asyncio.gather(*settling)
+    await asyncio.gather(*flush_future)
     assert texts(wire) == ["a"]
-    await outlet.settle()
-    await outlet.close()
+    await publisher.flush()
+    await publisher.close()
 
 
 async def test_what_is_held_back_leaves_when_all_holds_are_gone() -> None:
     wire = Wire()
-    outlet = outlet_on(wire)
-    outlet.hold()
-    outlet.release()
-    outlet.hold()
-    outlet.hold()
-    await outlet.tell(chunk("a"))
-    outlet.release()
+    publisher = publisher_on(wire)
+    publisher.hold()
+    publisher.release()
+    publisher.hold()
+    publisher.hold()
+    await publisher.publish(chunk("a"))
+    publisher.release()
     await asyncio.sleep(0)
     assert wire.sent == []
-    outlet.release()
-    await outlet.settle()
+    publisher.release()
+    await publisher.flush()
     assert texts(wire) == ["a"]
 
 
 async def test_to_pause_waits_for_what_is_on_its_way_out_and_holds_the_rest() -> None:
     wire = Wire()
-    outlet = outlet_on(wire)
-    outlet.hold()
-    outlet.release()
+    publisher = publisher_on(wire)
+    publisher.hold()
+    publisher.release()
     wire.gate.clear()
-    await outlet.tell(chunk("a"))
+    await publisher.publish(chunk("a"))
     await asyncio.sleep(0)
-    pausing = asyncio.ensure_future(outlet.pause())
+    pausing = asyncio.ensure_future(publisher.pause())
     await asyncio.sleep(0)
-    await outlet.tell(chunk("b"))
+    await publisher.publish(chunk("b"))
     assert not pausing.done()
     wire.gate.set()
     await pausing
     assert texts(wire) == ["a"]
-    await outlet.pause()
-    outlet.release()
-    outlet.release()
-    await outlet.settle()
+    await publisher.pause()
+    publisher.release()
+    publisher.release()
+    await publisher.flush()
     assert texts(wire) == ["a", "b"]
 
 
 async def test_before_the_session_is_open_things_are_kept_and_not_said() -> None:
     wire, store = Wire(), MemoryStore()
     await store.create(SessionRecord("s", "/", 0.0, 0.0))
-    outlet = outlet_on(wire, store)
-    outlet.hold()
-    await outlet.tell(chunk("a"))
-    await outlet.settle()
+    publisher = publisher_on(wire, store)
+    publisher.hold()
+    await publisher.publish(chunk("a"))
+    await publisher.flush()
     assert (wire.sent, len(await store.read("s"))) == ([], 1)
-    await outlet.tell(chunk("b"), keep=False)
-    outlet.release()
-    await outlet.settle()
+    await publisher.publish(chunk("b"), keep=False)
+    publisher.release()
+    await publisher.flush()
     assert texts(wire) == ["a", "b"]
     assert len(await store.read("s")) == 1
 
 
 async def test_a_close_says_what_waits() -> None:
     wire = Wire()
-    outlet = outlet_on(wire)
-    outlet.hold()
-    await outlet.tell(chunk("a"))
-    await outlet.close()
+    publisher = publisher_on(wire)
+    publisher.hold()
+    await publisher.publish(chunk("a"))
+    await publisher.close()
     assert texts(wire) == ["a"]
-    await outlet.close()
+    await publisher.close()
 
 
 async def test_when_nobody_is_there_any_more_what_is_told_is_kept_and_no_failure() -> None:
     wire, store, failures = Wire(), MemoryStore(), list[Exception]()
     await store.create(SessionRecord("s", "/", 0.0, 0.0))
-    outlet = outlet_on(wire, store, failures)
+    publisher = publisher_on(wire, store, failures)
     wire.lost = True
-    await outlet.tell(chunk("a"))
-    await outlet.tell(chunk("b"))
+    await publisher.publish(chunk("a"))
+    await publisher.publish(chunk("b"))
     with pytest.raises(ConnectionLost):
-        await outlet.settle()
+        await publisher.flush()
     assert failures == []
     assert len(await store.read("s")) == 2
 
 
 async def test_states_are_told_even_if_nothing_can_be_kept() -> None:
     wire, store, failures = Wire(), GatedStore(), list[Exception]()
-    outlet = outlet_on(wire, store, failures)
+    publisher = publisher_on(wire, store, failures)
     store.failing = True
-    outlet.tell_soon(chunk("lost"))
-    outlet.tell_soon(StateChanged("idle", "error"))
+    publisher.publish_soon(chunk("lost"))
+    publisher.publish_soon(StateChanged("idle", "error"))
     with pytest.raises(StoreError):
-        await outlet.settle()
+        await publisher.flush()
     assert [update.state for update in wire.sent] == ["idle"]
     assert len(failures) == 1
     # One who does not wait is no failure that nobody looked at.
-    outlet.tell_soon(chunk("lost too"))
-    waiting = asyncio.ensure_future(outlet.settle())
+    publisher.publish_soon(chunk("lost too"))
+    waiting = asyncio.ensure_future(publisher.flush())
     await asyncio.sleep(0)
     waiting.cancel()
     await until(lambda: len(failures) == 2)
@@ -518,17 +518,17 @@ async def test_states_are_told_even_if_nothing_can_be_kept() -> None:
 )
 async def test_an_event_weighs_what_it_holds(event: Event) -> None:
     wire = Wire()
-    outlet = outlet_on(wire)
+    publisher = publisher_on(wire)
     wire.gate.clear()
     count = 0
 
-    async def tell() -> None:
+    async def publish() -> None:
         nonlocal count
         while True:
-            await outlet.tell(event)
+            await publisher.publish(event)
             count += 1
 
-    telling = asyncio.ensure_future(tell())
+    telling = asyncio.ensure_future(publish())
     before = -1
     while count != before:
         before = count
@@ -539,7 +539,7 @@ async def test_an_event_weighs_what_it_holds(event: Event) -> None:
     assert MAX_WAITING_BYTES / 1300 < count < 2.1 * MAX_WAITING_BYTES / 1000
     wire.lost = True
     wire.gate.set()
-    await outlet.close()
+    await publisher.close()
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -594,12 +594,12 @@ class BusyWire(Wire):
 @pytest.mark.parametrize("closed_for", [0, 1, 2, 3, 1000])
 async def test_each_event_is_said_once_and_in_order_however_often_the_wire_is_closed(closed_for: int) -> None:
     wire = BusyWire(closed_for)
-    outlet = outlet_on(wire)
+    publisher = publisher_on(wire)
     for number in range(500):
-        await outlet.tell(chunk(str(number)), keep=number % 7 != 0)
-        await outlet.tell(chunk("hidden"), show=False)
-    await outlet.settle()
+        await publisher.publish(chunk(str(number)), keep=number % 7 != 0)
+        await publisher.publish(chunk("hidden"), show=False)
+    await publisher.flush()
     assert texts(wire) == [str(number) for number in range(500)]
     # Texts are written down again each time: not for each of them.
     assert wire.tries < 100
-    await outlet.close()
+    await publisher.close()

@@ -1,4 +1,4 @@
-"""How a desk ends its sessions when something does not end by itself."""
+"""How the session registry ends sessions when something does not end by itself."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, cast
 import pytest
 
 from accord.agent import Extension, Session, Turn
-from accord.agent.book import Book
-from accord.agent.desk import Desk
-from accord.agent.link import Link
-from accord.agent.login import Gate
+from accord.agent.client_connection import ClientConnection
+from accord.agent.login import LoginGate
+from accord.agent.registrations import Registrations
+from accord.agent.session_registry import SessionRegistry
 from accord.errors import LocalProtocolError, StoreError
-from accord.session.ask import NewSession, ReadFile
+from accord.session.agent_requests import ReadFile
 from accord.session.capability import AgentCapabilities, Implementation
+from accord.session.client_requests import NewSession
 from accord.session.event import InfoChanged
 from accord.stores import MemoryStore
 from accord.transport import memory_pair
@@ -24,12 +25,14 @@ from tests.agent.sessions import CWD
 
 async def test_a_desk_that_met_nobody_and_keeps_nothing_opens_and_forgets_nothing() -> None:
     nobody: Any = cast("Any", None)
-    desk = Desk(Book(Implementation("tested", "1")), None, nobody, nobody, AgentCapabilities(), grace_seconds=1.0)
+    registry = SessionRegistry(
+        Registrations(Implementation("tested", "1")), None, nobody, nobody, AgentCapabilities(), grace_seconds=1.0
+    )
     with pytest.raises(LocalProtocolError, match="introduced"):
-        await desk.new(NewSession(CWD))
+        await registry.new(NewSession(CWD))
     with pytest.raises(LocalProtocolError, match="keeps nothing"):
-        await desk.delete("some")
-    await desk.close()
+        await registry.delete("some")
+    await registry.close()
 
 
 class Hanging(MemoryStore):
@@ -68,7 +71,7 @@ async def test_a_session_whose_last_words_cannot_be_kept_is_closed_all_the_same(
 
     async with served(agent, edition) as hand:
         session = await hand.new_session()
-        assert "result" in await hand.request("_tell", {"sessionId": session})
+        assert "result" in await hand.ask("_tell", {"sessionId": session})
         await store.waits.wait()
         closing = await hand.ask("session/close", {"sessionId": session})
         await hand.drain()
@@ -80,13 +83,15 @@ async def test_a_session_whose_last_words_cannot_be_kept_is_closed_all_the_same(
 
 async def test_nothing_can_be_asked_before_the_handshake() -> None:
     ours, _ = memory_pair()
-    book = Book(Implementation("tested", "1"))
-    link = Link(ours, book, None, Gate(book), strict=False, drafts=False, cancel_grace_seconds=1.0)
+    registrations = Registrations(Implementation("tested", "1"))
+    link = ClientConnection(
+        ours, registrations, None, LoginGate(registrations), strict=False, drafts=False, cancel_grace_seconds=1.0
+    )
     with pytest.raises(LocalProtocolError, match="no edition"):
-        await link.ask(ReadFile("some", "/file"))
+        await link.call(ReadFile("some", "/file"))
 
 
-async def tell(store: Hanging, caplog: pytest.LogCaptureFixture) -> None:
+async def publish(store: Hanging, caplog: pytest.LogCaptureFixture) -> None:
     """Let the store go on as soon as nobody waits for it any more."""
     while "did not end in time" not in caplog.text:
         await asyncio.sleep(0.05)
@@ -100,7 +105,7 @@ async def test_a_client_that_vanishes_while_the_store_hangs_is_let_go(caplog: py
     async with served(agent) as hand:
         await hand.prompt(await hand.new_session())
         await store.waits.wait()
-        telling = asyncio.ensure_future(tell(store, caplog))
+        telling = asyncio.ensure_future(publish(store, caplog))
     await telling
     assert calls == []
     assert "did not end in time" in caplog.text
