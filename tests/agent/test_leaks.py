@@ -23,7 +23,7 @@ import pytest
 
 from accord.agent import Agent, Session, Tool, Turn
 from accord.agent.publisher import EventPublisher
-from accord.agent.question import OpenQuestion
+from accord.agent.question import PendingQuestion
 from accord.agent.terminals import Terminal, Terminals
 from accord.agent.turn_runner import OpenPrompt, TurnRunner
 from accord.connection.lanes import Lane
@@ -50,7 +50,7 @@ OURS = (
     TurnRunner,
     OpenPrompt,
     EventPublisher,
-    OpenQuestion,
+    PendingQuestion,
     Terminals,
     Terminal,
     Command,

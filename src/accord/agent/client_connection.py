@@ -1,7 +1,7 @@
-"""One client of an agent: the handshake, its sessions, and everything it may ask.
+"""The agent's end of one connection: the handshake, the client's sessions and every request that the client may send.
 
-What a client asks comes in as one of the asks of `accord.session.request`, whatever the edition; each kind has one method
-here, found by a table.
+A request arrives as one of `accord.session.client_requests`, whatever the edition; a table names the method of
+`ClientConnection` that serves it.
 """
 
 from __future__ import annotations

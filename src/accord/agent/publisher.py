@@ -93,7 +93,7 @@ class EventPublisher:
             await self._until_drained().wait()
 
     def publish_chunk(self, chunk: MessageChunk, size: int) -> asyncio.Event | None:
-        """`publish` for a chunk of plain text: no copy and no coroutine. The caller waits for the event it returns, if any."""
+        """`publish` for a chunk of text, without a coroutine; the caller waits for the event it returns, if any."""
         self._waiting.append(chunk)
         if self._flusher is None:
             self._start()

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from accord.session.option import PermissionOption
 
-__all__ = ["ALLOW_OPTIONS", "Elicitation", "OpenQuestion", "Permission"]
+__all__ = ["ALLOW_OPTIONS", "Elicitation", "PendingQuestion", "Permission"]
 
 ALLOW_OPTIONS = (
     PermissionOption("allow", "Allow", "allow_once"),
@@ -71,7 +71,7 @@ class Elicitation:
         return self.action == "accept"
 
 
-class OpenQuestion:
+class PendingQuestion:
     """A question that is open. Retiring it ends the waiting; whoever asked gets None for an answer."""
 
     def __init__(self, request: Callable[[], Coroutine[Any, Any, Any]]) -> None:

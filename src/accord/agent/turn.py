@@ -16,7 +16,7 @@ from accord.agent.client_caller import ClientCaller
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers
 from accord.agent.plan import check_entry
-from accord.agent.question import ALLOW_OPTIONS, Elicitation, OpenQuestion, Permission
+from accord.agent.question import ALLOW_OPTIONS, Elicitation, PendingQuestion, Permission
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
 from accord.agent.tokens import add_tokens
@@ -421,7 +421,7 @@ class Turn:
 
     async def _question(self, request: Any) -> Any:
         self._check()
-        question = OpenQuestion(lambda: self._caller.call(request))
+        question = PendingQuestion(lambda: self._caller.call(request))
         self.session._feed(QuestionOpened(question))
         try:
             # What was said before must be on the screen before the question is, and that it is one.

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from accord.agent.client_caller import ClientCaller
-from accord.agent.question import OpenQuestion
+from accord.agent.question import PendingQuestion
 from accord.agent.registrations import Registrations
 from accord.agent.request_errors import store_error, unknown_session, work_error
 from accord.agent.session import Session, new_id
@@ -357,7 +357,7 @@ class TurnRunner:
 
     def _retire(self, output: Retire) -> None:
         for question in output.questions:
-            if isinstance(question, OpenQuestion):
+            if isinstance(question, PendingQuestion):
                 question.retire()
 
     def _answer_inserted(self, output: AnswerInserted) -> None:

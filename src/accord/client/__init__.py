@@ -15,9 +15,8 @@ from accord.client.connect import (
     connect,
 )
 from accord.client.deadline import Deadlines
-from accord.client.door import InProcessAgent
-from accord.client.handshake import EditionChoice
 from accord.client.inbox import ExtensionCallback
+from accord.client.launch import InProcessAgent
 from accord.client.login import LoginCallback
 from accord.client.policy import (
     AnswerStore,
@@ -88,6 +87,7 @@ from accord.session.event import (
     UsageChanged,
     WorkError,
 )
+from accord.session.proposals import EditionChoice
 from accord.session.remembered import (
     CommandTarget,
     InputTarget,

@@ -16,7 +16,7 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 from accord.client.agent import ConnectedAgent
 from accord.client.connect import ConnectOptions, StrPath, connect
 from accord.client.deadline import Deadlines
-from accord.client.door import InProcessAgent
+from accord.client.launch import InProcessAgent
 from accord.client.prompt import Promptable
 from accord.client.session import Session
 from accord.client.turn import Turn
@@ -112,14 +112,14 @@ class _Pump:
         self._turn = turn
         self._thread = thread
         self._events: SimpleQueue[Event | BaseException | None] = SimpleQueue()
-        self._room = asyncio.Semaphore(PUMP_EVENTS)
+        self._slots = asyncio.Semaphore(PUMP_EVENTS)
         self._is_left = False
 
     async def run(self) -> None:
         try:
             async with self._turn:
                 async for event in self._turn:
-                    await self._room.acquire()
+                    await self._slots.acquire()
                     if self._is_left:
                         break
                     self._events.put(event)
@@ -135,7 +135,7 @@ class _Pump:
                 raise event
             taken += 1
             if taken == PUMP_EVENTS // 2:
-                self._thread.soon(self._make_room, taken)
+                self._thread.soon(self._free_slots, taken)
                 taken = 0
             yield event
 
@@ -144,14 +144,14 @@ class _Pump:
             with suppress(Empty):
                 return self._events.get(timeout=LOOK_SECONDS)
 
-    def _make_room(self, count: int) -> None:
+    def _free_slots(self, count: int) -> None:
         for _ in range(count):
-            self._room.release()
+            self._slots.release()
 
     def let_go(self) -> None:
         """Nobody takes events any more."""
         self._is_left = True
-        self._thread.soon(self._make_room, 1)
+        self._thread.soon(self._free_slots, 1)
 
 
 class BlockingSession:
@@ -397,11 +397,11 @@ def _in_thread(callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
     if inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(call):
         return callback
 
-    async def asked(question: Any) -> Any:
+    async def answer(question: Any) -> Any:
         answer = await _called_in_thread(callback, question)
         return await answer if inspect.isawaitable(answer) else answer
 
-    return asked
+    return answer
 
 
 async def _called_in_thread(callback: Callable[[Any], Any], question: Any) -> Any:

@@ -74,7 +74,7 @@ class SessionConsent:
 
     # --- what the agent says
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """An event of the session, after it became part of the transcript."""
         if type(event) is not ToolChanged and type(event) is not ToolContentAdded:
             return

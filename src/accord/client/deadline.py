@@ -36,9 +36,9 @@ class Watch:
         self._loop = asyncio.get_running_loop()
         self._alive = False
         self._ended = False
-        self._told_to_stop = False
+        self._is_cancelled = False
         self._rests = 0
-        self._seen = self._loop.time()
+        self._last_sign = self._loop.time()
         self._silence: asyncio.TimerHandle | None = None
         self._whole: asyncio.TimerHandle | None = None
         if deadlines.turn_seconds is not None:
@@ -49,7 +49,7 @@ class Watch:
         """The agent said something: cheap, because it happens with every update."""
         if self._alive and self._deadlines.idle_seconds is None:
             return
-        self._seen = self._loop.time()
+        self._last_sign = self._loop.time()
         if not self._alive:
             self._alive = True
             self._set()
@@ -62,14 +62,14 @@ class Watch:
     def go_on(self) -> None:
         """It does not any more."""
         self._rests -= 1
-        self._seen = self._loop.time()
+        self._last_sign = self._loop.time()
         self._set()
 
     def cancelled(self) -> None:
         """It was told to stop, and has a last deadline; to say so again gives it no more time."""
-        if self._told_to_stop:
+        if self._is_cancelled:
             return
-        self._told_to_stop = True
+        self._is_cancelled = True
         self.stop()
         seconds = self._deadlines.cancel_seconds
         if seconds is not None:
@@ -90,7 +90,7 @@ class Watch:
     def _set(self) -> None:
         self._unset()
         if self._seconds is not None and not self._rests and not self._ended:
-            self._silence = self._loop.call_at(self._seen + self._seconds, self._check)
+            self._silence = self._loop.call_at(self._last_sign + self._seconds, self._check)
 
     def _unset(self) -> None:
         if self._silence is not None:
@@ -101,7 +101,7 @@ class Watch:
         seconds = self._seconds
         if seconds is None:
             return
-        if self._loop.time() >= self._seen + seconds:
+        if self._loop.time() >= self._last_sign + seconds:
             self._ring("idle" if self._alive else "first", seconds)
         else:
             self._set()

@@ -8,7 +8,6 @@ import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from accord.client.handshake import Proposal
 from accord.client.question import called, elicit_question, elicited
 from accord.client.services import Services, Serving, unknown_session
 from accord.client.session import Session
@@ -18,7 +17,7 @@ from accord.json_values import JsonValue
 from accord.protocol.codec import encode
 from accord.session.agent_requests import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
 from accord.session.dialect import Binding
-from accord.session.dialects import dialect_of
+from accord.session.proposals import EditionProposal
 
 __all__ = ["ExtensionCallback", "Inbox"]
 
@@ -52,10 +51,9 @@ class Inbox:
         self.dropped_early = 0
         """Updates of sessions that nobody opened, beyond what is kept for them."""
 
-    def listen(self, handlers: Handlers, proposal: Proposal) -> None:
+    def listen(self, handlers: Handlers, proposal: EditionProposal) -> None:
         """Handle what comes in the editions of a proposal."""
-        for edition in proposal.accepted:
-            dialect = dialect_of(edition, drafts=True)
+        for dialect in proposal.dialects:
             handlers.on(dialect.update, functools.partial(self._update, dialect.decode_update))
             for binding in dialect.client_bindings:
                 share = LARGE_ANSWERS_AT_ONCE if binding.request in LARGE_ANSWERS else 0
@@ -100,7 +98,7 @@ class Inbox:
         early = self._early.pop(session.id, [])
         for update, size_bytes in early:
             self._early_bytes -= size_bytes
-            session._hear(update)
+            session._receive(update)
 
     @contextlib.contextmanager
     def muted(self, session_id: str) -> Iterator[None]:
@@ -125,11 +123,11 @@ class Inbox:
 
     # --- what comes
 
-    def _update(self, hear: Callable[[Any], tuple[str, Any]], params: Any) -> Awaitable[None] | None:
-        session_id, update = hear(params)
+    def _update(self, decode: Callable[[Any], tuple[str, Any]], params: Any) -> Awaitable[None] | None:
+        session_id, update = decode(params)
         session = self._sessions.get(session_id)
         if session is not None:
-            return None if self._muted and session_id in self._muted else session._hear(update)
+            return None if self._muted and session_id in self._muted else session._receive(update)
         left_bytes = MAX_EARLY_BYTES - self._early_bytes
         # Not encoded for nothing: when it is full it stays so, and the agent may say much more.
         size_bytes = EARLY_OVERHEAD_BYTES + (len(encode(params)) if left_bytes > EARLY_OVERHEAD_BYTES else 0)
@@ -154,5 +152,5 @@ class Inbox:
         session_id = params.get("sessionId") if isinstance(params, dict) else None
         session = self._sessions.get(session_id) if isinstance(session_id, str) else None
         # The agent waits for us: that time is not the agent's.
-        with contextlib.nullcontext() if session is None else session._asked():
+        with contextlib.nullcontext() if session is None else session._while_agent_waits():
             return await called(handler, params)

@@ -40,8 +40,8 @@ async def choose(callback: LoginCallback | None, methods: Sequence[AuthMethod], 
 
 
 def _as_json(method: AuthMethod) -> dict[str, Any]:
-    told = {"id": method.id, "name": method.name, "type": method.type, "description": method.description}
-    return {name: value for name, value in told.items() if value is not None}
+    fields = {"id": method.id, "name": method.name, "type": method.type, "description": method.description}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 async def run_in_terminal(

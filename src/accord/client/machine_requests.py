@@ -74,7 +74,7 @@ class MachineRequests:
         real = await workspace.real_path(spelled)
         subject = self._subject(request, real, spelled)
         question, policy = replace(self._question(request, spelled), turn=turn), self._policy
-        with self._session._asked():
+        with self._session._while_agent_waits():
             allowed = await self._questions.call(lambda each: policy._permits(each, subject, self._described), question)
         if allowed is not True:
             raise PermissionDenied(_SCOPES[type(request)])

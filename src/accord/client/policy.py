@@ -130,7 +130,7 @@ class Policy:
             effect = "ask"
         answer: PermissionAnswer
         if effect == "ask":
-            answer, by = await self._asked(consent, question, subject)
+            answer, by = await self._ask_user(consent, question, subject)
         else:
             answer = self._allowing(question) if effect == "allow" else question.reject()
             by = _source(decision)
@@ -138,7 +138,7 @@ class Policy:
         is_allowed = option is not None and option.consent == "allow"
         if is_allowed:
             consent.grant(question, subject)
-        self._tell(Verdict(question, is_allowed, by, decision.rule if by == "rule" else None, option))
+        self._report(Verdict(question, is_allowed, by, decision.rule if by == "rule" else None, option))
         return answer
 
     def _allowing(self, question: PermissionQuestion) -> PermissionOption | None:
@@ -149,7 +149,7 @@ class Policy:
         subject = consent.subject_of(question) if question.subject is None else question.subject
         return subject, judge(consent.rules(self.rules), subject, tuple(consent.answers), self._default)
 
-    async def _asked(
+    async def _ask_user(
         self, consent: SessionConsent, question: PermissionQuestion, subject: Subject
     ) -> tuple[PermissionAnswer, DecidedBy]:
         if self._on_question is None:
@@ -210,10 +210,10 @@ class Policy:
             by, is_allowed = "default", True
         else:
             async with describe(question) as described:
-                answer, by = await self._asked(consent, described, subject)
+                answer, by = await self._ask_user(consent, described, subject)
             option = chosen_option(question, answer)
             is_allowed = option is not None and option.consent == "allow"
-        self._tell(Verdict(question, is_allowed, by, rule))
+        self._report(Verdict(question, is_allowed, by, rule))
         return is_allowed
 
     def _judge_request(self, consent: SessionConsent, subject: Subject) -> Decision:
@@ -233,7 +233,7 @@ class Policy:
             if self._on_unasked is not None:
                 self._on_unasked(call, decision.rule)
 
-    def _tell(self, verdict: Verdict) -> None:
+    def _report(self, verdict: Verdict) -> None:
         if self._on_verdict is not None:
             self._on_verdict(verdict)
 

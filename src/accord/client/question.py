@@ -195,7 +195,7 @@ def permission_question(
     """
     tool: ToolCall | None = None
     if request.tool is not None:
-        session._happen(request.tool)
+        session._apply(request.tool)
         tool = session.transcript.tool_calls.get(request.tool.id)
     elif request.command is not None and request.command.tool_id is not None:
         tool = session.transcript.tool_calls.get(request.command.tool_id)

@@ -101,14 +101,14 @@ class Services:
         self._serving = serving
         self._offer = offer = serving.offer
         self._workspace: Workspace | None = None
-        self._terminals = ClientTerminals(self._place, session._happen, pty=offer.pty)
+        self._terminals = ClientTerminals(self._place, session._apply, pty=offer.pty)
         self._questions = OpenQuestions()
         session._on_cancel = self._questions.cancel
         policy = serving.permission if isinstance(serving.permission, Policy) else None
         self._requests = MachineRequests(session, policy, self._questions, self._place)
         self._consent = None if policy is None else policy._consent(session)
         if self._consent is not None:
-            session.listen(self._consent.hear)
+            session.listen(self._consent.on_event)
 
     async def serve(self, request: Any) -> Any:
         """The answer to what the agent asks.
@@ -154,7 +154,7 @@ class Services:
         question = permission_question(self._session, request, claims)
         if self._serving.permission is None or not question.options or self._session._is_cancelling:
             return PermissionGiven(None)
-        with self._session._asked():
+        with self._session._while_agent_waits():
             answer = await self._questions.call(self._serving.permission, question)
         return permission_given(question, answer)
 
@@ -163,7 +163,7 @@ class Services:
             raise InvalidParams("This client declared no elicitation", {"field": "mode", "expected": "no elicitation"})
         if self._session._is_cancelling:
             return Elicited("cancel")
-        with self._session._asked():
+        with self._session._while_agent_waits():
             answer = await self._questions.call(self._serving.elicit, elicit_question(self._session, request))
         return elicited(answer)
 

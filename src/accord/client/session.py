@@ -27,9 +27,6 @@ from accord.session.client_requests import (
     Prompt,
     PromptAnswered,
     SessionOpened,
-    SetMode,
-    SetModel,
-    SetOption,
 )
 from accord.session.client_turn import (
     Abandoned,
@@ -57,7 +54,7 @@ from accord.session.event import (
     StateChanged,
     WorkError,
 )
-from accord.session.mode import MADE_FROM, mode_option, with_made
+from accord.session.mode import mode_option, setting_request, with_made
 from accord.session.option import Command, ConfigOption, Select, Toggle
 from accord.session.transcript import Transcript
 
@@ -69,7 +66,7 @@ Listener: TypeAlias = Callable[[Event], object]
 """Gets every event of a session; must not block."""
 
 
-class Line(Protocol):
+class SessionAgent(Protocol):
     """The way to the agent, whatever connection it is just now."""
 
     @property
@@ -96,7 +93,13 @@ class Session:
     """
 
     def __init__(
-        self, line: Line, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any], deadlines: Deadlines
+        self,
+        agent: SessionAgent,
+        session_id: str,
+        cwd: str,
+        roots: Sequence[str],
+        servers: Sequence[Any],
+        deadlines: Deadlines,
     ) -> None:
         self.id: str = session_id
         """The id of the session; the agent chose it."""
@@ -115,10 +118,10 @@ class Session:
         self._roots = (cwd, *roots)
         self._is_reopening = False
         """Whether the agent opens it again just now: what it reports meanwhile is history."""
-        self._line = line
+        self._agent = agent
         self._deadlines = deadlines
-        self._decoder = line._dialect.decoder()
-        self._turns: ClientTurns[Turn] = ClientTurns(line._dialect.rule)
+        self._decoder = agent._dialect.decoder()
+        self._turns: ClientTurns[Turn] = ClientTurns(agent._dialect.rule)
         self._echo = PromptEcho([])
         self._listeners: list[Listener] = []
         self._on_cancel: Callable[[], None] = lambda: None
@@ -155,7 +158,7 @@ class Session:
             TypeError: Something is no text, path or content block.
             LocalProtocolError: The agent does not take such a block.
         """
-        blocks = prompt_blocks(content, self.cwd, self._line.capabilities.prompts)
+        blocks = prompt_blocks(content, self.cwd, self._agent.capabilities.prompts)
         return Turn(self, blocks, deadlines or self._deadlines, meta)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
@@ -167,14 +170,14 @@ class Session:
         """Send a prompt when its time has come, and see it to its end."""
         try:
             self._check_open()
-            await self._line._attend(self)
+            await self._agent._attend(self)
             self._feed(Submitted(turn))
             await turn._wait_ready()
             if turn.is_over:
                 return
             self._feed(SendStarted(turn))
             turn._sent()
-            answer: PromptAnswered = await self._line._request(Prompt(self.id, turn.prompt, turn.meta))
+            answer: PromptAnswered = await self._agent._request(Prompt(self.id, turn.prompt, turn.meta))
             turn.message_id = answer.message_id
             self._feed(Accepted(turn, answer.stop_reason, answer.token_usage))
             await turn._wait_over()
@@ -206,9 +209,9 @@ class Session:
                 case ShowPrompt():
                     blocks = output.prompt.prompt
                     self._echo = PromptEcho(blocks)
-                    self._happen(MessageChanged("user", f"prompt-{secrets.token_hex(8)}", list(blocks)))
+                    self._apply(MessageChanged("user", f"prompt-{secrets.token_hex(8)}", list(blocks)))
                 case ShowState():
-                    self._happen(output.state, output.prompt)
+                    self._apply(output.state, output.prompt)
                 case EndTurn():
                     error = output.error
                     failure = None if error is None else request_error(error.code, error.message, error.data)
@@ -223,7 +226,7 @@ class Session:
         for turn in [*self._turns.sent, *self._turns.unsent]:
             turn._finish(None, error)
         if self.transcript.state != "idle":
-            self._happen(StateChanged("idle", "error"))
+            self._apply(StateChanged("idle", "error"))
 
     def cancel(self) -> None:
         """Ask the agent to stop the session's work; returns at once.
@@ -234,22 +237,22 @@ class Session:
             turn._finish("cancelled")
         self._turns.stop()
         self._on_cancel()
-        self._line._cancel(Cancel(self.id))
+        self._agent._cancel(Cancel(self.id))
         self.transcript.mark_cancelled()
 
     # --- what is heard
 
-    def _hear(self, update: Any) -> Awaitable[None] | None:
+    def _receive(self, update: Any) -> Awaitable[None] | None:
         """An update came; what is returned is to be awaited before the next one."""
         events = self._decoder.decode(update)
         if len(events) == 1:
-            return self._happen(events[0])
+            return self._apply(events[0])
         pause: Awaitable[None] | None = None
         for event in events:
-            pause = self._happen(event) or pause
+            pause = self._apply(event) or pause
         return pause
 
-    def _happen(self, event: Event, turn: Turn | None = None) -> Awaitable[None] | None:
+    def _apply(self, event: Event, turn: Turn | None = None) -> Awaitable[None] | None:
         if type(event) is MessageChunk:
             if self._echo and event.speaker == "user" and self._turns.sent and self._echo.takes(event):
                 return None
@@ -258,7 +261,7 @@ class Session:
         self.transcript.fold(event)
         if turn is None and (sent := self._turns.sent):
             turn = sent[0]
-        pause = None if turn is None else turn._offer(event)
+        pause = None if turn is None else turn._enqueue(event)
         if type(event) is StateChanged:
             self._feed(StateReported(event))
         for listener in self._listeners:
@@ -266,7 +269,7 @@ class Session:
         return pause
 
     @contextlib.contextmanager
-    def _asked(self) -> Iterator[None]:
+    def _while_agent_waits(self) -> Iterator[None]:
         """While somebody is asked on the agent's behalf: that time is not the agent's."""
         turns = list(self._turns.sent)
         for turn in turns:
@@ -326,17 +329,12 @@ class Session:
             InvalidParams: The agent refused the value.
         """
         option = self.option(option_id)
-        made_from = (option.meta or {}).get(MADE_FROM)
-        if made_from == "modes":
-            await self._line._request(SetMode(self.id, str(value)))
-        elif made_from == "models":
-            await self._line._request(SetModel(self.id, str(value)))
+        answer = await self._agent._request(setting_request(self.id, option, value))
+        if isinstance(answer, OptionsSet):
+            self._apply(ConfigChanged(answer.options))
         else:
-            answer: OptionsSet = await self._line._request(SetOption(self.id, option_id, value))
-            self._happen(ConfigChanged(answer.options))
-            return
-        options = [o if o is not option else _with_value(o, value) for o in self.options]
-        self._happen(ConfigChanged(options))
+            changed = msgspec.structs.replace(option, value=value)
+            self._apply(ConfigChanged([changed if each is option else each for each in self.options]))
 
     async def set_mode(self, mode: str) -> None:
         """Choose another mode, however the agent's edition says so.
@@ -352,19 +350,19 @@ class Session:
     def _opened(self, opened: SessionOpened) -> None:
         """What the answer that opened it says; it came later than the updates that were sent before it."""
         if opened.options:
-            self._happen(ConfigChanged(opened.options))
+            self._apply(ConfigChanged(opened.options))
         if opened.commands:
-            self._happen(CommandsChanged(opened.commands))
+            self._apply(CommandsChanged(opened.commands))
 
     # --- the end
 
     async def cancel_tool(self, tool_id: str) -> None:
         """Stop one tool call, where the edition and the agent allow it."""
-        await self._line._request(CancelTool(self.id, tool_id))
+        await self._agent._request(CancelTool(self.id, tool_id))
 
     async def cancel_terminal(self, terminal_id: str) -> None:
         """Stop one terminal of the agent, where the edition and the agent allow it."""
-        await self._line._request(CancelTerminal(self.id, terminal_id))
+        await self._agent._request(CancelTerminal(self.id, terminal_id))
 
     async def close(self) -> None:
         """Let the agent free the session; where it cannot, its work is cancelled."""
@@ -373,17 +371,17 @@ class Session:
         self.is_closed = True
         self._on_cancel()
         try:
-            if self._line.capabilities.close:
-                await self._line._request(CloseSession(self.id))
+            if self._agent.capabilities.close:
+                await self._agent._request(CloseSession(self.id))
             elif self._turns.sent:
-                self._line._cancel(Cancel(self.id))
+                self._agent._cancel(Cancel(self.id))
         except RequestError as error:
             # v2 rule A31: unknown is closed; real agents advertise it and do not serve it.
             log.debug("closing a session was refused: %s", error)
         finally:
             for turn in [*self._turns.sent, *self._turns.unsent]:
                 turn._finish("cancelled")
-            self._line._forget(self)
+            self._agent._forget(self)
 
     async def delete(self) -> None:
         """Close it and let the agent forget it.
@@ -391,13 +389,7 @@ class Session:
         Raises:
             LocalProtocolError: The agent cannot.
         """
-        if not self._line.capabilities.delete:
+        if not self._agent.capabilities.delete:
             raise LocalProtocolError("this agent cannot delete sessions")
         await self.close()
-        await self._line._request(DeleteSession(self.id))
-
-
-def _with_value(option: ConfigOption, value: Any) -> ConfigOption:
-    if isinstance(option, Select | Toggle):
-        return msgspec.structs.replace(option, value=value)
-    return option
+        await self._agent._request(DeleteSession(self.id))

@@ -26,7 +26,7 @@ from accord.workspace import Command, Exit, Workspace, start_command
 
 __all__ = ["ClientTerminals"]
 
-Tell: TypeAlias = Callable[[Event], Awaitable[None] | None]
+ApplyEvent: TypeAlias = Callable[[Event], Awaitable[None] | None]
 
 # What an agent may have us keep of a terminal's output, whatever it asks for.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
@@ -45,12 +45,12 @@ LAST_EVENTS_SECONDS = 1.0
 class ClientTerminals:
     """One session's terminals. What they print is also told as events, so that the transcript shows them.
 
-    `tell` gets those events; what it returns is awaited before more is told. With `pty` the programs see a terminal.
+    `publish` gets those events; what it returns is awaited before more is told. With `pty` the programs see a terminal.
     """
 
-    def __init__(self, workspace: Callable[[], Workspace], tell: Tell, *, pty: bool = False) -> None:
+    def __init__(self, workspace: Callable[[], Workspace], publish: ApplyEvent, *, pty: bool = False) -> None:
         self._workspace = workspace
-        self._tell = tell
+        self._publish = publish
         self._pty = pty
         self._commands: dict[str, Command] = {}
         self._limits: dict[str, tuple[int, _Screen]] = {}
@@ -68,11 +68,11 @@ class ClientTerminals:
         Raises:
             RateLimited: Too many run already.
         """
-        await self._make_room()
+        await self._free_slot()
         terminal_id = f"terminal-{secrets.token_hex(8)}"
         workspace = self._workspace()
         cwd = request.cwd or str(workspace.roots[0])
-        screen = _Screen(terminal_id, self._tell)
+        screen = _Screen(terminal_id, self._publish)
         limit = _at_most(MAX_OUTPUT_BYTES, request.output_byte_limit)
         command = await start_command(
             [request.command, *request.args],
@@ -87,7 +87,7 @@ class ClientTerminals:
         self._commands[terminal_id] = command
         self._limits[terminal_id] = limit, screen
         self._share()
-        self._tell(TerminalChanged(terminal_id, command=shlex.join([request.command, *request.args]), cwd=cwd))
+        self._publish(TerminalChanged(terminal_id, command=shlex.join([request.command, *request.args]), cwd=cwd))
         watcher = asyncio.get_running_loop().create_task(screen.watch(command))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
@@ -126,7 +126,7 @@ class ClientTerminals:
             if late:
                 await asyncio.wait(late)
 
-    async def _make_room(self) -> None:
+    async def _free_slot(self) -> None:
         if len(self._commands) < MAX_TERMINALS:
             return
         ended = next(((id_, command) for id_, command in self._commands.items() if command.exit is not None), None)
@@ -161,16 +161,16 @@ class _Screen:
     Whoever is slow to take it gets its end too: what waits is bounded, and the program is never held up.
     """
 
-    def __init__(self, terminal_id: str, tell: Tell) -> None:
+    def __init__(self, terminal_id: str, publish: ApplyEvent) -> None:
         self._id = terminal_id
-        self._tell = tell
+        self._publish = publish
         self._shown = bytearray()
         """What the transcript has; kept, because a rest of it is where it begins anew."""
         self._held = bytearray()
         """What came while nobody took anything."""
         self._is_behind = False
         self._pause: Awaitable[None] | None = None
-        self._more = asyncio.Event()
+        self._has_output = asyncio.Event()
         self._max_bytes = SCREEN_BYTES
 
     def limit(self, max_bytes: int) -> None:
@@ -184,31 +184,31 @@ class _Screen:
         if self._pause is None and not self._held:
             self._pause = self._show(data)
             if self._pause is not None:
-                self._more.set()
+                self._has_output.set()
             return
         self._held += data
         if len(self._held) > self._max_bytes:
             self._is_behind = True
             del self._held[: -(self._max_bytes // SCREEN_PART)]
-        self._more.set()
+        self._has_output.set()
 
     async def watch(self, command: Command) -> None:
         """Tell what had to wait, and the end."""
         ending = asyncio.ensure_future(command.wait())
         try:
             while not ending.done():
-                more = asyncio.ensure_future(self._more.wait())
+                output_waiter = asyncio.ensure_future(self._has_output.wait())
                 try:
-                    await asyncio.wait([ending, more], return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait([ending, output_waiter], return_when=asyncio.FIRST_COMPLETED)
                 finally:
-                    more.cancel()
+                    output_waiter.cancel()
                 await self._catch_up()
-            self._tell(TerminalChanged(self._id, exit=_exit(ending.result())))
+            self._publish(TerminalChanged(self._id, exit=_exit(ending.result())))
         finally:
             ending.cancel()
 
     async def _catch_up(self) -> None:
-        self._more.clear()
+        self._has_output.clear()
         while self._pause is not None or self._held:
             if self._pause is not None:
                 await self._pause
@@ -218,12 +218,12 @@ class _Screen:
     def _show(self, data: bytes) -> Awaitable[None] | None:
         if not self._is_behind and len(self._shown) + len(data) <= self._max_bytes:
             self._shown += data
-            return self._tell(TerminalOutput(self._id, data))
+            return self._publish(TerminalOutput(self._id, data))
         # Who is behind has so much to show that nothing from before the gap is left.
         self._is_behind = False
         self._shown += data
         del self._shown[: -(self._max_bytes // SCREEN_PART)]
-        return self._tell(TerminalChanged(self._id, output=bytes(self._shown)))
+        return self._publish(TerminalChanged(self._id, output=bytes(self._shown)))
 
 
 def _at_most(limit: int, wanted: int | None) -> int:

@@ -16,8 +16,8 @@ import msgspec
 from accord.protocol.edition import Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.session.agent_requests import ElicitationDone, RequestPermission
-from accord.session.capability import ClientCapabilities
-from accord.session.client_requests import Cancel, SessionOpened
+from accord.session.capability import AgentCapabilities, ClientCapabilities
+from accord.session.client_requests import Cancel, ReopenSession, SessionOpened
 from accord.session.event import Event, ToolChanged
 from accord.session.turn import AnswerRule
 
@@ -125,6 +125,14 @@ class Dialect:
     def find(self, request: type[Any]) -> list[Binding]:
         """The bindings of a type of request; none where the edition does not have it."""
         return self._by_request.get(request, [])
+
+    def can_resume(self, capabilities: AgentCapabilities) -> bool:
+        """Whether an agent with these capabilities reopens a session without a replay.
+
+        An edition in which every agent can has a binding that needs no capability.
+        """
+        encoded = self.encode(ReopenSession("", "/"))
+        return encoded is not None and (not encoded[0].needs or bool(getattr(capabilities, encoded[0].needs)))
 
     def encode(self, request: Any) -> tuple[Binding, Any] | None:
         """The binding and the params for one request; None where the edition cannot express it."""

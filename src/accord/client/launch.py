@@ -14,7 +14,7 @@ from accord.transport import memory_pair, spawn
 from accord.transport.interface import Transport
 from accord.wire import Framing
 
-__all__ = ["Door", "InProcessAgent"]
+__all__ = ["AgentLauncher", "InProcessAgent"]
 
 STOP_SECONDS = scaled(5.0)
 ADDRESS_SCHEMES = frozenset({"ws", "wss", "http", "https"})
@@ -28,7 +28,7 @@ class InProcessAgent(Protocol):
         """Serve the other end until it is gone."""
 
 
-class Door:
+class AgentLauncher:
     """Opens the way to one agent, again if need be.
 
     Raises:

@@ -1,81 +1,102 @@
-"""Reaching an agent and agreeing on an edition, one proposal after the other."""
+"""Starts an agent and negotiates the edition with it, one proposal after the other."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from accord.client.door import Door
-from accord.client.handshake import Proposal, propose
+from accord.client.launch import AgentLauncher
 from accord.connection import Connection, Handlers
 from accord.connection.sender import Observer
-from accord.errors import AccordError, ConnectionLost, DeadlineExceeded, NegotiationFailed, RequestError
+from accord.dialects import DialectPlugin
+from accord.errors import (
+    AccordError,
+    ConnectionLost,
+    DeadlineExceeded,
+    LocalProtocolError,
+    NegotiationFailed,
+    RequestError,
+)
 from accord.session.capability import ClientCapabilities, Implementation
-from accord.session.client_requests import Initialized
+from accord.session.client_requests import Initialize, Initialized
 from accord.session.dialect import Dialect
+from accord.session.proposals import EditionProposal, decode_initialized, proposals_for
 
-__all__ = ["Attempt", "DialledLink", "dial", "loss_of", "lost_session"]
+__all__ = ["AgentConnection", "StartAttempt", "loss_of", "lost_session", "negotiate", "proposals_for_dialect"]
 
 T = TypeVar("T")
 
-Listen: TypeAlias = Callable[[Handlers, Proposal], None]
+Listen: TypeAlias = Callable[[Handlers, EditionProposal], None]
 Agreed: TypeAlias = tuple[Connection, Dialect, Initialized]
 
 
-class DialledLink:
+@dataclass(frozen=True, eq=False)
+class AgentConnection:
     """One connection to the agent, after the handshake."""
 
-    def __init__(self, connection: Connection, dialect: Dialect) -> None:
-        self.connection = connection
-        self.dialect = dialect
+    connection: Connection
+    dialect: Dialect
 
 
-async def dial(
-    door: Door,
-    plan: Sequence[Proposal],
+def proposals_for_dialect(choice: str, dialect: DialectPlugin) -> tuple[EditionProposal, ...]:
+    """The proposals to an agent that speaks a dialect, which belongs to a single edition.
+
+    Raises:
+        LocalProtocolError: The caller insists on another edition.
+    """
+    if choice not in ("auto", dialect.edition):
+        expected = f"auto or {dialect.edition}"
+        raise LocalProtocolError(f"{dialect.name} is a dialect of another edition", field="edition", expected=expected)
+    return proposals_for(dialect.edition)
+
+
+async def negotiate(
+    launcher: AgentLauncher,
+    plan: Sequence[EditionProposal],
     client: Implementation,
     capabilities: ClientCapabilities,
     listen: Listen,
     make: Callable[..., Connection],
     observers: Sequence[Observer],
 ) -> Agreed:
-    """Shake hands, on the same connection as long as there is one, and with a new process where that did not do.
+    """Make the proposals of `plan` in order: on the open connection, or with a new process where the last one refused.
 
-    `listen` registers who handles what the agent says in the editions of a proposal, before that is made: an agent may
-    speak right behind its answer.
+    `listen` registers the handlers for the editions of a proposal before it is made: an agent may send messages right
+    behind its answer.
 
     Raises:
-        AccordError: How the first proposal failed; none of the others did better.
+        AccordError: How the first proposal failed, where all of them failed.
     """
-    dialled = _Dialled(door, client, capabilities, listen, make, observers)
+    negotiator = _Negotiator(launcher, client, capabilities, listen, make, observers)
     failure: AccordError | None = None
     try:
         for proposal in plan:
             try:
-                return await dialled.propose(proposal)
+                return await negotiator.propose(proposal)
             except (RequestError, NegotiationFailed, ConnectionLost) as error:
                 failure = failure or error
     except BaseException:
-        await asyncio.shield(dialled.close())
+        await asyncio.shield(negotiator.close())
         raise
-    await dialled.close()
+    await negotiator.close()
     raise failure or NegotiationFailed("the agent agreed to no edition")
 
 
-class _Dialled:
-    """The connection of the moment."""
+class _Negotiator:
+    """Makes proposals, and starts a new connection where the last one cannot be used."""
 
     def __init__(
         self,
-        door: Door,
+        launcher: AgentLauncher,
         client: Implementation,
         capabilities: ClientCapabilities,
         listen: Listen,
         make: Callable[..., Connection],
         observers: Sequence[Observer],
     ) -> None:
-        self._door = door
+        self._launcher = launcher
         self._client = client
         self._capabilities = capabilities
         self._listen = listen
@@ -83,27 +104,31 @@ class _Dialled:
         self._observers = observers
         self._connection: Connection | None = None
 
-    async def propose(self, proposal: Proposal) -> Agreed:
-        """Make one proposal, to a new process if the one before did not take it.
+    async def propose(self, proposal: EditionProposal) -> Agreed:
+        """Make one proposal, to a new process if the one before refused.
 
-        One that refused a proposal may hear no second one: it is on its way out, or holds that it has been asked.
+        A process that refused a proposal may accept no second one: it is exiting, or takes itself for initialized.
         """
         connection = self._connection
-        if connection is not None and (connection.is_open or not self._door.can_reopen):
+        if connection is not None and (connection.is_open or not self._launcher.can_reopen):
             try:
                 return await self._propose(connection, proposal)
             except (RequestError, NegotiationFailed, ConnectionLost):
-                if not self._door.can_reopen:
+                if not self._launcher.can_reopen:
                     raise
         return await self._propose(await self._start(), proposal)
 
-    async def _propose(self, connection: Connection, proposal: Proposal) -> Agreed:
+    async def _propose(self, connection: Connection, proposal: EditionProposal) -> Agreed:
         self._listen(connection.handlers, proposal)
-        return connection, *await propose(connection, proposal, self._client, self._capabilities)
+        request = Initialize(self._client, self._capabilities)
+        result = await connection.initialize(proposal.params(request), proposal.readable)
+        if connection.edition is None:
+            raise LocalProtocolError("no edition was agreed on")
+        return connection, *decode_initialized(connection.edition, result, request)
 
     async def _start(self) -> Connection:
         await self.close()
-        connection = self._connection = self._make(await self._door.open(), handlers=Handlers())
+        connection = self._connection = self._make(await self._launcher.open(), handlers=Handlers())
         for observer in self._observers:
             connection.observe(observer)
         connection.start()
@@ -115,18 +140,18 @@ class _Dialled:
             await connection.close()
 
 
-class Attempt:
-    """An attempt to reach an agent: it has its time, and can be given up by who did not make it."""
+class StartAttempt:
+    """A start of an agent with a timeout; another task can cancel it."""
 
     def __init__(self) -> None:
         self._work: asyncio.Task[Any] | None = None
 
-    async def make(self, work: Coroutine[Any, Any, T], seconds: float | None) -> T:
-        """What comes of it.
+    async def run(self, work: Coroutine[Any, Any, T], seconds: float | None) -> T:
+        """The result of `work`.
 
         Raises:
-            DeadlineExceeded: Nothing, in that time.
-            ConnectionLost: It was given up.
+            DeadlineExceeded: There is none within `seconds`.
+            ConnectionLost: The start was cancelled with `cancel`.
         """
         task: asyncio.Task[T] = asyncio.get_running_loop().create_task(work)
         self._work = task
@@ -141,15 +166,15 @@ class Attempt:
                 raise ConnectionLost("this side closed the connection", clean=True) from None
             raise
 
-    async def give_up(self) -> None:
-        """Return when nothing is left of it."""
+    async def cancel(self) -> None:
+        """Cancel the start, and return when its task has ended."""
         if self._work is not None and not self._work.done():
             self._work.cancel()
             await asyncio.wait([self._work])
 
 
 def loss_of(connection: Connection, lost: AccordError | None, *, we_closed: bool) -> ConnectionLost:
-    """Why a connection is gone, with what its transport knows about its process."""
+    """The reason why a connection is lost, with the exit status and stderr of its process."""
     if isinstance(lost, ConnectionLost):
         return lost
     link = connection.transport
@@ -163,7 +188,7 @@ def loss_of(connection: Connection, lost: AccordError | None, *, we_closed: bool
 
 
 def lost_session(lost: ConnectionLost | None) -> ConnectionLost:
-    """Why a session cannot go on in the process that took the place of a lost one."""
+    """The error for a session that cannot be reopened in the process that replaced a lost one."""
     reason = lost or ConnectionLost("the agent was started again")
     message = f"the session is lost, because the agent can neither resume nor load it: {reason.message}"
     return ConnectionLost(message, exit_status=reason.exit_status, stderr_tail=reason.stderr_tail)
