@@ -573,7 +573,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "a substitution between double quotes is text",
-        "session/shell_words.py",
+        "session/shell_word.py",
         '                self._dollar(word, quoted=True)\n            elif char == "`":\n'
         "                self._backticks(word, quoted=True)\n            else:\n                self._quoted_escape",
         '                self._quoted_escape(word, end)\n            elif char == "`":\n'
@@ -591,7 +591,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "an operator without blanks does not end a command",
-        "session/shell_words.py",
+        "session/shell_word.py",
         'WORD_ENDS = frozenset(" \\t\\n;&|()<>")',
         'WORD_ENDS = frozenset(" \\t\\n;|()<>")',
         "tests/session/test_shell_line_real.py::test_what_a_shell_runs_of_a_telling_line_is_found",
@@ -1057,10 +1057,10 @@ MUTANTS = (
     Mutant(
         "consent",
         "a refusal with an invisible character in it allows",
-        "session/refusal_words.py",
+        "session/refusal.py",
         "unicodedata.category(each) not in _INVISIBLE\n",
         "True\n",
-        "tests/session/test_refusal_words.py::test_a_refusal_is_recognised_however_it_is_spelt",
+        "tests/session/test_refusal.py::test_a_refusal_is_recognised_however_it_is_spelt",
     ),
     Mutant(
         "consent",

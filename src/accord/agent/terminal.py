@@ -122,9 +122,9 @@ class Terminal(ABC):
         """Release it where something else went wrong already: raises nothing."""
         await self._settle()
 
-    def _when_released(self, hear: Callable[[], None]) -> None:
+    def _when_released(self, callback: Callable[[], None]) -> None:
         """Have this called when its release, which has not begun, is done."""
-        self._on_released = hear
+        self._on_released = callback
 
     async def __aenter__(self) -> Self:
         return self

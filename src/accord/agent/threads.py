@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from accord.time_scale import scaled
 
-__all__ = ["MAX_THREADS", "HandlerThreads", "Scope", "blocking_view", "runs_on_the_loop"]
+__all__ = ["MAX_THREADS", "HandlerScope", "HandlerThreads", "blocking_view", "runs_on_the_loop"]
 
 log = logging.getLogger("accord.agent")
 
@@ -40,11 +40,11 @@ MAX_DEPTH = 32
 # How long the end of threads that have nothing to do is waited for.
 JOIN_SECONDS = scaled(0.5)
 
-_scope: ContextVar[Scope | None] = ContextVar("accord-handler-scope", default=None)
+_scope: ContextVar[HandlerScope | None] = ContextVar("accord-handler-scope", default=None)
 
 
 @functools.singledispatch
-def blocking_view(value: Any, _: Scope) -> Any:
+def blocking_view(value: Any, _: HandlerScope) -> Any:
     """What a handler in a thread is given in place of `value`; the views register themselves here."""
     return value
 
@@ -69,7 +69,7 @@ class _Call:
     task: asyncio.Task[Any] | None = None
 
 
-class Scope:
+class HandlerScope:
     """What one function in a thread may do on the loop, until it is cancelled. Made on the loop's thread."""
 
     def __init__(self, threads: HandlerThreads, loop: asyncio.AbstractEventLoop, depth: int = 0) -> None:
@@ -93,7 +93,7 @@ class Scope:
     # --- in the thread
 
     @property
-    def current(self) -> Scope:
+    def current(self) -> HandlerScope:
         """The scope that binds this thread: that of the function it runs for us, whichever object is used in it.
 
         So work beside the turns outlives the turn that began it. A thread of the author's own is bound to this scope.
@@ -222,7 +222,7 @@ class HandlerThreads:
         self._threads: set[threading.Thread] = set()
         self._idle: list[SimpleQueue[Work | None]] = []
         self._waiting: deque[Work] = deque()
-        self._running: dict[asyncio.Future[Any], Scope] = {}
+        self._running: dict[asyncio.Future[Any], HandlerScope] = {}
         self._users = 0
 
     @contextlib.asynccontextmanager
@@ -256,7 +256,7 @@ class HandlerThreads:
         If this is cancelled it does not wait for the function, which can do nothing on the loop from then on.
         """
         loop = asyncio.get_running_loop()
-        scope = Scope(self, loop, depth)
+        scope = HandlerScope(self, loop, depth)
         ended: asyncio.Future[Any] = loop.create_future()
         self._running[ended] = scope
         ended.add_done_callback(self._running.pop)
@@ -341,7 +341,7 @@ class HandlerThreads:
 def _work(
     loop: asyncio.AbstractEventLoop,
     ended: asyncio.Future[Any],
-    scope: Scope,
+    scope: HandlerScope,
     context: Any,
     function: Callable[..., Any],
     arguments: list[Any],
@@ -363,7 +363,7 @@ def _work(
         loop.call_soon_threadsafe(_settle, ended, result, failure)
 
 
-def _inside(scope: Scope, function: Callable[..., Any], arguments: list[Any]) -> Any:
+def _inside(scope: HandlerScope, function: Callable[..., Any], arguments: list[Any]) -> Any:
     _scope.set(scope)
     return function(*arguments)
 

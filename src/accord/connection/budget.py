@@ -107,7 +107,7 @@ class Budget:
         """Whether even the stretched budget is spent."""
         return self.load_bytes + self.held_bytes > STRETCH * self.max_bytes
 
-    async def room(self, hung_up: Callable[[], bool] = lambda: False) -> bool:
+    async def free_bytes(self, hung_up: Callable[[], bool] = lambda: False) -> bool:
         """Wait until reading may go on; False if the stretched budget is spent and calls inside handlers must fail.
 
         A reader that waits does not see the end of the stream. So `hung_up` is asked now and then: what a peer left

@@ -412,7 +412,7 @@ class Connection:
         """Wait for room, and dispatch what is left of the last read as far as there is any."""
         batch, self._unread = self._unread, ReadBatch([])
         while True:
-            if not await self._budget.room(self._hung_up):
+            if not await self._budget.free_bytes(self._hung_up):
                 self._outgoing.fail_inside()
             if self._lost is not None or batch.taken == len(batch.texts) or self._receiver.take(batch):
                 return

@@ -111,11 +111,11 @@ class IncomingRequests:
 
     def _post(self, text: bytes) -> None:
         # Weighs on the budget until it has left: a peer that sends garbage and reads nothing is slowed down too.
-        room = self._sender.post(text)
-        if room is not None:
+        sent = self._sender.post(text)
+        if sent is not None:
             weight = OPEN_REQUEST_BYTES + len(text)
             self._budget.add(weight)
-            room.add_done_callback(lambda _: self._budget.free(weight))
+            sent.add_done_callback(lambda _: self._budget.free(weight))
 
     def _collect(self, batch: BatchAnswer, text: bytes) -> bytes | None:
         self._batched_bytes += len(text)

@@ -14,7 +14,7 @@ from accord.connection.error_objects import raised
 from accord.connection.lanes import INSIDE, Lanes
 from accord.connection.sender import Sender
 from accord.errors import AccordError, BacklogExceeded, CallTimeout, RemoteProtocolError
-from accord.jsonrpc.message import ErrorObject, Json, RequestId
+from accord.jsonrpc.message import ErrorObject, JsonText, RequestId
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.serialize import TAIL, notification_head, request_head
 from accord.protocol.codec import Codec, encode, encode_between
@@ -174,7 +174,7 @@ class OutgoingCalls:
         """The call that waits for an answer under an id."""
         return self._peer.waiting(id_)
 
-    def succeed(self, id_: RequestId, result: Json) -> None:
+    def succeed(self, id_: RequestId, result: JsonText) -> None:
         """A result came."""
         call = self._settled(id_)
         if call is not None:
@@ -212,7 +212,7 @@ class OutgoingCalls:
         self.strays += 1
         return None
 
-    def _typed(self, call: Call, result: Json) -> Any:
+    def _typed(self, call: Call, result: JsonText) -> Any:
         kind = call.result
         if bytes(memoryview(result)[:5]) == b"null":
             value = _empty(kind)

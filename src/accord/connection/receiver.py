@@ -26,11 +26,11 @@ from accord.jsonrpc.fast_decode import HEAD, REFUSED, Decode, is_utf8, request_d
 from accord.jsonrpc.message import (
     ErrorObject,
     Failure,
-    Json,
+    JsonText,
     Malformed,
-    Message,
     MessageRules,
     Notification,
+    ParsedMessage,
     Request,
     Result,
 )
@@ -118,12 +118,12 @@ class Receiver:
 
         Never waits, and raises what observers raise.
         """
-        has_room = True
+        may_continue = True
         # At least one, also when the budget is spent: a handler may wait for an answer that is among them.
-        while has_room:
+        while may_continue:
             text = next(batch.left, None) if self._updates is None or self.observers else self._updates.take(batch)
             if text is None:
-                return self._has_room()
+                return self._may_continue()
             for observer in self.observers:
                 observer("in", text)
             try:
@@ -131,10 +131,10 @@ class Receiver:
             except Exception as error:  # noqa: BLE001 - a bug of ours must not become the end of the connection
                 self.counts.internal_errors += 1
                 self._take_failed(text, internal_error(error, "reading a message"))
-            has_room = self._has_room()
+            may_continue = self._may_continue()
         return False
 
-    def _has_room(self) -> bool:
+    def _may_continue(self) -> bool:
         budget = self._budget
         return (budget.bytes <= budget.max_bytes or not budget.full) and not self.ended
 
@@ -201,7 +201,7 @@ class Receiver:
         self._outgoing.succeed_typed(id_, call, envelope.result)
         return True
 
-    def _take_batch(self, messages: list[Message]) -> None:
+    def _take_batch(self, messages: list[ParsedMessage]) -> None:
         wanted = sum(
             isinstance(message, Request) or (isinstance(message, Malformed) and message.error is not None)
             for message in messages
@@ -212,7 +212,7 @@ class Receiver:
 
     # --- messages
 
-    def _take_message(self, message: Message, text: bytes, batch: BatchAnswer | None) -> None:
+    def _take_message(self, message: ParsedMessage, text: bytes, batch: BatchAnswer | None) -> None:
         if isinstance(message, Request):
             if message.method == "initialize" and self._side == "agent":
                 self._initialize(message, batch)
@@ -322,7 +322,7 @@ class Receiver:
             if arrival is not None:
                 self._hook(arrival, params)
             self._queue(handler, params, params.session_id, size)
-            return self._has_room()
+            return self._may_continue()
 
         return CalledUpdates(head, method, handle)
 
@@ -334,7 +334,7 @@ class Receiver:
         params = _plain(notification.params)
         self._queue(handler, params, _session_in(params), size)
 
-    def _take_cancel(self, params: Json | None) -> None:
+    def _take_cancel(self, params: JsonText | None) -> None:
         value = _plain(params)
         id_ = value.get("requestId") if isinstance(value, dict) else None
         if type(id_) in (int, str):
@@ -408,19 +408,19 @@ def _raise(error: Exception, _params: Any) -> NoReturn:
     raise error
 
 
-def _given(params: Json | None) -> Json:
+def _given(params: JsonText | None) -> JsonText:
     # Absent and null params count as an empty object.
     if params is None or bytes(memoryview(params)[:4]) == b"null":
         return b"{}"
     return params
 
 
-def _size_of(params: Json | None) -> int:
+def _size_of(params: JsonText | None) -> int:
     """What a request of a batch takes, more or less."""
     return 0 if params is None else memoryview(params).nbytes
 
 
-def _plain(params: Json | None) -> Any:
+def _plain(params: JsonText | None) -> Any:
     """Params as plain JSON values; what cannot be read is None, as if there were none."""
     if params is None:
         return None

@@ -13,9 +13,9 @@ __all__ = [
     "ErrorObject",
     "Failure",
     "Malformed",
-    "Message",
     "MessageRules",
     "Notification",
+    "ParsedMessage",
     "Request",
     "RequestId",
     "Result",
@@ -24,7 +24,7 @@ __all__ = [
 RequestId: TypeAlias = int | str | None
 """Compared by type and value: `1` and `"1"` are two ids. Fractions and booleans are none."""
 
-Json: TypeAlias = bytes | msgspec.Raw
+JsonText: TypeAlias = bytes | msgspec.Raw
 
 
 class MessageRules(NamedTuple):
@@ -41,21 +41,21 @@ class Request(NamedTuple):
 
     id: RequestId
     method: str
-    params: Json | None
+    params: JsonText | None
 
 
 class Notification(NamedTuple):
     """Wants none."""
 
     method: str
-    params: Json | None
+    params: JsonText | None
 
 
 class Result(NamedTuple):
     """The answer to a call."""
 
     id: RequestId
-    result: Json
+    result: JsonText
 
 
 class ErrorObject(NamedTuple):
@@ -85,4 +85,4 @@ class Malformed(NamedTuple):
     id: RequestId = None
 
 
-Message: TypeAlias = Request | Notification | Result | Failure | Malformed
+ParsedMessage: TypeAlias = Request | Notification | Result | Failure | Malformed

@@ -141,12 +141,12 @@ def claims_of(call: ToolCall) -> CallClaims:
         if isinstance(item, Diff):
             paths.update(dict.fromkeys(_diff_claims(call.kind, item)))
     unknown = [item.payload for item in call.content if isinstance(item, Unknown)]
-    for said in (_opened(call.raw_input), *unknown):
-        paths.update(dict.fromkeys(_input_claims(call.kind, said)))
-    said_commands = [each for said in (call.raw_input, *unknown) for each in _input_commands(said, 0)]
-    if call.kind == "execute" and isinstance(call.raw_input, str) and not said_commands:
-        said_commands = [CommandClaim(line=call.raw_input)]
-    commands = tuple(dict.fromkeys(said_commands))
+    for value in (_opened(call.raw_input), *unknown):
+        paths.update(dict.fromkeys(_input_claims(call.kind, value)))
+    found_commands = [each for value in (call.raw_input, *unknown) for each in _input_commands(value, 0)]
+    if call.kind == "execute" and isinstance(call.raw_input, str) and not found_commands:
+        found_commands = [CommandClaim(line=call.raw_input)]
+    commands = tuple(dict.fromkeys(found_commands))
     found = tuple(paths)
     is_complete = len(found) + len(commands) <= MAX_CLAIMS and _size(found, commands) <= MAX_CHARACTERS
     if not is_complete:
@@ -187,8 +187,8 @@ def _diff_claims(kind: str, diff: Diff) -> Iterator[PathClaim]:
         # A patch that cannot be read touches files that nobody can name.
         yield PathClaim("edit", "")
         return
-    told = {path for change in diff.changes for path in (change.path, change.old_path)}
-    yield from (PathClaim("edit", path) for path in paths if path not in told)
+    named = {path for change in diff.changes for path in (change.path, change.old_path)}
+    yield from (PathClaim("edit", path) for path in paths if path not in named)
 
 
 def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
@@ -267,7 +267,7 @@ def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
     """The commands of nested objects, each with the directory and environment that stand beside it."""
     value = _opened(value)
-    if _is_out_of_sight(value, depth):
+    if _is_too_deep(value, depth):
         yield CommandClaim()
     elif isinstance(value, list):
         for each in value:
@@ -281,7 +281,7 @@ def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
                 yield from _input_commands(each, depth + 1)
 
 
-def _is_out_of_sight(value: Any, depth: int) -> bool:
+def _is_too_deep(value: Any, depth: int) -> bool:
     """Whether a value is an object that is not read: nested deeper than anybody looks, or a text that is too large."""
     if isinstance(value, str):
         return len(value) > MAX_CHARACTERS and value.lstrip()[:1] in {"{", "["}

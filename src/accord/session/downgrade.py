@@ -84,16 +84,16 @@ def restore_block(block: Text) -> Block:
 
 def downgrade_diff(diff: Diff) -> list[ToolContent]:
     """A diff as items of one file each that have a new text, or as lines where texts are not known."""
-    told = read_patch(diff.patch) if diff.patch is not None and diff.patch_format == "git_patch" else {}
+    contents = read_patch(diff.patch) if diff.patch is not None and diff.patch_format == "git_patch" else {}
     items: list[ToolContent] = []
     for change in diff.changes:
-        items += _downgrade_change(_told(change, told), diff.meta)
+        items += _downgrade_change(_with_contents(change, contents), diff.meta)
     return items
 
 
-def _told(change: FileChange, told: dict[str, tuple[str | None, str | None]]) -> FileChange:
-    if change.old is None and change.new is None and change.path in told:
-        old, new = told[change.path]
+def _with_contents(change: FileChange, contents: dict[str, tuple[str | None, str | None]]) -> FileChange:
+    if change.old is None and change.new is None and change.path in contents:
+        old, new = contents[change.path]
         return msgspec.structs.replace(change, old=old, new=new)
     return change
 
@@ -171,16 +171,16 @@ def restore_shown(shown: Shown) -> list[ToolContent]:
 
 def downgrade_open_entry(entry: PlanEntry) -> PlanEntry:
     """A plan's entry where further values are allowed, but `cancelled` is not known yet."""
-    return _said_entry(entry, entry.status, entry.priority)
+    return _with_original(entry, entry.status, entry.priority)
 
 
 def downgrade_entry(entry: PlanEntry) -> PlanEntry:
     """A plan's entry where there are three statuses and three priorities."""
     status = entry.status if entry.status in ENTRY_STATUSES | {"cancelled"} else "pending"
-    return _said_entry(entry, status, entry.priority if entry.priority in PRIORITIES else "medium")
+    return _with_original(entry, status, entry.priority if entry.priority in PRIORITIES else "medium")
 
 
-def _said_entry(entry: PlanEntry, status: str, priority: str) -> PlanEntry:
+def _with_original(entry: PlanEntry, status: str, priority: str) -> PlanEntry:
     content = entry.content
     if status == "cancelled":
         status, content = "completed", f"{content} (cancelled)"
@@ -192,8 +192,8 @@ def _said_entry(entry: PlanEntry, status: str, priority: str) -> PlanEntry:
     return PlanEntry(content, status, priority, keep(entry.meta, original))
 
 
-def _changed(meant: str, said: str) -> str | UnsetType:
-    return meant if meant != said else UNSET
+def _changed(meant: str, written: str) -> str | UnsetType:
+    return meant if meant != written else UNSET
 
 
 def restore_entry(entry: PlanEntry) -> PlanEntry:

@@ -173,10 +173,10 @@ def patch_paths(text: str) -> list[str] | None:
         named = [path for match in _HEADER.findall(section) for path in _meanings(match)]
         if not named and number:
             # A change of mode, an empty file or a binary one has its paths in the first line alone.
-            words = section.partition("\n")[0].split(" ")
-            if len(words) != 2:  # noqa: PLR2004 - the old path and the new one
+            parts = section.partition("\n")[0].split(" ")
+            if len(parts) != 2:  # noqa: PLR2004 - the old path and the new one
                 return None
-            named = [path for word in words for path in _meanings(word)]
+            named = [path for word in parts for path in _meanings(word)]
         found.update(dict.fromkeys(path for path in named if path != NOWHERE))
     return list(found)
 

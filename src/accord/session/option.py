@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from accord.protocol.model import Unknown
 from accord.session.content import Part
-from accord.session.refusal_words import means_no
+from accord.session.refusal import means_no
 
 __all__ = ["Choice", "Command", "ConfigOption", "Consent", "Group", "PermissionOption", "Select", "Toggle"]
 

@@ -17,18 +17,18 @@ def matches_word(pattern: str, word: str) -> bool:
     The pieces between stars are looked for one after the other, each at its first place: stars can stand for
     anything, so an earlier place never spoils a later piece.
     """
-    first, *pieces = pattern.split("*")
-    if not pieces:
+    first, *parts = pattern.split("*")
+    if not parts:
         return word == first
-    last = pieces.pop()
+    last = parts.pop()
     if len(word) < len(first) + len(last) or not word.startswith(first) or not word.endswith(last):
         return False
     at, end = len(first), len(word) - len(last)
-    for piece in pieces:
-        found = word.find(piece, at, end)
+    for part in parts:
+        found = word.find(part, at, end)
         if found < 0:
             return False
-        at = found + len(piece)
+        at = found + len(part)
     return True
 
 

@@ -157,7 +157,7 @@ def decode_answers(data: bytes) -> AnswersDocument:
 
 def _check(answer: RememberedAnswer) -> None:
     """Refuse an answer that says more, or less, than its scope."""
-    said = {name for name in ("targets", "kind", "folder", "program") if getattr(answer, name) not in (None, ())}
+    given = {name for name in ("targets", "kind", "folder", "program") if getattr(answer, name) not in (None, ())}
     wanted = {"exact": {"targets"}, "folder": {"kind", "folder"}, "kind": {"kind"}, "program": {"program"}}
-    if said != wanted[answer.scope]:
+    if given != wanted[answer.scope]:
         raise DocumentError(f"an answer of the scope {answer.scope!r} does not name what it is about")

@@ -10,7 +10,7 @@ What a command means (`sudo`, `sh -c`, `cd`) is the matter of `shell_wrappers` a
 import re
 from dataclasses import dataclass, field
 
-from accord.session.shell_words import MAX_NESTING, SEPARATOR, WORD_ENDS, Sink, Word, WordScanner
+from accord.session.shell_word import MAX_NESTING, SEPARATOR, WORD_ENDS, Sink, Word, WordScanner
 
 __all__ = ["Scanner"]
 

@@ -135,8 +135,10 @@ class Transcript:
     @property
     def last_message(self) -> Message | None:
         """The message that began last; thoughts are no messages."""
-        said = (entry for entry in reversed(self.timeline) if isinstance(entry, Message) and entry.speaker != "thought")
-        return next(said, None)
+        messages = (
+            entry for entry in reversed(self.timeline) if isinstance(entry, Message) and entry.speaker != "thought"
+        )
+        return next(messages, None)
 
     @property
     def text(self) -> str:
@@ -396,10 +398,10 @@ class Transcript:
     def _mark(self, event: StateChanged, *, matters: bool) -> None:
         if self._passing:
             self._marks.pop()
-        said = bool(self._marks) and self._marks[-1][1] == event
-        if matters or not said:
+        is_marked = bool(self._marks) and self._marks[-1][1] == event
+        if matters or not is_marked:
             self._marks.append((len(self.timeline), event))
-        self._passing = not matters and not said
+        self._passing = not matters and not is_marked
         self._state = event
 
     _FOLDS: ClassVar[dict[type, Fold]] = {

@@ -9,7 +9,7 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from accord.agent.threads import Scope
+from accord.agent.threads import HandlerScope
 from accord.agent.tool import Showable, Tool
 from accord.json_values import JsonValue
 from accord.protocol.model import UNSET, Maybe, UnsetType
@@ -28,7 +28,7 @@ class BlockingTool:
     follow raise `asyncio.CancelledError`, which goes no further than the context.
     """
 
-    def __init__(self, tool: Tool, scope: Scope) -> None:
+    def __init__(self, tool: Tool, scope: HandlerScope) -> None:
         self._tool = tool
         self._scope = scope
         self._block: contextlib.ExitStack | None = None

@@ -13,7 +13,7 @@ from accord.agent.blocking.session import BlockingClient, BlockingSession
 from accord.agent.blocking.tool import BlockingTool
 from accord.agent.client import ClientFeature
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission
-from accord.agent.threads import Scope, blocking_view
+from accord.agent.threads import HandlerScope, blocking_view
 from accord.agent.tool import Tool
 from accord.agent.turn import Compaction, Turn
 from accord.json_values import JsonValue
@@ -36,7 +36,7 @@ class BlockingTurn:
     later one raise `asyncio.CancelledError`. A handler that works for long without a verb looks at `cancelled`.
     """
 
-    def __init__(self, turn: Turn, scope: Scope) -> None:
+    def __init__(self, turn: Turn, scope: HandlerScope) -> None:
         self.session: BlockingSession = BlockingSession(turn.session, scope)
         """See `Turn.session`."""
         self.message_id: str = turn.message_id
@@ -284,7 +284,7 @@ class BlockingTurn:
 class BlockingCompaction:
     """`Compaction`, blocking. Made by `BlockingTurn.compact`."""
 
-    def __init__(self, compaction: Compaction, scope: Scope) -> None:
+    def __init__(self, compaction: Compaction, scope: HandlerScope) -> None:
         self.id: str = compaction.id
         """See `Compaction.id`."""
         self.blocks: list[Block] = compaction.blocks

@@ -89,12 +89,12 @@ def _stderr(diagnostics: Diagnostics) -> str:
 
 def _silence(server: McpServer, diagnostics: Diagnostics, timeout_seconds: float) -> str:
     what = "that the command starts an MCP server" if server.type == "stdio" else "that an MCP server is at the address"
-    said = ""
+    received = ""
     if diagnostics.nonsense_count:
-        said = (
+        received = (
             f"; it wrote {diagnostics.nonsense_count} texts that are no MCP, the first: {diagnostics.first_nonsense!r}"
         )
-    return f"no answer within {timeout_seconds:g} s{said}; check {what}" + _stderr(diagnostics)
+    return f"no answer within {timeout_seconds:g} s{received}; check {what}" + _stderr(diagnostics)
 
 
 def _fault(server: McpServer, diagnostics: Diagnostics, error: BaseException) -> str:

@@ -137,7 +137,7 @@ class ServerConnection:
     async def _live(self) -> None:
         try:
             async with AsyncExitStack() as stack:
-                dispatcher = await stack.enter_async_context(self._reach())
+                dispatcher = await stack.enter_async_context(self._open_dispatcher())
                 await self._begin(RawResultDispatcher(dispatcher, self._over.set), stack)
                 await self._over.wait()
         except Exception as error:  # noqa: BLE001 - whatever a server does is told, and concerns no other
@@ -150,7 +150,7 @@ class ServerConnection:
         if not self._ready.done():
             self._owner.cancel()
 
-    def _reach(self) -> AbstractAsyncContextManager[JSONRPCDispatcher[Any]]:
+    def _open_dispatcher(self) -> AbstractAsyncContextManager[JSONRPCDispatcher[Any]]:
         if self._server.type == "stdio":
             return over_stdio(self._server, self._cwd, self._diagnostics)
         over = over_http if self._server.type == "http" else over_sse
@@ -193,17 +193,19 @@ class ServerConnection:
         except MCPError as error:
             raise await self._loss(str(error)) from error
 
-    async def _loss(self, said: str = "") -> McpServerLost:
+    async def _loss(self, reason: str = "") -> McpServerLost:
         if self._diagnostics.loss is not None:
             return self._lost()
-        if said in {"", "Connection closed"}:
+        if reason in {"", "Connection closed"}:
             await asyncio.wait({self._owner}, timeout=_REASON_SECONDS)
             return self._lost()
-        return self._lost(said)
+        return self._lost(reason)
 
-    def _lost(self, said: str = "") -> McpServerLost:
+    def _lost(self, reason: str = "") -> McpServerLost:
         loss = self._diagnostics.loss
-        ended = "it was closed" if self._closing else said or how_it_ended(self._server, self._diagnostics, self._error)
+        ended = (
+            "it was closed" if self._closing else reason or how_it_ended(self._server, self._diagnostics, self._error)
+        )
         child = self._diagnostics.child
         return McpServerLost(
             f"the MCP server {self.name} is gone: {ended}",

@@ -101,10 +101,10 @@ def _encode_kind(event: ToolChanged, original: ToolOriginal) -> Any:
 def _encode_status(event: ToolChanged, original: ToolOriginal) -> Any:
     if event.status is UNSET or event.status is None:
         return "pending" if event.status is None else UNSET
-    said = downgrade_status(event.status)
-    if said != event.status:
+    written = downgrade_status(event.status)
+    if written != event.status:
         original.status = event.status
-    return said
+    return written
 
 
 def decode_tool(report: v1.ToolCall | v1.ToolCallUpdate) -> ToolChanged:

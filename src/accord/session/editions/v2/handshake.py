@@ -34,28 +34,28 @@ def encode_initialize(request: Initialize) -> v2.InitializeRequest:
 
 
 def _encode_client(capabilities: ClientCapabilities) -> v2.ClientCapabilities:
-    said = v2.ClientCapabilities(meta=capabilities.meta or UNSET)
+    declared = v2.ClientCapabilities(meta=capabilities.meta or UNSET)
     if capabilities.terminal_login:
-        said.auth = v2.ClientAuthCapabilities(v2.TerminalAuthCapabilities())
+        declared.auth = v2.ClientAuthCapabilities(v2.TerminalAuthCapabilities())
     if capabilities.elicit_form or capabilities.elicit_url:
-        said.elicitation = v2.ElicitationCapabilities(
+        declared.elicitation = v2.ElicitationCapabilities(
             marker(v2.ElicitationFormCapabilities, on=capabilities.elicit_form),
             marker(v2.ElicitationUrlCapabilities, on=capabilities.elicit_url),
         )
-    return said
+    return declared
 
 
 def decode_initialize(params: v2.InitializeRequest) -> Initialize:
     """What a client said of itself."""
-    said = params.capabilities
+    declared = params.capabilities
     capabilities = ClientCapabilities(
-        elicit_form=has(said.elicitation, "form"),
-        elicit_url=has(said.elicitation, "url"),
+        elicit_form=has(declared.elicitation, "form"),
+        elicit_url=has(declared.elicitation, "url"),
         notices=True,
         compaction=True,
         toggles=True,
-        terminal_login=has(said.auth, "terminal"),
-        meta=said.meta or None,
+        terminal_login=has(declared.auth, "terminal"),
+        meta=declared.meta or None,
     )
     return Initialize(_decode_peer(params.info), capabilities, params.meta or None)
 
@@ -83,10 +83,10 @@ def encode_initialized(answer: Initialized) -> v2.InitializeResponse:
 
 def decode_initialized(result: v2.InitializeResponse, _: Initialize) -> Initialized:
     """What an agent said of itself. Opening, listing and closing come with `session`, logging out with any method."""
-    said = result.capabilities
-    session = or_none(said.session)
+    declared = result.capabilities
+    session = or_none(declared.session)
     serves = session is not None
-    methods = [heard for method in result.auth_methods or [] if (heard := _decode_method(method)) is not None]
+    methods = [decoded for method in result.auth_methods or [] if (decoded := _decode_method(method)) is not None]
     capabilities = AgentCapabilities(
         load=serves,
         resume=serves,
@@ -100,7 +100,7 @@ def decode_initialized(result: v2.InitializeResponse, _: Initialize) -> Initiali
         # v2 rule 18: whoever offers a method serves login and logout.
         logout=bool(methods),
         auth_methods=methods,
-        meta=said.meta or None,
+        meta=declared.meta or None,
     )
     return Initialized(_decode_peer(result.info), capabilities, result.meta or None)
 
@@ -117,9 +117,9 @@ def _encode_method(method: AuthMethod) -> v2.AuthMethod:
             [v2.EnvVariable(name, value) for name, value in method.env.items()],
             method.meta or UNSET,
         )
-    more = {"description": method.description, "_meta": method.meta}
+    optional = {"description": method.description, "_meta": method.meta}
     payload = {"type": method.type, "methodId": method.id, "name": method.name}
-    return Unknown(method.type, payload | {key: value for key, value in more.items() if value})
+    return Unknown(method.type, payload | {key: value for key, value in optional.items() if value})
 
 
 def _decode_method(method: v2.AuthMethod) -> AuthMethod | None:

@@ -118,19 +118,19 @@ def _encode_change(change: FileChange) -> v2.DiffChange:
     if change.payload is not None:
         return Unknown(operation, change.payload)
     texts = TextsOriginal(change.old, change.new)
-    more: dict[str, Any] = {
+    optional: dict[str, Any] = {
         "file_type": or_unset(change.file_type),
         "mime_type": or_unset(change.mime_type),
         "meta": or_unset(keep(change.meta, texts if texts != TextsOriginal() else None)),
     }
     if operation in PAIRED and change.old_path is not None:
-        return PAIRED[operation](change.old_path, change.path, **more)
+        return PAIRED[operation](change.old_path, change.path, **optional)
     if operation in SINGLE:
-        return SINGLE[operation](change.path, **more)
+        return SINGLE[operation](change.path, **optional)
     if operation in PAIRED:
         # Where it came from is not known: what is, is that it is there now.
-        return v2.AddChange(change.path, **more)
-    return Unknown(operation, {"operation": operation, "path": change.path, "_meta": more["meta"] or {}})
+        return v2.AddChange(change.path, **optional)
+    return Unknown(operation, {"operation": operation, "path": change.path, "_meta": optional["meta"] or {}})
 
 
 def _decode_diff(diff: v2.Diff) -> Diff:

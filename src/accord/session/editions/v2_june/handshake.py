@@ -79,15 +79,15 @@ def _encode_session(capabilities: AgentCapabilities) -> v2_june.SessionCapabilit
 
 def decode_initialized(result: v2_june.InitializeResponse, _: Initialize) -> Initialized:
     """Who the agent is and what it serves; what has no marker it does not serve."""
-    said = result.capabilities
-    session = said.session or v2_june.SessionCapabilities()
+    declared = result.capabilities
+    session = declared.session or v2_june.SessionCapabilities()
     markers: dict[str, Any] = {ours: has(session, name) for ours, (name, _) in MARKERS.items()}
     capabilities = AgentCapabilities(
         prompts=decode_prompts(session),
         mcp=decode_mcp(session),
-        logout=has(said.auth, "logout"),
-        auth_methods=[method for heard in result.auth_methods if (method := _decode_method(heard)) is not None],
-        meta=said.meta or None,
+        logout=has(declared.auth, "logout"),
+        auth_methods=[method for decoded in result.auth_methods if (method := _decode_method(decoded)) is not None],
+        meta=declared.meta or None,
         **markers,
     )
     return Initialized(decode_implementation(result.agent_info), capabilities, result.meta or None)

@@ -46,9 +46,9 @@ _INSIDE = (
 # "Yes, and don't ask again": what is not to happen is the question.
 _NEGATING = frozenset({"never", "not", "dont", "donot"})
 _ASKING = frozenset({"ask", "asking", "prompt", "prompting", "confirm", "remind", "bother", "show", "require", "need"})
-_ASKING_WORDS_BEHIND = 3
+_ASKING_DISTANCE = 3
 
-_WORDS = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+")
 _INVISIBLE = frozenset({"Cf", "Mn", "Cc", "Cs", "Co"})
 # Capitals and small letters apart: the Greek letters N and n look like different Latin ones.
 _CAPITALS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧАВЕКМНОРСТУХІЈЅ", "abezhikmnoptyxabekmhopctyxijs")
@@ -66,19 +66,19 @@ def means_no(text: str) -> bool:
     composed = unicodedata.normalize("NFC", text)
     readings = {each.casefold() for each in (composed, visible, visible.translate(_CAPITALS))}
     readings |= {each.translate(_SMALL) for each in readings}
-    return any(_refuses(_words(each)) for each in readings)
+    return any(_refuses(_split(each)) for each in readings)
 
 
-def _words(folded: str) -> list[str]:
-    return _WORDS.findall(folded.replace("'", "").replace("’", "").replace("do not", "donot"))
+def _split(folded: str) -> list[str]:
+    return _WORD.findall(folded.replace("'", "").replace("’", "").replace("do not", "donot"))
 
 
-def _refuses(words: list[str]) -> bool:
-    if not words:
+def _refuses(split_text: list[str]) -> bool:
+    if not split_text:
         return False
-    if any(word in _REFUSING for word in words):
+    if any(word in _REFUSING for word in split_text):
         return True
-    for at, word in enumerate(words):
-        if word in _NEGATING and not _ASKING & set(words[at + 1 : at + 1 + _ASKING_WORDS_BEHIND]):
+    for at, word in enumerate(split_text):
+        if word in _NEGATING and not _ASKING & set(split_text[at + 1 : at + 1 + _ASKING_DISTANCE]):
             return True
-    return words[0] in _AT_THE_EDGE - _NEGATING or words[-1] in _AT_THE_EDGE
+    return split_text[0] in _AT_THE_EDGE - _NEGATING or split_text[-1] in _AT_THE_EDGE

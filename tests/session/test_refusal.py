@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from accord.session.option import PermissionOption
-from accord.session.refusal_words import means_no
+from accord.session.refusal import means_no
 
 # ruff: noqa: RUF001 - letters that look alike are the topic
 
