@@ -290,7 +290,7 @@ _HOMES = {
         "Unknown",
         "UnsetType",
     ),
-    "accord.session.ask": (
+    "accord.session.client_requests": (
         "McpServer",
         "SessionSummary",
     ),

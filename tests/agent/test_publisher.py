@@ -16,7 +16,7 @@ from accord.errors import ConnectionLost, StoreError
 from accord.protocol.model import Unknown
 from accord.session.capability import ClientCapabilities
 from accord.session.content import Text
-from accord.session.dialects import DIALECTS
+from accord.session.dialect import DIALECTS
 from accord.session.event import Event, InfoChanged, MessageChunk, StateChanged, ToolContentAdded, UnknownUpdate
 from accord.session.tool import Shown
 from accord.stores import MemoryStore, SessionRecord, SqliteStore

@@ -9,8 +9,7 @@ import pytest
 
 from accord.agent import Extension, Session, Turn
 from accord.agent.client_connection import ClientConnection
-from accord.agent.login import LoginGate
-from accord.agent.registrations import Registrations
+from accord.agent.registrations import LoginGate, Registrations
 from accord.agent.session_registry import SessionRegistry
 from accord.errors import LocalProtocolError, StoreError
 from accord.session.agent_requests import ReadFile
@@ -71,7 +70,7 @@ async def test_a_session_whose_last_words_cannot_be_kept_is_closed_all_the_same(
 
     async with served(agent, edition) as hand:
         session = await hand.new_session()
-        assert "result" in await hand.ask("_tell", {"sessionId": session})
+        assert "result" in await hand.request("_tell", {"sessionId": session})
         await store.waits.wait()
         closing = await hand.ask("session/close", {"sessionId": session})
         await hand.drain()

@@ -13,10 +13,10 @@ import pytest
 
 from accord.agent import session as session_module
 from accord.agent import terminal as terminal_module
-from accord.agent import terminal_client, terminal_local
+from accord.agent import terminal_kinds
 from accord.agent import terminals as terminals_module
 from accord.agent.terminal import CommandOutcome, Terminal, TerminalText
-from accord.agent.terminal_local import OutputScreen
+from accord.agent.terminal_kinds import OutputScreen
 from accord.agent.terminals import Terminals
 from accord.errors import (
     CallTimeout,
@@ -90,7 +90,7 @@ def tree(tmp_path: Path) -> Tree:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for a peer that never answers."""
     monkeypatch.setattr(terminal_module, "RELEASE_SECONDS", 0.5)
-    monkeypatch.setattr(terminal_client, "STEP_SECONDS", 0.1)
+    monkeypatch.setattr(terminal_kinds, "STEP_SECONDS", 0.1)
     monkeypatch.setattr(terminals_module, "START_SECONDS", 0.1)
     monkeypatch.setattr(terminals_module, "CLOSE_SECONDS", 1.0)
 
@@ -486,7 +486,7 @@ async def test_output_comes_in_order_and_whole(tree: Tree) -> None:
 
 
 async def test_a_slow_client_holds_up_no_command_and_gets_the_end(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal_local, "MAX_WAITING_BYTES", 1000)
+    monkeypatch.setattr(terminal_kinds, "MAX_WAITING_BYTES", 1000)
     async with rig_of(tree, by_client=False) as rig:
         source = "import os\nfor number in range(1000): os.write(1, b'%07d\\n' % number)"
         terminal = await rig.terminals.start(python(source))
@@ -546,8 +546,8 @@ def test_what_waits_is_bounded() -> None:
     screen = OutputScreen(None)
     for _ in range(64):
         screen.feed(b"x" * 65536)
-        assert len(screen._waiting) <= terminal_local.MAX_WAITING_BYTES
-    assert screen.take("t") == TerminalChanged("t", output=b"x" * terminal_local.MAX_WAITING_BYTES)
+        assert len(screen._waiting) <= terminal_kinds.MAX_WAITING_BYTES
+    assert screen.take("t") == TerminalChanged("t", output=b"x" * terminal_kinds.MAX_WAITING_BYTES)
     screen.feed(b"y")
     assert screen.take("t") == TerminalOutput("t", b"y")
     assert screen.take_last("t") is None
@@ -993,5 +993,5 @@ async def test_an_asker_with_a_fault_still_releases(tree: Tree) -> None:
 
 
 def test_there_is_time_for_every_step_of_a_release_before_what_is_left_is_cancelled() -> None:
-    steps = 4 * terminal_client.STEP_SECONDS + session_module.RELEASE_PATIENCE_SECONDS
+    steps = 4 * terminal_kinds.STEP_SECONDS + session_module.RELEASE_PATIENCE_SECONDS
     assert steps < terminals_module.CLOSE_SECONDS

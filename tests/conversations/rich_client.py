@@ -46,8 +46,7 @@ from accord.session.client_requests import (
     SetOption,
 )
 from accord.session.content import Text
-from accord.session.dialect import Binding
-from accord.session.dialects import dialect_of
+from accord.session.dialect import Binding, dialect_of
 from accord.session.entry import ToolCall
 from accord.session.event import (
     CommandsChanged,

@@ -599,7 +599,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "an unknown option of a wrapper is skipped",
-        "session/shell_options.py",
+        "session/shell_wrappers.py",
         "        if letter not in wrapper.flags:\n            return 0\n",
         "",
         SHELL_LINE + "test_a_line_that_is_not_understood_still_shows_its_commands",
@@ -704,7 +704,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "a rules file knows every separator",
-        "client/rules_file.py",
+        "client/policy.py",
         '    for number, line in enumerate(text.split("\\n"), 1):\n',
         "    for number, line in enumerate(text.splitlines(), 1):\n",
         "tests/client/test_policy.py::test_a_rules_file_has_no_separators_but_line_feeds",

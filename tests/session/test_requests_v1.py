@@ -72,8 +72,7 @@ from accord.session.dialect import Binding
 from accord.session.editions.v1 import DIALECT
 from accord.session.event import CommandsChanged, MessageChunk, TerminalExit, TokenUsage, ToolChanged
 from accord.session.meta_original import ORIGINAL
-from accord.session.mode import MADE_FROM
-from accord.session.option import Choice, Command, Group, PermissionOption, Select, Toggle
+from accord.session.option import MADE_FROM, Choice, Command, Group, PermissionOption, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView, ToolContent
 from tests.session import events
 from tests.session.editions import plain

@@ -11,40 +11,38 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from accord.session.event import Background, StateChanged, TokenUsage, WorkError
 from accord.session.turn import STATES, TABLE, AnswerRule, Move, TurnAutomaton
-from accord.session.turn_input import (
+from accord.session.turn_io import (
+    AnswerClosed,
+    AnswerFailed,
+    AnswerInserted,
+    AnswerStopped,
+    AnswerWithdrawn,
     BackgroundChanged,
+    CancelHandler,
     CancelRequested,
     ClientLost,
     CloseRequested,
     HandlerCancelled,
     HandlerFailed,
     HandlerFinished,
+    Hold,
+    Illegal,
     Input,
+    Insert,
     InsertionFailed,
+    Output,
     PromptArrived,
     PromptInserted,
     PromptWithdrawn,
+    PublishState,
     QuestionAnswered,
     QuestionOpened,
-    WorkStarted,
-)
-from accord.session.turn_output import (
-    AnswerClosed,
-    AnswerFailed,
-    AnswerInserted,
-    AnswerStopped,
-    AnswerWithdrawn,
-    CancelHandler,
-    Hold,
-    Illegal,
-    Insert,
-    Output,
-    PublishState,
     Retire,
     SessionEnded,
     Start,
     StopBackground,
     TurnState,
+    WorkStarted,
 )
 
 RULES: list[AnswerRule] = ["end", "insertion"]

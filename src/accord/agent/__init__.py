@@ -62,10 +62,8 @@ from accord.agent.tool import (
     ToolFailed,
     Viewable,
 )
-from accord.agent.turn import (
-    Compaction,
-    Turn,
-)
+from accord.agent.turn import Turn
+from accord.agent.turn_values import Compaction
 from accord.session.event import (
     Background,
     CommandsChanged,

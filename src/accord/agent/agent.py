@@ -15,8 +15,7 @@ import accord.stores
 import accord.transport
 from accord.agent.blocking import BlockingExtension, BlockingSession, BlockingTurn
 from accord.agent.client_connection import ClientConnection, Extension
-from accord.agent.login import LoginGate
-from accord.agent.registrations import PROMPT_KINDS, PromptKind, Registrations
+from accord.agent.registrations import PROMPT_KINDS, LoginGate, PromptKind, Registrations
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse
 from accord.agent.tool import checked_json

@@ -1,9 +1,9 @@
-"""Who is on the other end, as an author sees it: its name, what it can do, and methods beside the protocol."""
+"""The client of a connection: what an author sees of it, and how the session's services send it requests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from accord.connection import Connection
 from accord.connection.handlers import extension_name
@@ -13,8 +13,7 @@ from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 from accord.session.event import ToolChanged
 
-__all__ = ["CAPABILITIES", "Client", "ClientFeature"]
-
+__all__ = ["CAPABILITIES", "Client", "ClientCaller", "ClientFeature"]
 
 ClientFeature: TypeAlias = Literal[
     "elicit", "elicit_url", "read_files", "write_files", "terminals", "notices", "compaction", "toggles"
@@ -96,3 +95,21 @@ CAPABILITIES: dict[ClientFeature, Callable[[Client], bool]] = {
     "compaction": lambda client: client.capabilities.compaction,
     "toggles": lambda client: client.capabilities.toggles,
 }
+
+
+class ClientCaller(Protocol):
+    """Asks the client in no edition's words."""
+
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        """What the client lets its agent use."""
+
+    async def call(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
+        """Send one of `accord.session.agent_requests` to the client, and return its answer.
+
+        Raises:
+            RequestError: The client refused.
+            CallTimeout: It did not answer in time.
+            ConnectionLost: It is gone.
+            LocalProtocolError: Its edition has no words for this; nothing was sent.
+        """

@@ -13,8 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, cast
 
 from accord.agent.client import Client
-from accord.agent.login import LoginGate
-from accord.agent.registrations import Registrations, called
+from accord.agent.registrations import LoginGate, Registrations, called
 from accord.agent.request_errors import answerable, unknown_session
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse, SessionRegistry
@@ -46,9 +45,8 @@ from accord.session.client_requests import (
     SetModel,
     SetOption,
 )
-from accord.session.dialect import Binding, Dialect
-from accord.session.dialects import DIALECTS, DialectLoader
-from accord.session.turn_input import CancelRequested
+from accord.session.dialect import DIALECTS, Binding, Dialect, DialectLoader
+from accord.session.turn_io import CancelRequested
 from accord.stores.interface import Store
 from accord.transport import Transport
 

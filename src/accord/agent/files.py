@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from accord.agent.client_caller import ClientCaller
+from accord.agent.client import ClientCaller
 from accord.agent.session_paths import SessionPaths
 from accord.errors import PermissionDenied, ResourceNotFound
 from accord.session.agent_requests import FileRead, ReadFile, WriteFile

@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from accord.agent.client import Client
-from accord.agent.client_caller import ClientCaller
+from accord.agent.client import Client, ClientCaller
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers, open_servers
 from accord.agent.publisher import EventPublisher
@@ -40,7 +39,7 @@ from accord.session.event import (
 )
 from accord.session.option import Command, ConfigOption, Toggle
 from accord.session.transcript import Transcript
-from accord.session.turn_input import BackgroundChanged, Input
+from accord.session.turn_io import BackgroundChanged, Input
 from accord.stores.interface import Store
 from accord.time_scale import scaled
 from accord.workspace import Workspace

@@ -1,7 +1,7 @@
-"""Where the paths of a session lead, whoever uses them then: this machine or the client's.
+"""The directories and MCP servers of a session: the checks of what a client gives, and the paths inside the roots.
 
-A path means the same on both sides: relative ones start at the session's directory, and dots are taken out by the text
-alone. Nothing here reads or writes a file.
+A path means the same on this machine and on the client's: relative paths start at the session's directory, and dots
+are removed from the text alone. Nothing here reads or writes a file.
 """
 
 from __future__ import annotations
@@ -10,8 +10,13 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
+from accord.errors import InvalidParams
 from accord.jsonrpc.plain import plain_text
+from accord.protocol.model import Unknown
+from accord.session.capability import AgentCapabilities
+from accord.session.client_requests import McpServer
 from accord.workspace import (
     AccessDenied,
     Disk,
@@ -25,7 +30,53 @@ from accord.workspace import (
 )
 from accord.workspace.roots import parse_path
 
-__all__ = ["SessionPaths"]
+__all__ = ["SessionPaths", "check_path", "check_session_params", "same_directory"]
+
+
+class SessionParams(Protocol):
+    """What every way of opening a session says about its place."""
+
+    @property
+    def cwd(self) -> str: ...
+    @property
+    def roots(self) -> list[str]: ...
+    @property
+    def servers(self) -> list[McpServer | Unknown]: ...
+
+
+def check_session_params(request: SessionParams, served: AgentCapabilities) -> tuple[list[str], list[McpServer]]:
+    """The roots and the servers of a session.
+
+    Raises:
+        InvalidParams: A root is relative, or a server is one that this agent cannot reach.
+    """
+    check_path(request.cwd, "cwd")
+    for place, root in enumerate(request.roots):
+        check_path(root, f"additionalDirectories.{place}")
+    servers: list[McpServer] = []
+    for place, server in enumerate(request.servers):
+        if isinstance(server, Unknown) or server.type not in served.mcp:
+            # What we know by this name and did not hear as such, the edition has no words for.
+            known = served.mcp - {server.tag} if isinstance(server, Unknown) else served.mcp
+            expected = f"one of {', '.join(sorted(known))}"
+            raise InvalidParams(
+                "This agent cannot reach such an MCP server",
+                {"field": f"mcpServers.{place}.type", "expected": expected},
+            )
+        servers.append(server)
+    return [request.cwd, *request.roots], servers
+
+
+def check_path(path: str, field: str) -> None:
+    """Refuse a path that is not absolute, by the name of its field."""
+    if not Path(path).is_absolute() or "\0" in path:
+        raise InvalidParams("The path must be absolute", {"field": field, "expected": "an absolute path"})
+
+
+def same_directory(one: str, other: str) -> bool:
+    """Whether two paths are the same but for dots and slashes."""
+    return os.path.normpath(one) == os.path.normpath(other)
+
 
 _DIRECTORY_ENDINGS = tuple({"/", "/.", os.sep, f"{os.sep}."})
 

@@ -12,14 +12,13 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from accord.agent.client import Client
-from accord.agent.client_caller import ClientCaller
+from accord.agent.client import Client, ClientCaller
 from accord.agent.history import healing, outlined, replayed
 from accord.agent.publisher import EventPublisher
 from accord.agent.registrations import Registrations
 from accord.agent.request_errors import unknown_session
 from accord.agent.session import Session, new_id
-from accord.agent.session_params import check_path, check_session_params, same_directory
+from accord.agent.session_paths import check_path, check_session_params, same_directory
 from accord.agent.turn_runner import TurnRunner
 from accord.connection import Connection
 from accord.errors import InvalidParams, LocalProtocolError, SessionInUse, StoreError
@@ -38,7 +37,7 @@ from accord.session.client_requests import (
 from accord.session.dialect import Dialect
 from accord.session.event import ConfigChanged
 from accord.session.replay import Outline
-from accord.session.turn_input import ClientLost, CloseRequested
+from accord.session.turn_io import ClientLost, CloseRequested
 from accord.stores.interface import SessionRecord, Store
 
 __all__ = ["InUse", "SessionRegistry"]

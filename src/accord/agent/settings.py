@@ -8,8 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from accord.errors import InvalidParams
-from accord.session.mode import mode_option
-from accord.session.option import ConfigOption, Select, Toggle
+from accord.session.option import ConfigOption, Select, Toggle, mode_option
 
 __all__ = ["OptionValue", "Settings"]
 

@@ -12,11 +12,10 @@ import shlex
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from accord.agent.client_caller import ClientCaller
+from accord.agent.client import ClientCaller
 from accord.agent.session_paths import SessionPaths
 from accord.agent.terminal import RELEASE_SECONDS, CommandOutcome, PublishEvent, Terminal, TerminalText, wait_for_tasks
-from accord.agent.terminal_client import ClientTerminal
-from accord.agent.terminal_local import LocalTerminal, OutputScreen
+from accord.agent.terminal_kinds import ClientTerminal, LocalTerminal, OutputScreen
 from accord.errors import InvalidParams, LocalProtocolError, RequestError
 from accord.jsonrpc.plain import plain_text
 from accord.session.agent_requests import StartTerminal, TerminalStarted

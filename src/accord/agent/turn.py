@@ -11,16 +11,14 @@ from typing import Any
 
 import msgspec
 
-from accord.agent.client import Client, ClientFeature
-from accord.agent.client_caller import ClientCaller
+from accord.agent.client import Client, ClientCaller, ClientFeature
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers
-from accord.agent.plan import check_entry
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, PendingQuestion, Permission
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
-from accord.agent.tokens import add_tokens
 from accord.agent.tool import Tool, checked_json
+from accord.agent.turn_values import Compaction, add_tokens, check_entry
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain_text
@@ -30,7 +28,6 @@ from accord.session.client_requests import Prompt
 from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
 from accord.session.event import (
     CompactionChanged,
-    CompactionChunk,
     Cost,
     Event,
     MessageChanged,
@@ -48,9 +45,9 @@ from accord.session.event import (
 from accord.session.option import PermissionOption
 from accord.session.tool import Location, ToolKind, ToolStatus
 from accord.session.transcript import Transcript
-from accord.session.turn_input import QuestionAnswered, QuestionOpened
+from accord.session.turn_io import QuestionAnswered, QuestionOpened
 
-__all__ = ["Compaction", "Turn"]
+__all__ = ["Turn"]
 
 _REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
 TRACE_KEYS = ("traceparent", "tracestate", "baggage")
@@ -248,7 +245,7 @@ class Turn:
     @contextlib.asynccontextmanager
     async def compact(self) -> AsyncIterator[Compaction]:
         """Report that the context is being compacted while the block runs; the summary may be streamed inside."""
-        compaction = Compaction(self, new_id("compaction"))
+        compaction = Compaction(self.send, new_id("compaction"))
         await self.send(CompactionChanged(compaction.id, "in_progress"))
         self._speaker = None
         try:
@@ -453,23 +450,6 @@ class Turn:
     def _end(self) -> None:
         """The turn is over."""
         self._over = True
-
-
-class Compaction:
-    """A compaction of the context that goes on. Made by `Turn.compact`."""
-
-    def __init__(self, turn: Turn, id_: str) -> None:
-        self.id: str = id_
-        """The id of the compaction."""
-        self.blocks: list[Block] = []
-        """The summary so far."""
-        self._turn = turn
-
-    async def say(self, content: Blocks) -> None:
-        """Append to the summary."""
-        for block in blocks_of(content):
-            self.blocks.append(block)
-            await self._turn.send(CompactionChunk(self.id, block))
 
 
 def _annotated(block: Block, annotations: Annotations) -> Block:

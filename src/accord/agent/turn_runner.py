@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from accord.agent.client_caller import ClientCaller
+from accord.agent.client import ClientCaller
 from accord.agent.question import PendingQuestion
 from accord.agent.registrations import Registrations
 from accord.agent.request_errors import store_error, unknown_session, work_error
@@ -26,28 +26,26 @@ from accord.session.content import Text
 from accord.session.dialect import Dialect
 from accord.session.event import MessageChanged, StateChanged
 from accord.session.turn import TurnAutomaton
-from accord.session.turn_input import (
-    BackgroundChanged,
-    HandlerCancelled,
-    HandlerFailed,
-    HandlerFinished,
-    Input,
-    InsertionFailed,
-    PromptArrived,
-    PromptInserted,
-    PromptWithdrawn,
-)
-from accord.session.turn_output import (
+from accord.session.turn_io import (
     AnswerClosed,
     AnswerFailed,
     AnswerInserted,
     AnswerStopped,
     AnswerWithdrawn,
+    BackgroundChanged,
     CancelHandler,
+    HandlerCancelled,
+    HandlerFailed,
+    HandlerFinished,
     Hold,
     Illegal,
+    Input,
     Insert,
+    InsertionFailed,
     Output,
+    PromptArrived,
+    PromptInserted,
+    PromptWithdrawn,
     PublishState,
     Retire,
     SessionEnded,

@@ -24,8 +24,7 @@ from accord.config.opening import deadlines_of
 from accord.display import exact, filled
 from accord.errors import AccordError, AuthRequired, DeadlineExceeded, LocalProtocolError
 from accord.session.client_requests import McpServer
-from accord.session.mode import mode_option
-from accord.session.option import Select, Toggle
+from accord.session.option import Select, Toggle, mode_option
 
 __all__ = [
     "Opened",

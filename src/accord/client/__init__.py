@@ -22,7 +22,9 @@ from accord.client.policy import (
     AnswerStore,
     DecidedBy,
     Policy,
+    RulesFileError,
     Verdict,
+    load_rules,
 )
 from accord.client.prompt import Promptable
 from accord.client.question import (
@@ -35,10 +37,6 @@ from accord.client.question import (
     PermissionQuestion,
     UrlQuestion,
     WiderAnswer,
-)
-from accord.client.rules_file import (
-    RulesFileError,
-    load_rules,
 )
 from accord.client.services import (
     Offer,

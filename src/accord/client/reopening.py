@@ -1,4 +1,4 @@
-"""How a session from before is opened again, as far as an agent can: told whole, not at all, or to nobody."""
+"""Reopens a session as far as the agent can: with a replay, without one, or with a replay that is dropped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def reopen(
     can_resume: bool,
     can_load: bool,
 ) -> SessionOpened:
-    """Open it as it is asked for, or, where the agent can only tell everything again, let it and be `muted` meanwhile.
+    """Reopen a session; where the agent can only replay the conversation, `muted` drops the updates of the replay.
 
     Raises:
         RequestError: The agent refused.

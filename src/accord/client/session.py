@@ -27,6 +27,7 @@ from accord.session.client_requests import (
     Prompt,
     PromptAnswered,
     SessionOpened,
+    setting_request,
 )
 from accord.session.client_turn import (
     Abandoned,
@@ -54,8 +55,7 @@ from accord.session.event import (
     StateChanged,
     WorkError,
 )
-from accord.session.mode import mode_option, setting_request, with_made
-from accord.session.option import Command, ConfigOption, Select, Toggle
+from accord.session.option import Command, ConfigOption, Select, Toggle, mode_option, with_made
 from accord.session.transcript import Transcript
 
 __all__ = ["Listener", "Session"]

@@ -13,10 +13,9 @@ from accord.connection.lanes import INSIDE
 from accord.connection.request import CURRENT, OpenRequest
 from accord.connection.sender import Sender
 from accord.errors import ConnectionLost, LocalProtocolError, RequestError, TransportError
-from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.peer import Peer
-from accord.jsonrpc.serialize import TAIL, result_head
+from accord.jsonrpc.serialize import TAIL, BatchAnswer, result_head
 from accord.protocol.codec import Codec, encode_between
 from accord.protocol.model import Wire
 from accord.protocol.salvage import Misfit

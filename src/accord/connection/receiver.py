@@ -21,7 +21,6 @@ from accord.connection.outgoing import OutgoingCalls
 from accord.connection.request import OpenRequest
 from accord.connection.sender import Observer
 from accord.connection.update_batches import BATCHED, CalledUpdates, QueuedUpdates, ReadBatch, Updates
-from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.fast_decode import HEAD, REFUSED, Decode, is_utf8, request_decoder, result_decoder, shared_head
 from accord.jsonrpc.message import (
     ErrorObject,
@@ -35,6 +34,7 @@ from accord.jsonrpc.message import (
     Result,
 )
 from accord.jsonrpc.parse import parse
+from accord.jsonrpc.serialize import BatchAnswer
 from accord.protocol.codec import Codec, decoder_for, parse_json
 from accord.protocol.edition import Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import msgspec
 
 from accord.connection.handlers import Handler
-from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import RequestId
+from accord.jsonrpc.serialize import BatchAnswer
 
 __all__ = ["CURRENT", "IncomingRequest", "OpenRequest", "current_request"]
 

@@ -10,7 +10,7 @@ from accord.protocol.model import Unknown
 from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
 from accord.session.content import Block, Part
 from accord.session.event import Meta, StopReason, TokenUsage
-from accord.session.option import Command, ConfigOption
+from accord.session.option import MADE_FROM, Command, ConfigOption, Select, Toggle
 
 __all__ = [
     "Cancel",
@@ -37,6 +37,7 @@ __all__ = [
     "SetMode",
     "SetModel",
     "SetOption",
+    "setting_request",
 ]
 
 
@@ -254,3 +255,14 @@ class CancelTerminal(Part):
     session_id: str
     terminal_id: str
     meta: Meta | None = None
+
+
+def setting_request(session_id: str, option: Select | Toggle, value: str | bool) -> SetOption | SetMode | SetModel:  # noqa: FBT001 - the value of a toggle
+    """The request for another value of an option; an older one where the agent sent the option in an older shape."""
+    match (option.meta or {}).get(MADE_FROM):
+        case "modes":
+            return SetMode(session_id, str(value))
+        case "models":
+            return SetModel(session_id, str(value))
+        case _:
+            return SetOption(session_id, option.id, value)

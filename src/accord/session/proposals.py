@@ -5,8 +5,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from accord.jsonrpc.plain import plain
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.session.client_requests import Initialize, Initialized
-from accord.session.dialect import Dialect
-from accord.session.dialects import dialect_of, edition_as_client
+from accord.session.dialect import Dialect, dialect_of, edition_as_client
 
 __all__ = ["EditionChoice", "EditionProposal", "decode_initialized", "proposals_for"]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from accord.protocol.model import UNSET
-from accord.session.entry import CompactionEntry, Entry, Message, Plan, ToolCall
+from accord.session.entry import CompactionEntry, Entry, Message, Plan, ToolCall, entry_events, terminal_event
 from accord.session.event import (
     CommandsChanged,
     CompactionChanged,
@@ -35,7 +35,6 @@ from accord.session.event import (
     UsageChanged,
 )
 from accord.session.option import ConfigOption
-from accord.session.snapshot import entry_events, terminal_event
 from accord.session.tool import FINISHED, TerminalView
 from accord.session.transcript import Transcript
 

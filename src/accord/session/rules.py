@@ -4,12 +4,13 @@ A rule is written `effect kind:pattern`. The kind is that of the tool call (`rea
 The pattern is a path glob for kinds that touch files, and a command pattern for `execute`: `edit:src/**`,
 `execute:git *`. Path globs are matched against the path relative to the session's directories, and against the whole
 path if the pattern is absolute. A command pattern is matched word by word: `*` at the end stands for any further
-words, inside a word for any characters in it.
+words, inside a word for any characters in it. In a path `*` and `?` stay inside one name, `**` spans folders, `**/`
+stands for any folders or none, and a slash at the end means everything below. Matching is linear in the text.
 
 What is judged is a `Subject`: the accesses that a call makes, resolved by `accord.workspace.subject`. The order:
 
 1. Explicit rules (of the line, a file, a `Policy`, the config), in their order; the first that matches counts.
-2. Where that is `request`, or nothing matched: what the user answered with "always" (`accord.session.remembered`).
+2. Where that is `ask`, or nothing matched: what the user answered with "always" (`accord.session.remembered`).
 3. Where that is silent too: the default, which is to ask.
 
 One access that is denied denies the call, and a call is allowed only if each of its accesses is. An access whose path
@@ -20,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from accord.session.pattern import matches_path, matches_word
 from accord.session.remembered import RememberedAnswer, Target
 from accord.session.shell_line import SimpleCommand, program_names
 
@@ -35,9 +36,117 @@ __all__ = [
     "RuleError",
     "Subject",
     "judge",
+    "matches_path",
+    "matches_word",
     "parse_rule",
     "wider_answers",
 ]
+
+
+def matches_word(pattern: str, word: str) -> bool:
+    """Whether a pattern matches one whole word of a command.
+
+    The pieces between stars are looked for one after the other, each at its first place: stars can stand for
+    anything, so an earlier place never spoils a later piece.
+    """
+    first, *parts = pattern.split("*")
+    if not parts:
+        return word == first
+    last = parts.pop()
+    if len(word) < len(first) + len(last) or not word.startswith(first) or not word.endswith(last):
+        return False
+    at, end = len(first), len(word) - len(last)
+    for part in parts:
+        found = word.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+# One step of a path pattern: a character of its own, any character but the slash, and runs of either.
+_ANY_BUT_SLASH = "?"
+_RUN_IN_NAME = "*"
+_RUN = "**"
+_FOLDERS = "**/"
+_INSIDE = "**/ begun"
+# How far each wildcard can be passed without a character: `**/` is followed by its inside, which it may leave out.
+_WITHOUT_CHARACTER = {_RUN_IN_NAME: (1,), _RUN: (1,), _FOLDERS: (1, 2)}
+_Step = tuple[str, bool]
+"""The step, and whether it is a wildcard."""
+
+
+def matches_path(pattern: str, path: str) -> bool:
+    """Whether a path pattern matches a whole path. Both are absolute, or both relative to the same folder.
+
+    All places in the pattern that the text read so far can have reached are kept side by side, so that no text makes
+    the pattern try again: the time is the length of the path times that of the pattern.
+    """
+    steps = _steps(pattern)
+    reached = _skipped(steps, {0})
+    for character in path:
+        reached = _skipped(steps, _moved(steps, reached, character))
+        if not reached:
+            return False
+    return len(steps) in reached
+
+
+def _moved(steps: tuple[_Step, ...], reached: set[int], character: str) -> set[int]:
+    moved: set[int] = set()
+    for at in reached:
+        step, is_wildcard = steps[at] if at < len(steps) else ("", False)
+        if is_wildcard:
+            moved.update(at + distance for distance in _distances(step, character))
+        elif step == character:
+            moved.add(at + 1)
+    return moved
+
+
+def _distances(wildcard: str, character: str) -> tuple[int, ...]:
+    """How far a character takes a wildcard: it stays, or it is done."""
+    if wildcard == _RUN:
+        return (0,)
+    if wildcard == _INSIDE:
+        # A slash ends a folder; then either another folder begins or the rest of the pattern.
+        return (0, 1) if character == "/" else (0,)
+    if character == "/" or wildcard == _FOLDERS:
+        return ()
+    return (0,) if wildcard == _RUN_IN_NAME else (1,)
+
+
+def _skipped(steps: tuple[_Step, ...], reached: set[int]) -> set[int]:
+    """With all places that are reached without a further character: a run may be empty."""
+    waiting = list(reached)
+    while waiting:
+        at = waiting.pop()
+        step = steps[at] if at < len(steps) else ("", False)
+        following = () if not step[1] else _WITHOUT_CHARACTER.get(step[0], ())
+        for distance in following:
+            if at + distance not in reached:
+                reached.add(at + distance)
+                waiting.append(at + distance)
+    return reached
+
+
+@lru_cache(maxsize=256)
+def _steps(pattern: str) -> tuple[_Step, ...]:
+    if pattern.endswith("/"):
+        pattern += "**"
+    steps: list[_Step] = []
+    at = 0
+    while at < len(pattern):
+        for wildcard in (_FOLDERS, _RUN, _RUN_IN_NAME, _ANY_BUT_SLASH):
+            if pattern.startswith(wildcard, at):
+                steps.append((wildcard, True))
+                if wildcard == _FOLDERS:
+                    steps.append((_INSIDE, True))
+                at += len(wildcard)
+                break
+        else:
+            steps.append((pattern[at], False))
+            at += 1
+    return tuple(steps)
+
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
 """What a rule says: allow, deny, or let the user decide."""

@@ -31,8 +31,10 @@ from accord.session.entry import (
     ToolCall,
     TurnSpan,
     UnknownEntry,
+    entry_events,
     patched,
     patched_meta,
+    terminal_event,
 )
 from accord.session.event import (
     Background,
@@ -60,9 +62,7 @@ from accord.session.event import (
     UsageChanged,
     WorkError,
 )
-from accord.session.mode import mode_option, with_mode
-from accord.session.option import Command, ConfigOption
-from accord.session.snapshot import entry_events, terminal_event
+from accord.session.option import Command, ConfigOption, mode_option, with_mode
 from accord.session.unset import or_unset
 
 __all__ = ["Transcript"]

@@ -41,41 +41,39 @@ import msgspec
 
 from accord.protocol.model import UNSET, UnsetType
 from accord.session.event import Background, SessionState, StateChanged, StopReason, TokenUsage, WorkError
-from accord.session.turn_input import (
+from accord.session.turn_io import (
+    AnswerClosed,
+    AnswerFailed,
+    AnswerInserted,
+    AnswerStopped,
+    AnswerWithdrawn,
     BackgroundChanged,
+    CancelHandler,
     CancelRequested,
     ClientLost,
     CloseRequested,
     HandlerCancelled,
     HandlerFailed,
     HandlerFinished,
+    Hold,
+    Illegal,
     Input,
+    Insert,
     InsertionFailed,
     Key,
+    Output,
     PromptArrived,
     PromptInserted,
     PromptWithdrawn,
+    PublishState,
     QuestionAnswered,
     QuestionOpened,
-    WorkStarted,
-)
-from accord.session.turn_output import (
-    AnswerClosed,
-    AnswerFailed,
-    AnswerInserted,
-    AnswerStopped,
-    AnswerWithdrawn,
-    CancelHandler,
-    Hold,
-    Illegal,
-    Insert,
-    Output,
-    PublishState,
     Retire,
     SessionEnded,
     Start,
     StopBackground,
     TurnState,
+    WorkStarted,
 )
 
 __all__ = ["STATES", "TABLE", "AnswerRule", "Move", "TurnAutomaton"]

@@ -15,7 +15,8 @@ from accord.agent.client import ClientFeature
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission
 from accord.agent.threads import HandlerScope, blocking_view
 from accord.agent.tool import Tool
-from accord.agent.turn import Compaction, Turn
+from accord.agent.turn import Turn
+from accord.agent.turn_values import Compaction
 from accord.json_values import JsonValue
 from accord.protocol.model import UNSET
 from accord.session.content import Annotations, Block, Blocks

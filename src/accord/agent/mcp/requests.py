@@ -1,23 +1,141 @@
-"""Knows what is said to an MCP server: the handshake, the list of its tools, a call of one."""
+"""The requests to an MCP server: the handshake, the list of its tools, calls of tools, and the content of results.
+
+The `mcp` package checks results against its types and refuses a kind of content block that is newer than the package.
+So the content is taken out below it, and the caller finds the result as it was received in `raw_results`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any
 
+import anyio
+import anyio.abc
+import msgspec
 from mcp import ClientSession, MCPError
 from mcp.client.subscriptions import listen
+from mcp.shared.dispatcher import CallOptions, Dispatcher, OnNotify, OnNotifyIntercept, OnRequest
 from mcp_types import CONNECTION_CLOSED, InputRequiredResult, PaginatedRequestParams
 from pydantic import ValidationError
 
-from accord.agent.mcp.content import block_of
+from accord.agent.mcp.diagnostics import misshapen
 from accord.agent.mcp.errors import McpCallRefused, McpNonsense
-from accord.agent.mcp.raw_results import raw_results
-from accord.agent.mcp.reason import misshapen
 from accord.agent.mcp.tool import McpCaller, McpResult, McpTool
+from accord.protocol.model import Unknown
+from accord.session.content import Audio, Block, Image, Link, Resource, Text
 
-__all__ = ["call_tool", "follow_changes", "greet", "is_loss", "list_tools"]
+__all__ = [
+    "RawResultDispatcher",
+    "block_of",
+    "call_tool",
+    "follow_changes",
+    "greet",
+    "is_loss",
+    "list_tools",
+    "raw_results",
+]
+
+_PLAIN: dict[str, type[Text | Image | Audio | Link]] = {
+    "text": Text,
+    "image": Image,
+    "audio": Audio,
+    "resource_link": Link,
+}
+_OURS = {"mimeType": "mime_type", "lastModified": "last_modified", "_meta": "meta"}
+
+
+def block_of(value: Any) -> Block:
+    """Our block for one of MCP's.
+
+    Raises:
+        ValueError: This is no block.
+    """
+    tag = value.get("type") if isinstance(value, dict) else None
+    if not isinstance(tag, str):
+        raise ValueError("a content block must be an object with a type")  # noqa: TRY004 - it is the peer's value
+    if tag == "resource":
+        return _resource(value)
+    kind = _PLAIN.get(tag)
+    return Unknown(tag, value) if kind is None else msgspec.convert(_renamed(value), kind)
+
+
+def _resource(value: dict[str, Any]) -> Resource:
+    contents = value.get("resource")
+    if not isinstance(contents, dict):
+        raise ValueError("an embedded resource must have contents")  # noqa: TRY004
+    inner, outer = _renamed(contents), _renamed(value)
+    fields: dict[str, Any] = {key: inner[key] for key in ("uri", "text", "blob", "mime_type") if key in inner}
+    fields |= {key: outer[key] for key in ("type", "annotations", "meta") if key in outer}
+    resource = msgspec.convert({**fields, "contents_meta": inner.get("meta")}, Resource)
+    if resource.text is None and resource.blob is None:
+        raise ValueError("an embedded resource must have text or a blob")
+    return resource
+
+
+def _renamed(value: dict[str, Any]) -> dict[str, Any]:
+    """The object in our field names. What `_meta` holds stays as it is: its keys belong to whoever wrote them."""
+    renamed = {_OURS.get(key, key): held for key, held in value.items()}
+    if isinstance(annotations := renamed.get("annotations"), dict):
+        renamed["annotations"] = _renamed(annotations)
+    if isinstance(icons := renamed.get("icons"), list):
+        renamed["icons"] = [_renamed(icon) if isinstance(icon, dict) else icon for icon in icons]
+    return renamed
+
+
+_raw_results: ContextVar[dict[str, dict[str, Any]] | None] = ContextVar("accord-mcp-raw-results", default=None)
+
+
+@contextmanager
+def raw_results() -> Iterator[dict[str, dict[str, Any]]]:
+    """The last result of each method that this task asks for inside, as it came."""
+    results: dict[str, dict[str, Any]] = {}
+    token = _raw_results.set(results)
+    try:
+        yield results
+    finally:
+        _raw_results.reset(token)
+
+
+class RawResultDispatcher:
+    """A dispatcher of the package that also lets us hear; `on_end` is called when nothing more can come."""
+
+    def __init__(self, inner: Dispatcher[Any], on_end: Callable[[], None]) -> None:
+        self._inner = inner
+        self._on_end = on_end
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        """Ask the server, and remember what it says."""
+        result = await self._inner.send_raw_request(method, params, opts)
+        results = _raw_results.get()
+        if results is None:
+            return result
+        results[method] = result
+        if method == "tools/call" and isinstance(result.get("content"), list):
+            return {**result, "content": []}
+        return result
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
+        """Tell the server."""
+        await self._inner.notify(method, params, opts)
+
+    async def run(
+        self,
+        on_request: OnRequest,
+        on_notify: OnNotify,
+        on_notify_intercept: OnNotifyIntercept | None = None,
+        *,
+        task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Listen until the link has ended."""
+        try:
+            await self._inner.run(on_request, on_notify, on_notify_intercept, task_status=task_status)
+        finally:
+            self._on_end()
+
 
 # A server whose pages never end must not fill the memory.
 _MAX_PAGES = 1000

@@ -6,8 +6,7 @@ from typing import Any
 from accord.protocol.model import UNSET, Unknown
 from accord.session.content import Annotations, Audio, Block, Image, Link, Resource, Text
 from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
-from accord.session.unknown import payload_of
-from accord.session.unset import or_none, or_unset
+from accord.session.unset import or_none, or_unset, payload_of
 
 __all__ = ["BlockCodec", "OptionCodec", "decode_annotations"]
 

@@ -29,8 +29,7 @@ from accord.session.event import (
     ToolContentAdded,
     UsageChanged,
 )
-from accord.session.unknown import payload_of, unknown_update
-from accord.session.unset import mapped, or_none
+from accord.session.unset import mapped, or_none, payload_of, unknown_update
 
 __all__ = ["EditionDecoder"]
 

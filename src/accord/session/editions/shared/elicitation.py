@@ -8,8 +8,7 @@ from accord.protocol.model import UNSET, Unknown
 from accord.session.agent_requests import ElicitationDone, Elicited, ElicitForm, ElicitUrl
 from accord.session.dialect import Binding
 from accord.session.editions.shared.bindings import decoder, encoder, names
-from accord.session.unknown import payload_of
-from accord.session.unset import or_none, or_unset
+from accord.session.unset import or_none, or_unset, payload_of
 
 __all__ = ["ElicitationCodec"]
 

@@ -36,8 +36,7 @@ from accord.session.event import (
     UsageChanged,
 )
 from accord.session.message_ids import MessageIds
-from accord.session.mode import with_mode
-from accord.session.option import ConfigOption
+from accord.session.option import ConfigOption, with_mode
 from accord.session.tool_state import ToolStates
 from accord.session.unset import mapped, or_unset
 

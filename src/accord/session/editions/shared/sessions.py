@@ -21,8 +21,7 @@ from accord.session.dialect import Binding
 from accord.session.editions.shared.bindings import SESSION, bind, decoder, encoder, names
 from accord.session.editions.shared.content import OptionCodec
 from accord.session.event import CommandsChanged, Event
-from accord.session.unknown import payload_of
-from accord.session.unset import or_none, or_unset
+from accord.session.unset import or_none, or_unset, payload_of
 
 __all__ = ["SessionCodec", "leftover_commands"]
 

@@ -10,7 +10,7 @@ from accord.protocol.model import UNSET, Unknown, UnsetType
 from accord.protocol.v1 import draft
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities
 from accord.session.client_requests import Initialize, Initialized
-from accord.session.editions.shared.handshake import decode_implementation, encode_implementation
+from accord.session.editions.shared.bindings import decode_implementation, encode_implementation
 from accord.session.unset import or_none, or_unset
 
 __all__ = ["decode_initialize", "decode_initialized", "encode_initialize", "encode_initialized"]

@@ -8,7 +8,7 @@ from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v2 import draft
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.client_requests import Initialize, Initialized
-from accord.session.editions.shared.handshake import (
+from accord.session.editions.shared.bindings import (
     decode_implementation,
     decode_mcp,
     decode_prompts,

@@ -22,9 +22,8 @@ from accord.session.client_requests import (
     SetOption,
 )
 from accord.session.dialect import Binding
-from accord.session.editions.shared.bindings import SESSION, bind, decoder, encoder, names
+from accord.session.editions.shared.bindings import SESSION, bind, decoder, encoder, login_bindings, names
 from accord.session.editions.shared.elicitation import ElicitationCodec
-from accord.session.editions.shared.handshake import login_bindings
 from accord.session.editions.shared.sessions import SessionCodec
 from accord.session.editions.v2 import handshake, tools
 from accord.session.editions.v2.content import BLOCKS, OPTIONS

@@ -9,7 +9,7 @@ from accord.protocol.edition import V2_JUNE
 from accord.protocol.model import UNSET, Maybe, Metadata, Unknown, Wire
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities
 from accord.session.client_requests import Initialize, Initialized
-from accord.session.editions.shared.handshake import (
+from accord.session.editions.shared.bindings import (
     decode_implementation,
     decode_mcp,
     decode_prompts,
@@ -19,8 +19,7 @@ from accord.session.editions.shared.handshake import (
     has,
     marker,
 )
-from accord.session.unknown import payload_of
-from accord.session.unset import or_none, or_unset
+from accord.session.unset import or_none, or_unset, payload_of
 
 __all__ = ["decode_initialize", "decode_initialized", "encode_initialize", "encode_initialized"]
 

@@ -8,8 +8,7 @@ from accord.protocol.model import UNSET
 from accord.session.agent_requests import PermissionGiven, RequestPermission
 from accord.session.client_requests import Cancel, Initialize, OptionsSet, Prompt, PromptAnswered, SetOption
 from accord.session.dialect import Binding
-from accord.session.editions.shared.bindings import SESSION, decoder, encoder, names
-from accord.session.editions.shared.handshake import login_bindings
+from accord.session.editions.shared.bindings import SESSION, decoder, encoder, login_bindings, names
 from accord.session.editions.shared.sessions import SessionCodec
 from accord.session.editions.shared.tools import (
     command_call,

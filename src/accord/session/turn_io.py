@@ -1,30 +1,46 @@
-"""What can happen to a session's turn: the inputs of the turn automaton."""
+"""The inputs and the outputs of the turn automaton: what can happen to a session's turn, and what must be done then."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
-from accord.session.event import Background, StopReason, TokenUsage, WorkError
+from accord.session.event import Background, StateChanged, StopReason, TokenUsage, WorkError
 
 __all__ = [
+    "AnswerClosed",
+    "AnswerFailed",
+    "AnswerInserted",
+    "AnswerStopped",
+    "AnswerWithdrawn",
     "BackgroundChanged",
+    "CancelHandler",
     "CancelRequested",
     "ClientLost",
     "CloseRequested",
     "HandlerCancelled",
     "HandlerFailed",
     "HandlerFinished",
+    "Hold",
+    "Illegal",
     "Input",
+    "Insert",
     "InsertionFailed",
     "Key",
+    "Output",
     "PromptArrived",
     "PromptInserted",
     "PromptWithdrawn",
+    "PublishState",
     "QuestionAnswered",
     "QuestionOpened",
+    "Retire",
+    "SessionEnded",
+    "Start",
+    "StopBackground",
+    "TurnState",
     "WorkStarted",
 ]
 
@@ -127,4 +143,107 @@ Input: TypeAlias = (
     | BackgroundChanged
     | CloseRequested
     | ClientLost
+)
+
+
+TurnState: TypeAlias = Literal["idle", "inserting", "running", "requires_action", "cancelling", "closing", "closed"]
+
+
+class Insert(msgspec.Struct, frozen=True):
+    """Give the prompt its place and keep it; say `PromptInserted` or `InsertionFailed` when that is done."""
+
+    prompt: Key
+
+
+class Hold(msgspec.Struct, frozen=True):
+    """Nothing: the prompt waits here for its turn."""
+
+    prompt: Key
+
+
+class Start(msgspec.Struct, frozen=True):
+    """Start the handler; say how it ended."""
+
+    prompt: Key
+
+
+class CancelHandler(msgspec.Struct, frozen=True):
+    """Cancel whatever works in the foreground; say how it ended."""
+
+
+class Retire(msgspec.Struct, frozen=True):
+    """Stop waiting for these answers; they count as not approved."""
+
+    questions: tuple[Key, ...]
+
+
+class AnswerInserted(msgspec.Struct, frozen=True):
+    """Answer with the id of the user's message."""
+
+    prompt: Key
+
+
+class AnswerStopped(msgspec.Struct, frozen=True):
+    """Answer with a stop reason."""
+
+    prompt: Key
+    stop_reason: StopReason
+    token_usage: TokenUsage | None = None
+
+
+class AnswerFailed(msgspec.Struct, frozen=True):
+    """Answer with an error."""
+
+    prompt: Key
+    error: WorkError
+
+
+class AnswerWithdrawn(msgspec.Struct, frozen=True):
+    """Answer with -32800."""
+
+    prompt: Key
+
+
+class AnswerClosed(msgspec.Struct, frozen=True):
+    """Answer as for a session that is not there (-32002)."""
+
+    prompt: Key
+
+
+class PublishState(msgspec.Struct, frozen=True):
+    """Report the state; an edition without such reports has no words for it."""
+
+    state: StateChanged
+
+
+class StopBackground(msgspec.Struct, frozen=True):
+    """Stop what goes on beside the turns; say `BackgroundChanged` when it is over."""
+
+
+class SessionEnded(msgspec.Struct, frozen=True):
+    """The session is over: answer who asked for it, free what it held."""
+
+
+class Illegal(msgspec.Struct, frozen=True):
+    """This cannot happen in this state; nothing was changed."""
+
+    state: TurnState
+    input: Input
+
+
+Output: TypeAlias = (
+    Insert
+    | Hold
+    | Start
+    | CancelHandler
+    | Retire
+    | AnswerInserted
+    | AnswerStopped
+    | AnswerFailed
+    | AnswerWithdrawn
+    | AnswerClosed
+    | PublishState
+    | StopBackground
+    | SessionEnded
+    | Illegal
 )

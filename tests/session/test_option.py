@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from accord.protocol.model import Unknown
-from accord.session.mode import MADE_FROM, mode_option, with_made, with_mode
-from accord.session.option import Choice, ConfigOption, Select, Toggle
+from accord.session.option import MADE_FROM, Choice, ConfigOption, Select, Toggle, mode_option, with_made, with_mode
 
 MODE = Select("m", "Mode", "ask", [Choice("ask", "Ask"), Choice("code", "Code")], category="mode")
 OTHERS: list[ConfigOption] = [Toggle("t", "T", value=True), Unknown("_x", {"type": "_x"}), Select("s", "S", "a")]
