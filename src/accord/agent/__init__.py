@@ -1,4 +1,4 @@
-"""What an agent's author is given and writes against, in whichever edition the client speaks."""
+"""The public API for authors of agents, independent of the edition that the client speaks."""
 
 from accord.agent.agent import (
     Agent,

@@ -1,4 +1,4 @@
-"""An agent as its author writes it: handlers are registered here, and it runs anywhere, in every edition."""
+"""`Agent`: where an author registers handlers, and what runs them over stdio or any transport, in every edition."""
 
 from __future__ import annotations
 

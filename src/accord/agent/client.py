@@ -65,7 +65,7 @@ class Client:
         return self._dialect.stand_in(request)
 
     async def complete_elicitation(self, elicitation_id: str) -> None:
-        """Tell the client that an elicitation by address is finished, where the edition has a message for that."""
+        """Notify the client that an elicitation by address is finished, where the edition has a message for that."""
         method, encode = self._dialect.elicitation_done, self._dialect.encode_elicitation_done
         if method is not None and encode is not None and self.capabilities.elicit_url:
             await self._connection.notify(method, encode(ElicitationDone(elicitation_id)))

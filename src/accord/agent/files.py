@@ -1,4 +1,4 @@
-"""The text files of a session: asked of the client where it offers them, else on this machine's disk; one interface."""
+"""The text files of a session, with one interface: the client's where it offers them, else those on the local disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kept conversation is when it is opened again: how it is read, told, and ended where it broke off.
+"""The log of a kept session: its outline, its replay, and the events that end an interrupted turn.
 
 A log is read in pages, twice, so that a long one neither fills the memory nor keeps other sessions waiting
 (`accord.session.replay` has the reason).

@@ -1,7 +1,7 @@
-"""One session's way out: what happens is kept, then told to the client, in the order in which it happened.
+"""The event publisher of one session: commits events to the store, then sends them to the client, in order.
 
-What leaves together was committed together before it left; so the client never knows more than a restart would. While
-the answer that opens the session is on its way, everything waits behind it.
+Events that are sent together were committed together before: the client never knows more than a restart would. Until
+the response that opens the session is sent, all events wait behind it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ __all__ = ["EventPublisher"]
 
 log = logging.getLogger("accord.agent")
 
-# How much may wait before whoever tells the next event has to wait too; as much again may be on its way out.
+# Back-pressure: above this, `publish` waits. As much again may be in the batch that is being sent.
 MAX_WAITING_BYTES = 256 * 1024
-# How many events are said in one go, where nobody has to wait.
+# How many events are encoded and handed to the connection at once.
 TOGETHER = 48
-# What an event weighs beside its texts.
+# What an event counts beside its texts.
 EVENT_BYTES = 256
 
 
 @dataclass(slots=True)
 class _Apart:
-    """An event that is not kept, or not said."""
+    """An event that is not committed, or not sent."""
 
     event: Event
     keep: bool
@@ -43,14 +43,14 @@ class _Apart:
 
 
 _Queued: TypeAlias = Event | _Apart
-"""An event; nearly all are kept and said, and those stand for themselves."""
+"""An event. Nearly all are both committed and sent; those are queued bare, without a wrapper to allocate."""
 
 
 class EventPublisher:
-    """`publish` returns when the event has its place in the order; `flush` when everything so far is kept and said.
+    """`publish` returns when the event is queued; `flush` when every event so far is committed and sent.
 
-    If a commit fails, nothing of what it should have kept is said, except states, which are no part of the
-    conversation; `on_failure` hears of it, and so does everybody who settles.
+    If a commit fails, its events are not sent, except states, which are no part of the conversation; `on_failure` gets
+    the exception, and every `flush` that waits for the batch raises it.
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class EventPublisher:
         self._waiting: list[_Queued] = []
         self._waiting_bytes = 0
         self._unsent: list[_Queued] = []
-        """What was kept before the session was opened, and has to wait for that."""
+        """Committed before the session was opened; sent when it is."""
         self._opening = True
         self._holds = 0
         self._flusher: asyncio.Task[None] | None = None
         self._settled: asyncio.Future[None] | None = None
-        """Done when what waits now is kept and said."""
+        """Done when the events that are queued now are committed and sent."""
         self._leaving: asyncio.Future[None] | None = None
-        """The same for what is on its way out."""
+        """The same for the batch that is being sent."""
         self._drained: asyncio.Event | None = None
 
     async def publish(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
-        """Put an event behind all that were told before; waits while the client or the store cannot follow."""
+        """Queue an event behind all earlier ones; waits while the client or the store cannot follow."""
         self._waiting.append(event if keep and show else _Apart(event, keep, show))
         if self._flusher is None:
             self._start()
@@ -106,23 +106,23 @@ class EventPublisher:
         return self._drained
 
     def publish_soon(self, event: Event, *, keep: bool = True, show: bool = True) -> None:
-        """The same for callers that cannot wait; they tell few events."""
+        """`publish` without back-pressure, for callers that cannot wait and publish few events."""
         self._waiting.append(event if keep and show else _Apart(event, keep, show))
         self._start()
 
     async def flush(self) -> None:
-        """Return when all that was told before is kept and said; before the session is opened, when it is kept.
+        """Return when every earlier event is committed and sent; before the session is opened, when it is committed.
 
         Raises:
-            StoreError: It could not be kept.
-            ConnectionLost: It is kept, but nobody is there any more to hear it.
+            StoreError: A commit failed.
+            ConnectionLost: The events are committed, but the client is gone.
         """
         settled = self.flush_future()
         if settled is not None:
             await asyncio.shield(settled)
 
     def flush_future(self) -> asyncio.Future[None] | None:
-        """What `flush` waits for, if there is anything, to be waited for later: not to be cancelled."""
+        """The future that `flush` waits for, or None if nothing is queued; shield it, other callers share it."""
         if self._waiting:
             if self._settled is None:
                 self._settled = asyncio.get_running_loop().create_future()
@@ -134,7 +134,7 @@ class EventPublisher:
         return self._leaving
 
     async def replay(self, events: list[Event], encoder: UpdateEncoder) -> None:
-        """Say what happened before, now, past everything that waits; from here on the session has that voice."""
+        """Send earlier events at once, ahead of the queue; from here on the session uses this encoder."""
         self.encoder = encoder
         for start in range(0, len(events), TOGETHER):
             updates = [update for event in events[start : start + TOGETHER] for update in encoder.encode(event)]
@@ -143,24 +143,24 @@ class EventPublisher:
                 raise failure
 
     def hold(self) -> None:
-        """Keep back what is told from now on, until `release`; what is on its way out goes on."""
+        """Hold new events back until `release`; the batch that is being sent continues."""
         self._holds += 1
 
     async def pause(self) -> None:
-        """`hold`, and wait until nothing is on its way out: then the store has what was said, and no more."""
+        """`hold`, and wait for the batch that is being sent: then the store has exactly the events that were sent."""
         self.hold()
         if self._flusher is not None:
             await asyncio.wait([self._flusher])
 
     def release(self) -> None:
-        """Let it go."""
+        """End one `hold`."""
         self._holds -= 1
         if not self._holds:
             self._opening = False
         self._start()
 
     async def close(self) -> None:
-        """Say what waits, if anybody is there, and stop."""
+        """Send the queued events if the client is still connected, and stop."""
         self._holds = 0
         self._opening = False
         self._start()
@@ -175,7 +175,7 @@ class EventPublisher:
 
     def _may_flush(self) -> bool:
         if self._holds:
-            # Nothing may leave yet, but a new session has nobody whom keeping could confuse.
+            # Nothing may be sent yet, but the events of a new session can be committed.
             return self._opening and bool(self._waiting)
         return bool(self._waiting or self._unsent)
 
@@ -215,7 +215,7 @@ class EventPublisher:
         try:
             ticket = self._store.queue(self._session_id, events)
             await self._store.commit(self._session_id, ticket)
-        except Exception as error:  # noqa: BLE001 - whatever a store does, what it did not keep is not said
+        except Exception as error:  # noqa: BLE001 - events that a store did not commit are not sent, whatever it raised
             return error
         return None
 
@@ -233,12 +233,12 @@ class EventPublisher:
                     else:
                         encode(queued.event)
                 except Exception as error:
-                    log.exception("an event could not be told")
+                    log.exception("an event could not be encoded")
                     failure = error
             try:
                 failure = await self._notify_all(updates) or failure
             except TransportError as error:
-                # Nobody is there any more; what was kept stays kept.
+                # The client is gone; the events stay committed.
                 return error
         return failure
 
@@ -249,7 +249,7 @@ class EventPublisher:
             return None
         failure: Exception | None = None
         for number, params in enumerate(many):
-            # Mostly it was only the loop that was due a turn, and it had one when the first was sent.
+            # Mostly the transport only wanted to yield to the event loop, which `notify` of the first one did.
             if number == 1 and self._try_notify(self._method, many[number:]):
                 break
             try:
@@ -257,8 +257,8 @@ class EventPublisher:
             except TransportError:
                 raise
             except Exception as error:
-                # What no edition can write down, for example in somebody's `meta`: the others still leave.
-                log.exception("an event could not be said")
+                # A value that cannot be serialized, for example in the `meta` of an author: the others are still sent.
+                log.exception("an event could not be sent")
                 failure = error
         return failure
 
@@ -274,11 +274,11 @@ def _settle(settled: asyncio.Future[None] | None, failure: Exception | None) -> 
         settled.set_result(None)
     else:
         settled.set_exception(failure)
-        settled.exception()  # who waits gets it, and nobody else has to
+        settled.exception()  # marked as retrieved: no warning if there is no waiter
 
 
 def _size(event: Event) -> int:
-    """How many bytes of text are in an event, roughly; not by recursion, because JSON of others may be deep."""
+    """The bytes of text in an event, roughly; not recursive, because received JSON may be deep."""
     size = 0
     values: list[Any] = [event]
     while values:

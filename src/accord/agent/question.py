@@ -1,4 +1,4 @@
-"""What an agent asks its user, and what comes back."""
+"""Permission requests and elicitations of an agent, and their answers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Elicitation:
 
 
 class PendingQuestion:
-    """A question that is open. Retiring it ends the waiting; whoever asked gets None for an answer."""
+    """An open question. Retiring it ends the wait, and `answer` returns None."""
 
     def __init__(self, request: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         self._send = request

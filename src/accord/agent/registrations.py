@@ -44,7 +44,7 @@ class Registrations:
     commands: dict[str, tuple[Command, AnyHandler]] = field(default_factory=dict)
     options: dict[str, ConfigOption] = field(default_factory=dict)
     models: bool = False
-    """Whether the option for the model is also told in the words of 2025."""
+    """Whether the option for the model is also sent in the shape of the 2025 text."""
     on_option: list[AnyHandler] = field(default_factory=list)
     on_session: list[AnyHandler] = field(default_factory=list)
     logins: dict[str, tuple[AuthMethod, AnyHandler | None]] = field(default_factory=dict)

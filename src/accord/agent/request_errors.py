@@ -1,4 +1,4 @@
-"""What a client is told when an agent's work fails: the one place where exceptions become errors of an agent.
+"""Maps exceptions to an agent's error responses; the only place that does.
 
 Errors that authors raise on purpose travel as they are. What the store or the workspace says of itself has a code and a
 sentence that says what to do; nothing else gets out, the log has it.

@@ -1,4 +1,4 @@
-"""One session of an agent: its place, its settings, what is kept of it, and what goes on beside its turns.
+"""One session of an agent: its directories, its settings, its state in the store, and its work beside turns.
 
 It lives as long as its client has it open; what must outlast that is in the store.
 """
@@ -48,7 +48,7 @@ __all__ = ["Session", "new_id"]
 
 log = logging.getLogger("accord.agent")
 
-# How long the release of a terminal waits until what was told of it has left.
+# How long the release of a terminal waits until its events are sent.
 RELEASE_PATIENCE_SECONDS = scaled(2.0)
 
 T = TypeVar("T")
@@ -150,7 +150,7 @@ class Session:
         return self._terminals
 
     def _client_terminal(self, terminal_id: str) -> None:
-        # Asked for each time: the voice is another one when the session was told again.
+        # Looked up each time: a replay replaces the encoder.
         self._publisher.encoder.client_terminals.add(terminal_id)
 
     async def mcp(self) -> McpServers:
@@ -166,7 +166,7 @@ class Session:
         return await asyncio.shield(self._mcp)
 
     def _connect_servers(self, servers: Sequence[McpServer]) -> None:
-        """Begin to connect; nobody has to wait for it."""
+        """Begin to connect, in the background."""
         self._servers = list(servers)
         if self._servers:
             self.spawn(self._report_servers())
@@ -234,7 +234,7 @@ class Session:
         return [option for option in self._settings.options if toggles or not isinstance(option, Toggle)]
 
     async def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001 - the value of a toggle
-        """Give an option another value and tell the client.
+        """Give an option another value and notify the client.
 
         Raises:
             InvalidParams: There is no such option, or it has no such value.
@@ -300,12 +300,12 @@ class Session:
             log.error("work beside the turns of a session failed", exc_info=task.exception())
 
     def _announce(self, kind: str, id_: str) -> None:
-        """Something that was told of goes on in the background."""
+        """A published tool call or terminal continues in the background."""
         self._background[(kind, id_)] = Background(kind, id_)
         self._publish_background()
 
     def _withdraw(self, kind: str, id_: str) -> None:
-        """It ended, and its end was told."""
+        """It ended, and its end was published."""
         if self._background.pop((kind, id_), None) is not None:
             self._publish_background()
 
@@ -361,12 +361,12 @@ class Session:
         stop()
 
     async def _close(self) -> None:
-        """Let go of everything; whoever closes it has ended its turns before."""
+        """Release everything; the turns have ended before."""
         if self.is_closed:
             return
         await self._stop_beside()
         if self._terminals is not None:
-            # Before it is closed: how they ended is still told and kept.
+            # Before it is closed: their ends are still published and kept.
             await self._terminals._close()
         self.is_closed = True
         if self._mcp is not None:
@@ -382,9 +382,9 @@ class Session:
 
 
 class _Behind:
-    """Asks the client for files and commands behind all that was told before: it hears of a tool call before its work.
+    """Sends the client requests for files and commands behind all earlier events: a tool call is shown before its work.
 
-    What ends something does not wait, or not for long: a store that hangs must not keep a command alive.
+    Requests that end something do not wait, or not for long: a store that hangs must not keep a command alive.
     """
 
     def __init__(self, caller: ClientCaller, session: Session) -> None:

@@ -95,7 +95,6 @@ class SessionPaths:
 
     @property
     def cwd(self) -> str:
-        """The session's directory."""
         return self._roots[0]
 
     @property

@@ -1,4 +1,4 @@
-"""A client's sessions: opened, found again, listed, closed and forgotten, with the store behind them."""
+"""The session registry of one client: opens, finds, reopens, lists, closes and deletes sessions, with their store."""
 
 from __future__ import annotations
 
@@ -97,11 +97,9 @@ class SessionRegistry:
 
     @property
     def has_store(self) -> bool:
-        """Whether sessions are kept."""
         return self._store is not None
 
     def meet(self, client: Client, dialect: Dialect) -> None:
-        """The client introduced itself."""
         self._client, self._dialect = client, dialect
 
     # --- finding
@@ -131,11 +129,11 @@ class SessionRegistry:
         return None if live is None or live.is_view else live.runner
 
     async def settled(self, session_id: str) -> TurnRunner | None:
-        """The same, when whoever opens or closes the session just now is done with that."""
+        """The same, after a concurrent opening or closing of the session."""
         lock = self._locks.get(session_id)
         if lock is not None:
             async with lock:
-                """Nobody else is there now."""
+                pass
         live = self._live.get(session_id)
         if live is not None and live.is_view:
             raise SessionInUse(session_id)
@@ -144,7 +142,7 @@ class SessionRegistry:
     # --- opening
 
     async def new(self, request: NewSession) -> SessionOpened:
-        """A session that nobody has seen before."""
+        """Open a new session."""
         roots, servers = check_session_params(request, self._served)
         now = time.time()
         record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))
@@ -259,7 +257,7 @@ class SessionRegistry:
         return outline
 
     async def _replay_history(self, live: _Live, store: Store, outline: Outline, *, replay: bool) -> None:
-        """Tell the conversation, or let the voice know it without a word; then what the session does now."""
+        """Replay the conversation, or only let the encoder learn it; then send the current state."""
         dialect, client = self._met()
         session, publisher = live.session, live.session._publisher
         encoder = dialect.encoder(client.capabilities)
@@ -319,7 +317,7 @@ class SessionRegistry:
         opened = SessionOpened(session.id, session._offered, session.commands, self._registrations.models, meta)
         session._publisher.encoder.encode(
             ConfigChanged(list(session._settings.options))
-        )  # to nobody: the answer says it
+        )  # not sent: the response has the options
         if known:
             await session._publisher.replay(dialect.leftover_events(opened), session._publisher.encoder)
         else:

@@ -1,4 +1,4 @@
-"""The values of a session's config options: what may be chosen, and what is chosen now."""
+"""The config options of a session: their choices and current values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ OptionValue: TypeAlias = str | bool
 
 
 class Settings:
-    """One session's options."""
-
     def __init__(self, options: Iterable[ConfigOption]) -> None:
         self.options: list[ConfigOption] = list(options)
 

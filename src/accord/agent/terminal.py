@@ -1,4 +1,4 @@
-"""What an author can do with a command that was started, whoever runs it, and that it is given back exactly once."""
+"""The interface of a terminal for authors; every terminal is released exactly once."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 """Starts a task that is held until it ends, and cancelled when the session closes."""
 
 PublishEvent: TypeAlias = Callable[[Event], Awaitable[None]]
-"""Puts an event into the conversation; the next one may be told when it returns."""
+"""Publishes an event; the next one may be published when it returns."""
 
-# How long a release waits for the client, or for the last event to be told; it goes on after that.
+# How long a release waits for the client, or for the last event; it continues in the background after that.
 RELEASE_SECONDS = scaled(10.0)
 
 
@@ -33,7 +33,7 @@ class TerminalText(NamedTuple):
 
 
 class CommandOutcome(NamedTuple):
-    """What came of a command. Killed by a signal it has no `exit_code`; both are None where nobody could say."""
+    """What came of a command. Killed by a signal it has no `exit_code`; both are None where they are unknown."""
 
     exit_code: int | None
     signal: str | None
@@ -106,13 +106,13 @@ class Terminal(ABC):
         """
 
     async def release(self) -> None:
-        """Kill it if it runs, tell its end, and give it back: once, whoever calls this how often.
+        """Kill it if it runs, publish its end, and release it; further calls wait for the first one.
 
         Returns after a few seconds at the latest, also if a client does not answer; and not before, also if the
         caller is cancelled meanwhile. What a client answers is no matter: there is nothing left to do about it.
 
         Raises:
-            AccordError: What happened could not be told or kept; it is released all the same.
+            AccordError: An event could not be published or kept; the terminal is released all the same.
         """
         task = await self._settle()
         if task.done() and not task.cancelled():
@@ -147,7 +147,7 @@ class Terminal(ABC):
 
 
 async def wait_for_tasks(tasks: Collection[asyncio.Task[Any]], seconds: float) -> None:
-    """Wait for tasks, so long at most, also if the caller is cancelled meanwhile; whoever insists is let go."""
+    """Wait for tasks up to a timeout, also if the caller is cancelled once meanwhile; a second cancel ends the wait."""
     try:
         await asyncio.wait(tasks, timeout=seconds)
     except asyncio.CancelledError:

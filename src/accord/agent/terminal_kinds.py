@@ -28,14 +28,14 @@ from accord.workspace.output import Tail
 
 __all__ = ["ClientTerminal", "LocalTerminal", "OutputScreen"]
 
-# How much output may wait to be told, and how much is told where it is told anew.
+# How much output may wait to be published, and how much of its end is published after an overflow.
 MAX_WAITING_BYTES = 1024 * 1024
 
 
 class OutputScreen:
-    """What has to be told of a command's output.
+    """The output of a command that is still to be published.
 
-    Whoever shows it holds twice `limit_bytes` at most: beyond that, and when too much waits, the end is told anew.
+    A client holds twice `limit_bytes` at most: beyond that, and when too much waits, the end of the output replaces it.
     """
 
     def __init__(self, limit_bytes: int | None) -> None:
@@ -47,7 +47,6 @@ class OutputScreen:
         self.changed = asyncio.Event()
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece."""
         self._tail.feed(data)
         if not self._is_overrun:
             self._waiting += data
@@ -57,7 +56,7 @@ class OutputScreen:
         self.changed.set()
 
     def take(self, terminal_id: str) -> Event | None:
-        """What is to be told now; None if nothing is."""
+        """The event to publish now, if any."""
         if self._is_overrun:
             self._is_overrun = False
             data = self._tail.data()
@@ -103,7 +102,6 @@ class LocalTerminal(Terminal):
 
     @property
     def is_running(self) -> bool:
-        """Whether it runs."""
         return self._command.exit is None
 
     @property
@@ -112,10 +110,10 @@ class LocalTerminal(Terminal):
         return self._started.cancellable is True
 
     async def _announce(self) -> None:
-        """Return when its start was told.
+        """Return when its start was published.
 
         Raises:
-            AccordError: It could not be told.
+            AccordError: It could not be published.
         """
         await self._announced.wait()
         if self._publishing.done():
@@ -153,7 +151,7 @@ class LocalTerminal(Terminal):
             await self._screen.changed.wait()
             self._screen.changed.clear()
             await self._publish_output(self._screen.take)
-        # What descendants write from here on is in the output, but not told: the end is the last that is.
+        # Later output of descendants is kept, but not published: the end is the last event.
         await self._publish_output(self._screen.take_last)
         await self._publish(TerminalChanged(self.id, exit=_output_pages(await self._command.wait())))
 
@@ -167,15 +165,15 @@ def _output_pages(ended: Exit) -> TerminalExit:
     return TerminalExit(code=ended.code, signal=ended.signal)
 
 
-# How long each step before a release may take: to kill, to hear of the end, to read, to tell. More than a client needs
-# that asks a stubborn program politely first.
+# How long each step before a release may take: to kill, to wait for the end, to read, to publish. More than a client
+# needs that sends a polite signal first.
 STEP_SECONDS = scaled(2.5)
 
 
 class ClientTerminal(Terminal):
-    """A terminal of the client. What it answered is known from then on; it is not asked before somebody wants to know.
+    """A terminal of the client. Its answers are kept; it gets a request only when a caller needs the answer.
 
-    The client shows the output by itself. Only the start and the end are told, for whoever hears of the session later.
+    The client shows the output by itself. Only the start and the end are published, for later replays.
     """
 
     def __init__(
@@ -188,22 +186,22 @@ class ClientTerminal(Terminal):
         self._publish = publish
         self._over: asyncio.Future[TerminalExit] = asyncio.get_running_loop().create_future()
         self._watching: asyncio.Task[None] | None = None
-        # What it had written, or why nobody knows.
+        # The last output, or the error of reading it.
         self._last: TerminalText | AccordError | None = None
         self._was_read = asyncio.Event()
 
     @property
     def is_running(self) -> bool:
-        """Whether the client has not told its end yet."""
+        """Whether the client has not reported its end yet."""
         return not self._over.done()
 
     @property
     def can_be_cancelled(self) -> bool:
-        """Never: the client needs nobody to end what it runs itself."""
+        """Never: the client can end its own commands."""
         return False
 
     async def _announce(self) -> None:
-        """Tell that it was started."""
+        """Publish its start."""
         await self._publish(self._started)
 
     async def output(self) -> TerminalText:

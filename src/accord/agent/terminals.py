@@ -1,4 +1,4 @@
-"""The commands of a session: in the client's terminals where it offers them, else processes of ours; one interface.
+"""The commands of a session, with one interface: in the client's terminals where it offers them, else local processes.
 
 Nothing outlives what it was started for: not a call that is cancelled, not a client that is gone, not the session.
 """
@@ -81,7 +81,7 @@ class Terminals:
 
     @property
     def _unreleased(self) -> list[Terminal]:
-        """Those that nobody has released yet, in the order of their start."""
+        """Those that are not released yet, in the order of their start."""
         return list(self._terminals)
 
     async def start(
@@ -96,8 +96,8 @@ class Terminals:
         """Start a program; no shell is involved. It is the caller's to release.
 
         `cwd` is the session's directory unless given, lies inside the roots, and may be relative. `env` adds to the
-        environment of whoever runs it; None unsets a variable, and sets it to nothing where the client runs it, which
-        is the nearest that can be said. The last `output_byte_limit` bytes of its output are kept. `cancellable` lets
+        environment of the side that runs it; None unsets a variable, and sets it to an empty text where the client runs
+        it. The last `output_byte_limit` bytes of its output are kept. `cancellable` lets
         the user end it, where it is ours and the client can show that. If this is cancelled, nothing is left running.
 
         Raises:
@@ -137,9 +137,9 @@ class Terminals:
 
         Raises:
             StartFailed: See `start`, also for all that is wrong with `cwd`.
-            RequestError: The client refused to wait for it, or to tell its output.
+            RequestError: The client refused to wait for it, or to send its output.
             ConnectionLost: The client is gone.
-            AccordError: What happened could not be told or kept.
+            AccordError: An event could not be published or kept.
         """
         loop = asyncio.get_running_loop()
         async with await self.start(argv, cwd=cwd, env=env, output_byte_limit=output_byte_limit) as terminal:
@@ -177,7 +177,7 @@ class Terminals:
             await wait_for_tasks(ending, CLOSE_SECONDS)
 
     async def _close(self) -> None:
-        """Stop for good: nothing can be started again, and what could not be told by now is not told."""
+        """Stop for good: no command can be started again, and events that are still unpublished are dropped."""
         self._is_closed = True
         try:
             await self._stop()
@@ -277,7 +277,7 @@ class Terminals:
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            # Whoever waits for it hears of it; if nobody does any more, nobody complains.
+            # Retrieved: a waiter gets the exception, and without one there is no warning.
             task.exception()
 
 

@@ -353,7 +353,7 @@ def _work(
     if not scope.is_cancelled:
         try:
             result = context.run(_inside, scope, function, arguments)
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever called
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller
             # No future may hold these, or they would end the loop.
             unfit = isinstance(error, SystemExit | StopIteration | KeyboardInterrupt)
             failure = RuntimeError(f"the handler raised {type(error).__name__}") if unfit else error
@@ -377,4 +377,4 @@ def _settle(ended: asyncio.Future[Any], result: Any, failure: BaseException | No
         ended.cancel()
     else:
         ended.set_exception(failure)
-        ended.exception()  # nobody waits for it any more if it was cancelled
+        ended.exception()  # retrieved: a cancelled caller does not wait for it

@@ -1,4 +1,4 @@
-"""A tool call as its author handles it: announced, changed, shown, and always brought to an end."""
+"""A tool call of an agent: started, updated, shown, and always ended."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ class Tool:
         if not isinstance(error, Exception):
             return False
         if isinstance(error, ConnectionLost):
-            # Nobody is there who could be told; the turn ends with it.
+            # The client is gone; the turn ends with it.
             await self.cancel()
             return False
         self.error = error

@@ -1,4 +1,4 @@
-"""One turn as its author sees it: what the user said, and everything an agent can say, do and ask until it is over."""
+"""One turn of an agent: the prompt, and every message, tool call and request that a handler can send until it ends."""
 
 from __future__ import annotations
 
@@ -401,7 +401,7 @@ class Turn:
         return await self._elicit(request, "elicit_url")
 
     async def _elicit(self, request: ElicitForm | ElicitUrl, capability: ClientFeature) -> Elicitation:
-        # Where it cannot be asked, to ask says why; nobody is told that the user is waited for.
+        # Without the capability the call raises the reason, and no state `requires_action` is published.
         answer = await (self._question(request) if self.can(capability) else self._caller.call(request))
         name = request.elicitation_id if isinstance(request, ElicitUrl) else None
         if answer is None:
@@ -448,7 +448,6 @@ class Turn:
         self._failure = failure
 
     def _end(self) -> None:
-        """The turn is over."""
         self._over = True
 
 

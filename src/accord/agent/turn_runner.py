@@ -1,6 +1,6 @@
-"""Carries out what the turn automaton says: starts handlers, cancels them, answers prompts, tells states.
+"""Executes the outputs of the turn automaton: starts and cancels handlers, answers prompts, publishes states.
 
-The automaton knows when; here is how. Every prompt of a session comes through here, from its arrival to its answer.
+The automaton decides, the runner acts. Every prompt of a session passes through it, from its arrival to its answer.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class OpenPrompt:
         self._after: asyncio.Future[None] | None = None
 
     def answer(self, answer: PromptAnswered, after: asyncio.Future[None] | None = None) -> None:
-        """It is answered, when `after` is done: what was told before goes before it."""
+        """Answer it when `after` is done: earlier events are sent before the answer."""
         if not self._answer.done():
             self._after = after
             self._answer.set_result(answer)
@@ -80,7 +80,7 @@ class OpenPrompt:
         if not self._answer.done():
             self._after = after
             self._answer.set_exception(error)
-            self._answer.exception()  # a client that is gone hears of no failure
+            self._answer.exception()  # retrieved: the client may be gone
 
     async def answered(self) -> PromptAnswered:
         """Wait for the answer; may be waited for again.
@@ -185,7 +185,7 @@ class TurnRunner:
                 # The client takes this one back; what that means is the automaton's to say.
                 self.feed(PromptWithdrawn(prompt))
 
-    # --- the automaton's hands
+    # --- the outputs of the automaton
 
     def feed(self, event: Input) -> None:
         """Something happened; do what follows from it."""
@@ -202,7 +202,7 @@ class TurnRunner:
 
     @property
     def snapshot(self) -> StateChanged:
-        """The state as it was last told."""
+        """The state that was published last."""
         return self._automaton.snapshot()
 
     def _start_task(self, work: Any) -> asyncio.Task[Any]:
@@ -231,8 +231,7 @@ class TurnRunner:
         else:
             self.feed(PromptInserted(prompt))
 
-    def _hold(self, _: Hold) -> None:
-        """The automaton holds it."""
+    def _hold(self, _: Hold) -> None: ...
 
     def _start(self, output: Start) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
@@ -277,7 +276,7 @@ class TurnRunner:
             self._end(end)
 
     def _gone(self, turn: Turn) -> None:
-        """The handler's task is over; a cancel that came before its first step leaves nobody else to say so."""
+        """The handler's task is over; a cancel before its first step is reported only here."""
         if self._turn is turn:
             self._end(self._cancelled(turn))
 
@@ -286,7 +285,7 @@ class TurnRunner:
 
     def _failed(self, turn: Turn, error: Exception) -> Input:
         if isinstance(error, TransportError) and not self._session.client.is_connected:
-            return HandlerCancelled(turn.token_usage)  # the client is gone: nobody failed, and nobody hears of it
+            return HandlerCancelled(turn.token_usage)  # the client is gone: this is no failure of the handler
         failure = work_error(error, self._registrations.auth_methods(self._session.client.capabilities))
         return HandlerFailed(failure, turn.token_usage)
 
@@ -392,7 +391,7 @@ class TurnRunner:
                 await tool.cancel()
             await self._session._stop_background()
         except Exception:
-            # Whoever closes the session waits for this, whatever could not be stopped.
+            # The close of the session waits for this input, whatever could not be stopped.
             log.exception("the background of a session could not be stopped")
             self.feed(BackgroundChanged())
 
@@ -403,7 +402,7 @@ class TurnRunner:
         log.error("a bug of ours: %r cannot happen while a turn is %s", output.input, output.state)
 
     async def stop(self) -> None:
-        """End what still runs; the automaton was told before."""
+        """Cancel the tasks that still run, after the automaton has ended."""
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
@@ -436,4 +435,4 @@ def _kind(block: Any) -> str:
 
 
 async def _nothing(_: Turn) -> None:
-    """Nobody wants prompts; they are refused before they come here."""
+    """Never called: without a prompt handler, prompts are refused on arrival."""

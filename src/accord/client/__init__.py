@@ -1,4 +1,4 @@
-"""What a client's author is given and writes against: any agent, in whichever edition it speaks."""
+"""The public API for authors of clients, independent of the edition that the agent speaks."""
 
 from accord.client.agent import ConnectedAgent
 from accord.client.blocking import (

@@ -1,4 +1,4 @@
-"""An agent as its client sees it: who it is, what it can do, its sessions; started again if it is lost."""
+"""A connected agent: its identity, its capabilities, its sessions; restarted if its process is lost."""
 
 from __future__ import annotations
 
@@ -338,7 +338,6 @@ class ConnectedAgent:
         return self._inbox.find(session_id)
 
     def _forget(self, session: Session) -> None:
-        """The session is closed."""
         self._attended.pop(session.id, None)
         self._inbox.remove(session)
 
@@ -408,7 +407,6 @@ class ConnectedAgent:
         return binding.decode_result(result, request)
 
     def _cancel(self, request: Cancel) -> None:
-        """Stop a session's work."""
         connected = self._connected()
         try:
             connected.connection.post(connected.dialect.cancel, connected.dialect.encode_cancel(request))

@@ -1,4 +1,4 @@
-"""The client for scripts and notebooks: the same, without `await`. Its loop runs in a thread of its own."""
+"""The blocking client for scripts and notebooks; its event loop runs in a thread of its own."""
 
 from __future__ import annotations
 
@@ -76,7 +76,6 @@ class _Thread:
             self._loop.close()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Let it run there."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def soon(self, function: Callable[..., Any], *arguments: Any) -> None:
@@ -149,7 +148,7 @@ class _Pump:
             self._slots.release()
 
     def let_go(self) -> None:
-        """Nobody takes events any more."""
+        """Events are not consumed any more."""
         self._is_left = True
         self._thread.soon(self._free_slots, 1)
 
@@ -421,11 +420,11 @@ async def _called_in_thread(callback: Callable[[Any], Any], question: Any) -> An
         failure: BaseException | None = None
         try:
             answer = callback(question)
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller
             # No future may hold these, or they would end the loop.
             unfit = isinstance(error, SystemExit | StopIteration | KeyboardInterrupt)
             failure = RuntimeError(f"the callback raised {type(error).__name__}") if unfit else error
-        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
+        with suppress(RuntimeError):  # without a waiter: the loop is closed
             loop.call_soon_threadsafe(settle, answer, failure)
 
     threading.Thread(target=call, name="accord-callback", daemon=True).start()

@@ -1,4 +1,4 @@
-"""`accord.connect`: one function for every agent, however it is reached."""
+"""`accord.connect`: one function for every kind of agent."""
 
 from __future__ import annotations
 

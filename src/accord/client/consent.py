@@ -1,4 +1,4 @@
-"""What was said, asked and allowed in one session: what a policy needs to know beyond its rules.
+"""Claims and grants of one session: the knowledge that a policy needs beyond its rules.
 
 Claims are collected from every report of a tool call. An allowed question is a grant: it lets the agent's requests for
 the same files and commands pass, inside the same turn, until the call has ended.
@@ -125,7 +125,6 @@ class SessionConsent:
     # --- what was allowed
 
     def grant(self, question: PermissionQuestion, subject: Subject) -> None:
-        """A question was allowed."""
         turn, call_id = self.session.running_turn, question.call_id
         if call_id is not None:
             call = self._calls.setdefault(call_id, _Call())

@@ -1,4 +1,4 @@
-"""How long an agent may take: at its start, before its first sign of life, between two of them, for a whole turn."""
+"""Deadlines of an agent: its start, its first sign of life, silence between two of them, a whole turn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Deadlines:
 
 
 class Watch:
-    """One turn's clock. It rests while the agent waits for us: for an answer, or for somebody to take its events."""
+    """One turn's clock. It rests while the agent waits for us: for an answer, or for events to be consumed."""
 
     def __init__(self, deadlines: Deadlines, late: Callable[[DeadlineExceeded], None]) -> None:
         self._deadlines = deadlines
@@ -66,7 +66,7 @@ class Watch:
         self._set()
 
     def cancelled(self) -> None:
-        """It was told to stop, and has a last deadline; to say so again gives it no more time."""
+        """The turn was cancelled, and has a last deadline; cancelling again gives it no more time."""
         if self._is_cancelled:
             return
         self._is_cancelled = True
@@ -76,7 +76,7 @@ class Watch:
             self._whole = self._loop.call_later(seconds, self._ring, "cancel", seconds)
 
     def stop(self) -> None:
-        """It is over: whoever still says that the agent lives, or waits no more, starts nothing."""
+        """It is over: later signs of life start no timer."""
         self._ended = True
         self._unset()
         if self._whole is not None:

@@ -1,4 +1,4 @@
-"""What an agent says and asks, brought to the session it is about, whenever that comes to be known."""
+"""Dispatches the updates and requests of an agent to sessions, also those that arrive before a session id is known."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from accord.session.proposals import EditionProposal
 
 __all__ = ["ExtensionCallback", "Inbox"]
 
-# How much an agent may say about sessions before it has told us their ids, and what each update costs beyond its text.
+# How much an agent may send about sessions before their ids are known, and what each update costs beyond its text.
 MAX_EARLY_BYTES = 4 * 1024 * 1024
 EARLY_OVERHEAD_BYTES = 1024
 
@@ -49,7 +49,7 @@ class Inbox:
         self._early_bytes = 0
         self._closing: set[asyncio.Task[None]] = set()
         self.dropped_early = 0
-        """Updates of sessions that nobody opened, beyond what is kept for them."""
+        """Updates of unknown sessions that were dropped, beyond those that are kept."""
 
     def listen(self, handlers: Handlers, proposal: EditionProposal) -> None:
         """Handle what comes in the editions of a proposal."""
@@ -83,7 +83,6 @@ class Inbox:
         return self._sessions.get(session_id)
 
     def remove(self, session: Session) -> None:
-        """A session is closed."""
         if self._sessions.get(session.id) is not session:
             return
         del self._sessions[session.id]
@@ -102,7 +101,7 @@ class Inbox:
 
     @contextlib.contextmanager
     def muted(self, session_id: str) -> Iterator[None]:
-        """Do not listen to what is said about a session: it tells what is known."""
+        """Drop the updates of a session meanwhile: they repeat known events."""
         self._muted.add(session_id)
         try:
             yield

@@ -1,4 +1,4 @@
-"""How an agent is reached: by starting its program, in this process, or over a transport that is there already."""
+"""Launches an agent: starts its program, runs it in this process, or takes an existing transport."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class AgentLauncher:
     async def _serve(self, agent: InProcessAgent, link: Transport) -> None:
         try:
             await agent.serve(link)
-        except Exception as error:  # noqa: BLE001 - told to whoever waits for the agent
+        except Exception as error:  # noqa: BLE001 - raised to the waiter of the agent
             self.failure = error
         finally:
             # An agent that gave up would else be waited for.

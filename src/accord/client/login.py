@@ -1,4 +1,4 @@
-"""Logging in to an agent that wants it: by a call, or by running its own program in a terminal."""
+"""The login to an agent that requires one: by a call, or by its own program in a terminal."""
 
 from __future__ import annotations
 

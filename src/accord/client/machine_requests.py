@@ -27,7 +27,7 @@ from accord.workspace import Workspace, WorkspaceError
 
 __all__ = ["MachineRequests"]
 
-# What is shown of a file before it is overwritten; nobody compares more by eye.
+# What is shown of a file before it is overwritten; a person compares no more by eye.
 MAX_SHOWN_CHARACTERS = 1024 * 1024
 OPTIONS = (
     PermissionOption("allow", "Allow once", "allow_once"),

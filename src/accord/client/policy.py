@@ -1,4 +1,4 @@
-"""Who answers permission questions and judges what this client does for an agent: rules, remembered answers, the user.
+"""Permission policies: rules, remembered answers and the user decide about an agent's questions and requests.
 
 A `Policy` is a callback for `accord.connect(permission=...)`. It also judges every request of the agent that touches
 this machine: files that are written or read, terminals. `accord.session.rules` has the decision itself.
@@ -193,7 +193,7 @@ class Policy:
     ) -> bool:
         """Whether this client may do what the agent requests: `question` says what, with options of our own.
 
-        `describe` adds what only somebody who is asked needs to see.
+        `describe` adds the details that only a person who is asked needs.
         """
         consent = self._consent(question.session)
         decision = await asyncio.to_thread(self._judge_request, consent, subject)

@@ -1,4 +1,4 @@
-"""What an agent asks its user, as the callbacks of a client get it."""
+"""The questions of an agent to its user, as the callbacks of a client get them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 
 MachineRequest: TypeAlias = ReadFile | WriteFile | StartTerminal
 """A request of the agent that touches this machine."""
-# A question that names no call is shown with the calls that run; nobody reads more of them than this.
+# A question that names no call is shown with the calls that run; a person reads no more of them than this.
 MAX_OPEN_CALLS = 20
 # The turn of a question that does not say in which it came: the one that runs when it is made.
 NOW: Any = object()
@@ -225,7 +225,6 @@ def frozen(call: ToolCall) -> ToolCall:
 
 
 def elicit_question(session: Session | None, request: ElicitForm | ElicitUrl) -> FormQuestion | UrlQuestion:
-    """The question."""
     if isinstance(request, ElicitForm):
         return FormQuestion(session, request.message, request.schema, request.meta or {})
     return UrlQuestion(session, request.message, request.url, request.elicitation_id, request.meta or {})
@@ -236,7 +235,7 @@ DISMISSED: Any = object()
 
 
 class OpenQuestions:
-    """The questions of one session that nobody has answered yet."""
+    """The questions of one session that are not answered yet."""
 
     def __init__(self) -> None:
         self._open: set[asyncio.Task[Any]] = set()

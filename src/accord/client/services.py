@@ -1,4 +1,4 @@
-"""What an agent may ask of us, and who answers: files and terminals of the session, the user's callbacks."""
+"""The requests of an agent that a client serves: files and terminals of the session, the user's callbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One session as its client sees it: the transcript as live state, prompts, settings."""
+"""One session of a client: the transcript as live state, prompts, settings."""
 
 from __future__ import annotations
 
@@ -73,17 +73,15 @@ class SessionAgent(Protocol):
     def _dialect(self) -> Dialect: ...
     @property
     def capabilities(self) -> AgentCapabilities: ...
-    async def _request(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
-        """Ask the agent."""
+    async def _request(self, request: Any, *, timeout_seconds: float | None = None) -> Any: ...
 
     def _cancel(self, request: Cancel) -> None:
-        """Tell it to stop a session's work."""
+        """Cancel a session's work."""
 
     async def _attend(self, session: Session) -> None:
-        """Return when the agent has the session open; a new process is told of it first."""
+        """Return when the agent has the session open; a new process reopens it first."""
 
-    def _forget(self, session: Session) -> None:
-        """The session is closed."""
+    def _forget(self, session: Session) -> None: ...
 
 
 class Session:
@@ -240,10 +238,10 @@ class Session:
         self._agent._cancel(Cancel(self.id))
         self.transcript.mark_cancelled()
 
-    # --- what is heard
+    # --- updates
 
     def _receive(self, update: Any) -> Awaitable[None] | None:
-        """An update came; what is returned is to be awaited before the next one."""
+        """Apply an update; the result, if any, is back-pressure to be awaited before the next one."""
         events = self._decoder.decode(update)
         if len(events) == 1:
             return self._apply(events[0])
@@ -270,7 +268,7 @@ class Session:
 
     @contextlib.contextmanager
     def _while_agent_waits(self) -> Iterator[None]:
-        """While somebody is asked on the agent's behalf: that time is not the agent's."""
+        """While the agent waits for an answer of the user: that time counts for no deadline of the agent."""
         turns = list(self._turns.sent)
         for turn in turns:
             turn._alive()
@@ -289,7 +287,7 @@ class Session:
 
     @property
     def options(self) -> list[ConfigOption]:
-        """The config options with their values; the mode is among them, however the edition tells it."""
+        """The config options with their values; the mode is among them, however the edition sends it."""
         return self.transcript.config
 
     @property

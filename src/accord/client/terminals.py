@@ -38,14 +38,14 @@ MAX_TERMINALS = 64
 SCREEN_BYTES = 1024 * 1024
 SCREEN_PART = 4
 SCREEN_REST_BYTES = SCREEN_BYTES // SCREEN_PART
-# How long the last events of terminals may wait for somebody to take them when all is over.
+# How long the last events of terminals may wait for a consumer at the end of the session.
 LAST_EVENTS_SECONDS = 1.0
 
 
 class ClientTerminals:
-    """One session's terminals. What they print is also told as events, so that the transcript shows them.
+    """One session's terminals. Their output is also published as events, so that the transcript shows it.
 
-    `publish` gets those events; what it returns is awaited before more is told. With `pty` the programs see a terminal.
+    `publish` gets those events; its result is awaited before the next one. With `pty` the programs see a terminal.
     """
 
     def __init__(self, workspace: Callable[[], Workspace], publish: ApplyEvent, *, pty: bool = False) -> None:
@@ -100,7 +100,6 @@ class ClientTerminals:
         return TerminalRead(output.text, output.truncated, None if command.exit is None else _exit(command.exit))
 
     async def wait(self, request: AwaitTerminal) -> TerminalEnded:
-        """Its end."""
         return TerminalEnded(_exit(await self._find(request.terminal_id).wait()))
 
     async def kill(self, request: KillTerminal) -> Done:
@@ -115,7 +114,6 @@ class ClientTerminals:
         return Done()
 
     async def close(self) -> None:
-        """End all of them."""
         commands, self._commands = list(self._commands.values()), {}
         self._limits = {}
         await asyncio.gather(*(command.release() for command in commands), return_exceptions=True)
@@ -156,9 +154,9 @@ class ClientTerminals:
 
 
 class _Screen:
-    """What is told of a terminal's output: all of it, until that is more than anybody reads; then its end.
+    """Publishes a terminal's output: all of it up to a limit, then its end.
 
-    Whoever is slow to take it gets its end too: what waits is bounded, and the program is never held up.
+    A slow consumer gets the end too: the waiting output is bounded, and the program is never held up.
     """
 
     def __init__(self, terminal_id: str, publish: ApplyEvent) -> None:
@@ -167,20 +165,20 @@ class _Screen:
         self._shown = bytearray()
         """What the transcript has; kept, because a rest of it is where it begins anew."""
         self._held = bytearray()
-        """What came while nobody took anything."""
+        """The output since the last publication."""
         self._is_behind = False
         self._pause: Awaitable[None] | None = None
         self._has_output = asyncio.Event()
         self._max_bytes = SCREEN_BYTES
 
     def limit(self, max_bytes: int) -> None:
-        """Keep no more than so much of what was told: with many terminals, each has less."""
+        """Keep no more than this much published output: with many terminals, each has less."""
         self._max_bytes = max_bytes
         if len(self._shown) > max_bytes:
             self._shown = self._shown[-(max_bytes // SCREEN_PART) :]
 
     def feed(self, data: bytes) -> None:
-        """The next piece; told at once, unless what was told before still waits."""
+        """The next output; published at once, unless earlier output still waits."""
         if self._pause is None and not self._held:
             self._pause = self._show(data)
             if self._pause is not None:
@@ -193,7 +191,7 @@ class _Screen:
         self._has_output.set()
 
     async def watch(self, command: Command) -> None:
-        """Tell what had to wait, and the end."""
+        """Publish the waiting output, and the end."""
         ending = asyncio.ensure_future(command.wait())
         try:
             while not ending.done():

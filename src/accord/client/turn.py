@@ -1,4 +1,4 @@
-"""One prompt as whoever sent it sees it: events while it goes on, and how it ended."""
+"""One prompt of a client: its events while the turn runs, and how the turn ended."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ class TurnSession(Protocol):
     async def _submit(self, turn: Turn) -> None:
         """Send the prompt when its time has come; returns when the turn is over."""
 
-    def cancel(self) -> None:
-        """Stop the session's work."""
+    def cancel(self) -> None: ...
 
 
 class Turn:
@@ -87,7 +86,7 @@ class Turn:
     def __repr__(self) -> str:
         return f"<prompt turn, {self.stop_reason or self.error or 'running'}>"
 
-    # --- for whoever sent it
+    # --- for the sender
 
     @property
     def text(self) -> str:
@@ -204,7 +203,7 @@ class Turn:
         self.error = self.error or error
         if error.phase == "cancel":
             if self._task is not None:
-                # Nobody waits for the answer any more, and the next prompt does not either.
+                # The answer is not awaited any more, and the next prompt does not wait for it either.
                 self._task.cancel()
             self._finish(None, error)
         else:
@@ -247,7 +246,7 @@ class Turn:
             news.set_result(None)
 
     async def _wait_drained(self) -> None:
-        """Return when somebody takes events again, or nobody will."""
+        """Return when events are consumed again, or will not be any more."""
         if self._listening and self._waiting_bytes >= MAX_WAITING_BYTES:
             if self._drained is None:
                 self._rest()
@@ -264,7 +263,6 @@ class Turn:
     def _finish(
         self, stop_reason: StopReason | None, error: AccordError | None = None, usage: TokenUsage | None = None
     ) -> None:
-        """It is over."""
         if self.is_over:
             return
         self.stop_reason = stop_reason
@@ -301,7 +299,7 @@ def _output_bytes(event: Event) -> int:
 
 
 class _Pause:
-    """To be awaited, by whoever can; not a coroutine, because not everybody can."""
+    """Back-pressure, to be awaited where that is possible; not a coroutine, so that it may stay unawaited."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn

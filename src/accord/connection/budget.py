@@ -6,7 +6,7 @@ Three things count, each from the moment it exists:
 - held requests: read, and not started because there is no room for their answers (`admission`);
 - unwritten answers: encoded, and not yet written by the transport.
 
-When nobody here waits for an answer of the peer, reading pauses while the sum is over the budget. While a call of ours
+When no call here waits for an answer of the peer, reading pauses while the sum is over the budget. While a call of ours
 waits, its answer stands behind what the peer sends. Two peers that each stop reading until the other one reads would
 wait for ever, so unwritten answers alone do not stop the reader then: it pauses for the load, as always, and for held
 requests beyond `STRETCH` budgets. A peer of this library never has that many requests open, because `outgoing` sends no
@@ -53,7 +53,6 @@ class Budget:
         """The reader, while it waits for room."""
 
     def add(self, count: int) -> None:
-        """So much more waits."""
         self.bytes += count
 
     def free(self, count: int) -> None:
@@ -78,7 +77,6 @@ class Budget:
         self.unwritten_bytes += count
 
     def written(self, count: int) -> None:
-        """It has left."""
         self.unwritten_bytes -= count
         self.free(count)
 

@@ -166,7 +166,7 @@ class Connection:
         await asyncio.shield(self._ending)
 
     async def wait_closed(self) -> AccordError | None:
-        """Wait until the link is gone, whoever ended it; the reason, or None where it just ended."""
+        """Wait until the link is closed by either side; the reason, or None where it just ended."""
         await self._closed.wait()
         return None if isinstance(self._lost, ConnectionLost) and self._lost.clean else self._lost
 
@@ -192,11 +192,11 @@ class Connection:
 
     @property
     def stray_answers(self) -> int:
-        """Answers that nobody waited for."""
+        """Answers without a waiting call."""
         return self._outgoing.strays
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Let somebody see every text from now on; call what is returned to stop that."""
+        """Give every text to an observer from now on; call the result to stop that."""
         self._show((*self._sender.observers, observer))
 
         def stop() -> None:
@@ -226,7 +226,7 @@ class Connection:
 
         Raises:
             LocalProtocolError: This edition or side has no such call; nothing was sent.
-            RequestError: The peer answered with an error; the class tells which.
+            RequestError: The peer answered with an error; the class says which.
             RemoteProtocolError: The peer's answer is none, or does not fit.
             NegotiationFailed: `initialize` was answered in another edition.
             CallTimeout: No answer in time.
@@ -426,7 +426,7 @@ class Connection:
     # --- ending
 
     def _end(self, reason: AccordError) -> None:
-        """The link is gone: from here on nothing can be asked, and nobody waits in vain."""
+        """The link is gone: from here on no call can be made, and every waiter gets an exception."""
         if self._lost is None:
             self._lost = reason
             self._forget_checks()

@@ -37,7 +37,7 @@ def refused(reason: str) -> ErrorObject:
 
 
 def not_found(method: str) -> ErrorObject:
-    """-32601: nobody serves this."""
+    """-32601: there is no handler."""
     return ErrorObject(-32601, "Method not found", {"method": method})
 
 

@@ -35,7 +35,7 @@ class Handshake:
 
     @property
     def offered(self) -> list[Edition]:
-        """The editions whose `initialize` somebody handles."""
+        """The editions with a handler for `initialize`."""
         return [edition for edition in self._editions if self._handlers.offers(edition)]
 
     def select(self, params: Any) -> Selection | ErrorObject:

@@ -124,7 +124,6 @@ class IncomingRequests:
         return whole
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """The handlers that run."""
         return list(self._tasks)
 
     def stop(self) -> None:
@@ -150,7 +149,7 @@ class IncomingRequests:
                 text = self._result_text(request, result)
             except asyncio.CancelledError:
                 if self.lost:
-                    raise  # nobody is there to be answered
+                    raise  # there is no peer to answer
                 text = self._error_text(request, CANCELLED)
             except Exception as problem:  # noqa: BLE001 - whatever a handler raises becomes the one answer
                 text = self._error_text(request, error_answer(problem, request.method))

@@ -1,4 +1,4 @@
-"""Order: one lane per session, in which things happen one after the other although handlers suspend.
+"""Lanes: one per session, which keeps the order of messages although handlers suspend.
 
 A lane exists while it holds something. One runner, a task, empties the lanes that are ready, one after the other. When
 a handler suspends, its runner stays with that lane and another takes over the rest: no session waits for another, and
@@ -60,7 +60,7 @@ class Lane:
 
 
 class Lanes:
-    """All lanes of one connection; `owner` is the mark that code inside a handler can be told by.
+    """All lanes of one connection; `owner` marks code that runs inside a handler.
 
     `failed` is called with what a notification handler raised. `get` gives the lane of a session if anything of it
     still waits or is being handled.
@@ -154,7 +154,7 @@ class Lanes:
                 self._hand_on()
 
     def _hand_on(self) -> None:
-        """The runner is busy with one lane, or at its end: somebody else has to look after the others."""
+        """The runner is busy with one lane, or at its end: another runner has to serve the others."""
         self._runner = None
         if self._ready:
             self._start_runner()

@@ -37,12 +37,12 @@ class Call(msgspec.Struct, eq=False):
     """Whether it is among those that are open at the peer."""
 
     def settle(self, outcome: Any) -> None:
-        """End it with a result or an exception; nothing happens if nobody waits any more."""
+        """End it with a result or an exception; nothing happens without a waiter."""
         if self.future.done():
             return
         if isinstance(outcome, BaseException):
             self.future.set_exception(outcome)
-            self.future.exception()  # whoever waits gets it; one who was cancelled meanwhile needs no warning
+            self.future.exception()  # retrieved: a caller that was cancelled meanwhile needs no warning
         else:
             self.future.set_result(outcome)
 
@@ -76,7 +76,7 @@ class OutgoingCalls:
         Raises:
             RequestError: The peer answered with an error.
             RemoteProtocolError: The peer's answer is none.
-            CallTimeout: It took too long; the peer is told where the edition has words for it.
+            CallTimeout: It took too long; the peer is notified where the edition has a message for it.
             ConnectionLost: The link was lost meanwhile.
             BacklogExceeded: A handler made the call, and its answer is out of reach.
         """
@@ -164,7 +164,7 @@ class OutgoingCalls:
             self._budget.calls_inside -= 1
 
     def _give_up(self, id_: int, call: Call) -> None:
-        """Nobody waits any more; a call that was answered, or not sent, is not withdrawn."""
+        """The caller does not wait any more; a call that was answered, or not sent, is not withdrawn."""
         if isinstance(self._peer.settle(id_), Call) and self.cancels and call.counted:
             self._sender.post(notification_head("$/cancel_request") + encode({"requestId": id_}) + TAIL)
 
@@ -175,7 +175,6 @@ class OutgoingCalls:
         return self._peer.waiting(id_)
 
     def succeed(self, id_: RequestId, result: JsonText) -> None:
-        """A result came."""
         call = self._settled(id_)
         if call is not None:
             self.deliver(call, self._typed(call, result))
@@ -186,7 +185,6 @@ class OutgoingCalls:
         self.deliver(call, value)
 
     def fail(self, id_: RequestId, error: ErrorObject) -> None:
-        """An error object came."""
         call = self._settled(id_)
         if call is not None:
             self.deliver(call, raised(error))
@@ -239,7 +237,6 @@ class OutgoingCalls:
             self._leave(call)
 
     def fail_all(self, error: AccordError) -> None:
-        """The link is gone."""
         for call in self._peer.settle_all():
             call.settle(copy.copy(error))  # each caller gets its own, with its own traceback
         while self._turns:

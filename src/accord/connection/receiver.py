@@ -54,7 +54,7 @@ class Counts:
         self.malformed: int = 0
         """Texts that are no message."""
         self.unknown_notifications: int = 0
-        """Notifications that nobody handles."""
+        """Notifications without a handler."""
         self.bad_notifications: int = 0
         """Notifications whose params do not fit."""
         self.internal_errors: int = 0

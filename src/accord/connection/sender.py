@@ -45,7 +45,6 @@ class Sender:
 
     @property
     def observers(self) -> tuple[Observer, ...]:
-        """Who sees the texts."""
         return self._observers
 
     @observers.setter

@@ -136,7 +136,6 @@ class TranslatedTransport:
         return self._link.hung_up
 
     async def close(self) -> None:
-        """End the link below."""
         self._closed = True
         self._wake()
         await self._link.close()

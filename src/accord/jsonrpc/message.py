@@ -1,4 +1,4 @@
-"""What one text can be: a request, a notification, an answer, or something malformed that says how to answer it.
+"""The kinds of a text: a request, a notification, an answer, or a malformed text with the error to answer it.
 
 `params`, `result` and `error.data` stay JSON: what they should look like is not known here.
 """
@@ -67,7 +67,7 @@ class ErrorObject(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """The other answer to a call; `id` is null where the peer could not tell which call it was."""
+    """The other answer to a call; `id` is null where the peer could not know which call it was."""
 
     id: RequestId
     error: ErrorObject

@@ -1,7 +1,7 @@
-"""Who waits for whom: the calls we made and the requests we owe an answer, as a state machine without I/O.
+"""The calls we made and the requests we owe an answer, as a state machine without I/O.
 
-A call is waiting, then settled once: by an answer, or because nobody waits for it any more. What arrives for it later
-is late, what arrives for an id we never used is unknown; neither is answered. A request is open from its arrival to its
+A call is waiting, then settled once: by an answer, or because its caller does not wait any more. A later answer is late, an
+answer to an id we never used is unknown; neither is answered. A request is open from its arrival to its
 one answer; a second answer is refused, a second request under an open id too.
 """
 
@@ -18,7 +18,7 @@ C = TypeVar("C")
 O = TypeVar("O")  # noqa: E741 - O for the open requests, beside C for the calls
 
 Stray: TypeAlias = Literal["late", "unknown"]
-"""An answer that nobody waits for: to a call that is settled, or to one that was never made."""
+"""An answer without a waiting call: to a call that is settled, or to one that was never made."""
 
 
 class Peer(Generic[C, O]):

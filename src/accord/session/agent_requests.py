@@ -80,7 +80,7 @@ class ElicitForm(Part):
 
 
 class ElicitUrl(Part):
-    """Ask the user to visit an address; `elicitation_id` is how its end may be told."""
+    """Ask the user to visit an address; `elicitation_id` names it in the notification of its end."""
 
     message: str
     elicitation_id: str
@@ -120,8 +120,6 @@ class ReadFile(Part):
 
 
 class FileRead(Part):
-    """The text."""
-
     content: str
     meta: Meta | None = None
 
@@ -148,8 +146,6 @@ class StartTerminal(Part):
 
 
 class TerminalStarted(Part):
-    """It runs."""
-
     terminal_id: str
     meta: Meta | None = None
 
@@ -180,8 +176,6 @@ class AwaitTerminal(Part):
 
 
 class TerminalEnded(Part):
-    """How it ended."""
-
     exit: TerminalExit
     meta: Meta | None = None
 

@@ -1,4 +1,4 @@
-"""What each side can do, in no edition's words: gathered from the handshake, asked before anything is sent."""
+"""The capabilities of both sides, independent of the edition; read from the handshake, checked before a request."""
 
 from typing import Any, Literal, TypeAlias
 

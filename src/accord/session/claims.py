@@ -1,4 +1,4 @@
-"""What an agent has said about one tool call: the paths and the commands, from every field that may hold them.
+"""Claims about a tool call: the paths and commands in every field of it that may hold them.
 
 Agents put the same facts into different places: locations, diffs, patches, `rawInput` under a dozen names. The claims
 collect all of them, as they were said; `accord.workspace.subject` resolves them and `accord.session.rules` judges
@@ -184,7 +184,7 @@ def _diff_claims(kind: str, diff: Diff) -> Iterator[PathClaim]:
         return
     paths = patch_paths(diff.patch)
     if paths is None:
-        # A patch that cannot be read touches files that nobody can name.
+        # A patch that cannot be read touches files that are not known.
         yield PathClaim("edit", "")
         return
     named = {path for change in diff.changes for path in (change.path, change.old_path)}
@@ -231,7 +231,7 @@ def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
             named = [*map(str.strip, _PATCH_HEADING.findall(value)), *(patch_paths(value) or ())]
             yield from (PathClaim(changing, path) for path in named)
             if not named and value.strip() and name != "input" and kind in WRITING_KINDS:
-                # Files that nobody can name.
+                # Files that are not known.
                 yield PathClaim(changing, "")
         elif name == "changes" and isinstance(value, dict):
             # One adapter keys its changes by path.
@@ -292,7 +292,7 @@ _UNREADABLE: Any = object()
 
 
 def _one(fields: Sequence[tuple[str, Any]], keys: frozenset[str]) -> Any:
-    """The one value under any of these keys; two that differ are not readable: nobody knows which one counts."""
+    """The one value under any of these keys; two that differ are not readable: which one counts is unknown."""
     values = [each for name, each in fields if name in keys and each is not None]
     if any(each != values[0] for each in values):
         return _UNREADABLE

@@ -74,8 +74,6 @@ class Login(Part):
 
 
 class Logout(Part):
-    """Forget the login."""
-
     meta: Meta | None = None
 
 
@@ -108,7 +106,7 @@ class NewSession(Part):
 
 
 class ReopenSession(Part):
-    """A session from before, with its conversation told again first (`replay`) or not."""
+    """An existing session, with a replay of its conversation first (`replay`) or without one."""
 
     session_id: str
     cwd: str
@@ -129,7 +127,7 @@ class ForkSession(Part):
 
 
 class SessionOpened(Part):
-    """A session can be used. `models` asks an edition that once had models of its own to tell the option twice."""
+    """A session can be used. `models` lets an edition that once had models of its own send both shapes."""
 
     session_id: str
     options: list[ConfigOption] = []
@@ -173,8 +171,6 @@ class CloseSession(Part):
 
 
 class DeleteSession(Part):
-    """Forget the session."""
-
     session_id: str
     meta: Meta | None = None
 
@@ -183,8 +179,6 @@ class DeleteSession(Part):
 
 
 class Prompt(Part):
-    """What the user says."""
-
     session_id: str
     content: list[Block]
     meta: Meta | None = None
@@ -242,8 +236,6 @@ class SetModel(Part):
 
 
 class CancelTool(Part):
-    """Stop one tool call."""
-
     session_id: str
     tool_id: str
     meta: Meta | None = None

@@ -15,7 +15,7 @@ class Part(msgspec.Struct, omit_defaults=True, repr_omit_defaults=True, gc=False
 
 
 class Annotations(Part):
-    """Hints for whoever shows a block; `priority` is between 0 and 1."""
+    """Hints for the presentation of a block; `priority` is between 0 and 1."""
 
     audience: list[str] | None = None
     last_modified: str | None = None

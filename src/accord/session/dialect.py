@@ -1,4 +1,4 @@
-"""What every edition's dialect does: encode events as updates, decode updates to events, and bind requests to methods.
+"""The interface of a dialect: encodes events as updates, decodes updates to events, binds requests to methods.
 
 An `UpdateEncoder` belongs to one session of an agent, an `UpdateDecoder` to one session of a client: both remember what
 an edition does not repeat. What an edition cannot show is downgraded (docs/editions.md has the table); an empty list
@@ -99,7 +99,7 @@ class Dialect:
     edition: Edition
     rule: AnswerRule
     echoes: bool
-    """Whether a prompt that has its place is told back as a message of the user."""
+    """Whether an inserted prompt is sent back as a message of the user."""
     agent_bindings: tuple[Binding, ...]
     """What an agent serves."""
     client_bindings: tuple[Binding, ...]
@@ -169,7 +169,6 @@ class DialectLoader:
 
     @property
     def name(self) -> str:
-        """The edition's name."""
         return self._stable.name
 
     def edition(self, *, drafts: bool = False) -> Edition:

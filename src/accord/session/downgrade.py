@@ -1,4 +1,4 @@
-"""Downgrading: what v1 and June show where they have no shape for what is meant, and how a decoder restores it.
+"""Downgrading: the closest shape in v1 and June for a value that they cannot express, and how a decoder restores it.
 
 Everything here works on the core's own types. `downgrade_…` gives a value that the older editions can write, with the
 original beside it in `_meta`; `restore_…` undoes it.

@@ -1,4 +1,4 @@
-"""What a transcript is made of: messages, tool calls, plans, compactions, terminals, each as it stands now.
+"""The entries of a transcript: messages, tool calls, plans, compactions, terminals, each with its current state.
 
 An entry is changed in place by the transcript that holds it; readers only read. The `_meta` of a chunk, or of one item,
 belongs to that object alone (v2 rule A57), so chunks leave no meta behind in the entry they add to.
@@ -172,7 +172,7 @@ class Message:
 
 @dataclass(slots=True)
 class ToolCall:
-    """A tool at work. A status that nobody knows counts as in progress (v2 rule A62)."""
+    """A tool at work. An unknown status counts as in progress (v2 rule A62)."""
 
     id: str
     title: str | None = None
@@ -200,7 +200,7 @@ class ToolCall:
         self.status = patched(event.status, now.status, "pending")
         self.name = patched(event.name, now.name, None)
         if event.created or event.content is not UNSET:
-            # A copy: chunks are appended to it, and an event stays as it was told.
+            # A copy: chunks are appended to it, and an event is not changed.
             self.content = list(event.content or ())
         self.locations = patched(event.locations, now.locations, [])
         self.raw_input = patched(event.raw_input, now.raw_input, None)
@@ -269,7 +269,7 @@ def _decoder() -> codecs.IncrementalDecoder:
 class TerminalEntry:
     """A command's terminal on the agent's side. It has no place of its own: tool calls show it.
 
-    Its bytes are foreign: whoever shows them must expect escape sequences (v2 rule A69).
+    Its bytes are foreign: a presentation must expect escape sequences (v2 rule A69).
     """
 
     id: str
@@ -319,7 +319,7 @@ class TerminalEntry:
 class TurnSpan:
     """Where a turn stands in the timeline: `timeline[start:end]`; `end` is None while it lasts.
 
-    `worked` says that work was reported, not only asked for. A turn without a stop reason ended, but nobody said how.
+    `worked` says that work was reported, not only asked for. A turn without a stop reason ended for an unknown reason.
     """
 
     start: int
@@ -367,7 +367,7 @@ def terminal_event(terminal: TerminalEntry) -> TerminalChanged:
 
 def _message_events(message: Message) -> list[Event]:
     if message.id is None:
-        # Only chunks go without an id. What parted this message from its neighbour is told again too.
+        # Only chunks go without an id. What parted this message from its neighbour is replayed too.
         return [MessageChunk(message.speaker, block) for block in message.content]
     return [MessageChanged(message.speaker, message.id, message.content or UNSET, message.meta or UNSET)]
 

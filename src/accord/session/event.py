@@ -1,4 +1,4 @@
-"""Everything that can happen in a session, in no edition's words.
+"""Every event of a session, independent of the edition.
 
 A patch event changes only what it carries: `UNSET` keeps a value, None clears it. Events are what agents say, what
 clients hear, what a store keeps and what a transcript is folded from.

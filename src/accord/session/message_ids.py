@@ -55,7 +55,7 @@ class MessageIds:
         self._open = None
 
     def fresh(self, stem: str) -> str:
-        """A name that nobody has used."""
+        """An id that is not used yet."""
         name, number = stem, 1
         while name in self._taken:
             number += 1

@@ -1,4 +1,4 @@
-"""What a user can choose: config options, modes, slash commands, and the answers to a permission question."""
+"""Config options, modes, slash commands and permission options."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
@@ -44,7 +44,7 @@ class Group(Part):
 
 
 class Select(Part, tag_field="type", tag="select"):
-    """An option with one of several values; `category` is a hint for whoever shows it (mode, model, ...)."""
+    """An option with one of several values; `category` is a hint for the presentation (mode, model, ...)."""
 
     id: str
     name: str
@@ -102,7 +102,7 @@ class PermissionOption(Part):
 
     @property
     def refuses(self) -> bool:
-        """Whether it says no in its name, or its id is a word for no: whoever says that word never allows by it."""
+        """Whether it says no in its name, or its id is a word for no: that word as an answer never allows."""
         return means_no(self.name) or means_no(self.id)
 
     @property

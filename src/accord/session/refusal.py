@@ -1,4 +1,4 @@
-"""Whether a text means no: the name of a permission option, or what somebody types as an answer.
+"""Whether a text means no: the name of a permission option, or a typed answer.
 
 An agent chooses the names and ids of its options freely. A person who picks or types a refusal must never allow
 anything by it, in any common language, with invisible characters in the word, or with letters of another script that
@@ -56,7 +56,7 @@ _SMALL = str.maketrans("аеорсухіјѕһтмквнԛԝοανρτικυχε
 
 
 def means_no(text: str) -> bool:
-    """Whether somebody would take it for a refusal; "don't ask again" is none."""
+    """Whether a person would take it for a refusal; "don't ask again" is none."""
     text = text[:MAX_CHARACTERS]
     if any(each in text for each in _INSIDE):
         return True

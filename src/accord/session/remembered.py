@@ -1,4 +1,4 @@
-"""What a user answered with "always": one answer for exactly what was shown, or for a wider scope that was named.
+"""Remembered answers: a user's "always" for exactly what was shown, or for a wider scope that was named.
 
 Answers are kept as documents with a version. A reader takes a document whole or not at all: an unknown field, a wrong
 type or a later version means that nothing in it holds.

@@ -1,9 +1,9 @@
-"""A long log told again page by page, in memory that does not grow with what was said.
+"""The replay of a long log page by page, in memory that does not grow with the log.
 
 A log is read twice. The first reading makes an `Outline`: what goes on at the end, the settings, and which entries go
 on from one page to a later one. The second reading folds page after page into a `Replay`, which gives away every entry
-as soon as nothing more will happen to it. What is told is what `Transcript.events(states=False)` of the whole log would
-be, except that terminals come right before the page that shows them and not all at the beginning.
+as soon as nothing more will happen to it. The events are those of `Transcript.events(states=False)` of the
+whole log, except that terminals come right before the page that shows them and not all at the beginning.
 
 An entry that goes on over many pages is held until it ends, and so is what stands behind it; a plan is not, because its
 last report is all that counts.
@@ -66,7 +66,6 @@ class Outline:
         """The ends of the pages on which every event is a whole message of its own."""
 
     def add(self, events: Sequence[Event]) -> None:
-        """Read the next page."""
         end = self.length + len(events)
         known = len(self._first)
         plain = sum(map(_is_whole, events))
@@ -163,7 +162,7 @@ class Outline:
 
 
 class Replay(Transcript):
-    """The part of a conversation that is not told yet."""
+    """The part of a conversation that is not replayed yet."""
 
     def __init__(self, outline: Outline) -> None:
         super().__init__()
@@ -172,7 +171,7 @@ class Replay(Transcript):
         self._planned: set[str] = set()
 
     def add(self, page: Sequence[Event]) -> list[Event]:
-        """Read the next page; the events that can be told now."""
+        """Read the next page; the events that can be replayed now."""
         self._position += len(page)
         if not self.timeline and not self.terminals and self._outline.is_plain(page, self._position):
             # Most pages of a long log; folding what is whole already would take half of the time.

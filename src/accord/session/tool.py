@@ -26,7 +26,7 @@ class Location(Part):
 
 
 class FileChange(Part):
-    """One file before and after. `old` is None for a new file, `new` for one that is gone or was not told.
+    """One file before and after. `old` is None for a new file, `new` for one that is gone or was not given.
 
     `operation` is one of add, delete, modify, move, copy, or an edition's further word; `payload` is then the whole.
     """

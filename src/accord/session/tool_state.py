@@ -2,7 +2,7 @@
 
 A growing list that is repeated with every item, or a terminal's text with every byte, would cost quadratic time. So it
 is repeated at once while it is small, later each time it has grown by an eighth; the rest is held back until something
-else is said of the call, or somebody asks for it.
+else changes in the call, or a caller wants it.
 """
 
 import codecs

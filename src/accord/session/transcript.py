@@ -1,10 +1,10 @@
-"""What a session looks like now: its events folded into messages, tool calls, plans, terminals, settings and turns.
+"""The transcript: events folded into messages, tool calls, plans, terminals, settings and turns.
 
-Folding is linear: an event costs the same however long the conversation is, texts are joined when somebody reads them.
+Folding is linear: an event costs the same however long the conversation is, texts are joined when they are read.
 A transcript hears every edition's events; which one was spoken is not known here.
 
 **Order.** The timeline holds entries by first appearance; later changes happen in place. Terminals are not in it,
-because tool calls show them, nor are notices, which are seen once and never told again.
+because tool calls show them, nor are notices, which are shown once and never replayed.
 
 **Messages without ids** (v1) continue the message before them if the same speaker said it. A new tool call, a
 compaction, another message, and the begin or end of a turn part them; a plan or news of an older tool call does not.
@@ -360,7 +360,6 @@ class Transcript:
 
     @property
     def _turn(self) -> TurnSpan | None:
-        """The turn that lasts."""
         return self.turns[-1] if self.turns and self.turns[-1].end is None else None
 
     def _prompted(self) -> None:
@@ -378,7 +377,7 @@ class Transcript:
             if turn is not None:
                 self._end(turn, event)
         else:
-            # v2 rule A47: a state that nobody knows is not idle.
+            # v2 rule A47: an unknown state is not idle.
             matters = turn is None or not turn.worked
             if turn is None:
                 turn = TurnSpan(len(self.timeline))

@@ -1,4 +1,4 @@
-"""When a turn begins, waits and is over, on the agent's side of one session: an automaton without I/O.
+"""The turn automaton of an agent's session: when a turn begins, waits and ends. No I/O.
 
 Inputs say what happened, outputs say what must be done now, in this order. It starts no task, sends nothing and never
 raises on what happens: an input that cannot happen in a state comes back as `Illegal` and changes nothing.
@@ -6,30 +6,30 @@ raises on what happens: an input that cannot happen in a state comes back as `Il
 **The states**
 
 - `idle`: nothing is in the foreground. Background work may go on; it changes no state.
-- `inserting`: a prompt is being given its place in the conversation (and in the store). Nothing was told yet.
+- `inserting`: a prompt is being given its place in the conversation (and in the store). Nothing was published yet.
 - `running`: a handler works; `requires_action`: it works, but all of it waits for the user.
 - `cancelling`: the client wants it to stop, and the handler (or the insertion) has not come to its end yet.
 - `closing`: the same, and the session goes too; it also waits for the background to end.
-- `closed`: nothing more is told.
+- `closed`: nothing more is published.
 
 **Two rules for answering a prompt**, which is all that the editions differ in:
 
 - `"end"` (v1, June): the answer is the end of the turn and carries its stop reason, or the error. A prompt that is
   dropped is answered `cancelled` too; those that a cancel drops, after the one that was running.
 - `"insertion"` (v2): the answer says that the message has its place. After it no error can be answered (A36): a failure
-  is told as `idle` with the reason `error`. A prompt that is dropped before insertion is answered -32800 (A48).
+  is published as `idle` with the reason `error`. A prompt that is dropped before insertion is answered -32800 (A48).
 
 **What holds under both**
 
 - One turn at a time. A prompt that comes in between is held; held prompts are inserted in the order of arrival (A37).
-  `idle` is told between two turns, so that each has its stop reason.
-- Every prompt is answered once. Every inserted prompt is told `running` and then `idle`, also when it was cancelled
+  `idle` is published between two turns, so that each has its stop reason.
+- Every prompt is answered once. Every inserted prompt leads to `running` and then `idle`, also when it was cancelled
   during its insertion: a client that waits for the end of its turn must see one.
 - Cancel stops what is in the foreground and drops the prompts that were held at that time, none that come later, and
   leaves the background alone (A48). Whatever a cancelled handler ends with, the reason is `cancelled` (v1 rule 38).
-- A handler that is cancelled is told so once. Its questions are retired at once, and those it asks later too (A49).
-- A state is told when it is news; once the background was reported it is part of every report (A45).
-- The loss of the connection is a close: the answers then lead nowhere, and whoever carries out outputs may drop them.
+- A handler is cancelled once. Its questions are retired at once, and those it asks later too (A49).
+- A state is published when it changes; once the background was reported it is part of every report (A45).
+- The loss of the connection is a close: the answers then lead nowhere, and the runner may drop them.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class TurnAutomaton:
         return self._MOVES[move](self, event)
 
     def snapshot(self) -> StateChanged:
-        """The state as it was last told, for one who joins now (v2 rule A28)."""
+        """The state that was published last, for a client that joins now (v2 rule A28)."""
         return self._published
 
     # --- prompts
@@ -271,7 +271,7 @@ class TurnAutomaton:
         self._dropped += held
         return []
 
-    # --- what is said
+    # --- states and answers
 
     def _background_changed(self, event: BackgroundChanged) -> list[Output]:
         if event.background == self._background:

@@ -1,4 +1,4 @@
-"""The inputs and the outputs of the turn automaton: what can happen to a session's turn, and what must be done then."""
+"""The inputs and the outputs of the turn automaton."""
 
 from __future__ import annotations
 
@@ -102,20 +102,18 @@ class HandlerFinished(msgspec.Struct, frozen=True):
 
 
 class HandlerFailed(msgspec.Struct, frozen=True):
-    """The handler raised."""
-
     error: WorkError
     token_usage: TokenUsage | None = None
 
 
 class HandlerCancelled(msgspec.Struct, frozen=True):
-    """The handler was aborted, whoever did it."""
+    """The handler was aborted, for any reason."""
 
     token_usage: TokenUsage | None = None
 
 
 class BackgroundChanged(msgspec.Struct, frozen=True):
-    """All that goes on beside the turns; the end of what is gone was told before (A45)."""
+    """All that goes on beside the turns; the ends of the others were published before (A45)."""
 
     background: tuple[Background, ...] = ()
 
@@ -125,7 +123,7 @@ class CloseRequested(msgspec.Struct, frozen=True):
 
 
 class ClientLost(msgspec.Struct, frozen=True):
-    """Nobody is there any more."""
+    """The client is gone."""
 
 
 Input: TypeAlias = (
@@ -192,8 +190,6 @@ class AnswerStopped(msgspec.Struct, frozen=True):
 
 
 class AnswerFailed(msgspec.Struct, frozen=True):
-    """Answer with an error."""
-
     prompt: Key
     error: WorkError
 

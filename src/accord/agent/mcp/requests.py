@@ -75,7 +75,7 @@ def _resource(value: dict[str, Any]) -> Resource:
 
 
 def _renamed(value: dict[str, Any]) -> dict[str, Any]:
-    """The object in our field names. What `_meta` holds stays as it is: its keys belong to whoever wrote them."""
+    """The object in our field names. The content of `_meta` stays unchanged: its keys belong to their writer."""
     renamed = {_OURS.get(key, key): held for key, held in value.items()}
     if isinstance(annotations := renamed.get("annotations"), dict):
         renamed["annotations"] = _renamed(annotations)
@@ -119,7 +119,6 @@ class RawResultDispatcher:
         return result
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
-        """Tell the server."""
         await self._inner.notify(method, params, opts)
 
     async def run(
@@ -210,7 +209,7 @@ async def call_tool(session: ClientSession, server: str, tool: str, arguments: M
     """Have the server run a tool.
 
     Raises:
-        McpCallRefused: It answered with an error object, or wants input that nobody can give.
+        McpCallRefused: It answered with an error object, or wants input, which is not offered.
         McpNonsense: Its answer is not as MCP, or its own schema, says.
         MCPError: The link is gone (`is_loss`).
     """
@@ -237,7 +236,7 @@ async def call_tool(session: ClientSession, server: str, tool: str, arguments: M
 def is_loss(error: MCPError) -> bool:
     """Whether the package made up this error because no answer can come any more.
 
-    Its code alone does not tell: servers use the same one for whatever they like.
+    Its code alone is ambiguous: servers use the same one for other errors.
     """
     ours = error.message == "Connection closed" or error.message.startswith("SSE stream ")
     return error.code == CONNECTION_CLOSED and ours

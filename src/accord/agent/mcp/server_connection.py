@@ -1,7 +1,7 @@
-"""Knows one server from its start to its end: the task that owns it, the calls under way, and what became of it.
+"""The connection to one MCP server: the task that owns it, the calls in progress, and the reason of its end.
 
 The contexts of the `mcp` package must be left by the task that entered them, so each server has a task of its own that
-does both. Calls are tasks too: whoever waits for one can go at once, while the server is still being told to stop.
+does both. Calls are tasks too: a cancelled caller returns at once, while the server is still being asked to stop.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["ServerConnection"]
 
 log = logging.getLogger("accord.agent")
 
-# More than a child takes to be ended in the least polite way, and what an address may take to be told goodbye.
+# More than a child takes to be ended in the least polite way, and than the closing request to an address.
 _STDIO_CLOSE_SECONDS = scaled(10.0)
 _REMOTE_CLOSE_SECONDS = scaled(2.0)
 _CANCEL_SECONDS = scaled(2.0)
@@ -79,7 +79,7 @@ class ServerConnection:
         return self._failure
 
     async def wait_until_ready(self) -> None:
-        """Return when the server can be used, or has failed, or its time is over; `failure` tells."""
+        """Return when the server can be used, or has failed, or its time is over; see `failure`."""
         limit = self._start_timeout_seconds
         await asyncio.wait({self._owner, self._ready}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         if self._ready.done() or self._closing:
@@ -115,7 +115,7 @@ class ServerConnection:
         raise McpCallTimeout(self.name, tool, limit)
 
     def begin_close(self) -> None:
-        """Have the server ended, whatever it is doing. It happens also if nobody waits for it."""
+        """Have the server ended, whatever it is doing. It happens also without a waiter."""
         self._failure = self.failure
         self._closing = True
         self._break()
@@ -137,7 +137,7 @@ class ServerConnection:
                 dispatcher = await stack.enter_async_context(self._open_dispatcher())
                 await self._begin(RawResultDispatcher(dispatcher, self._over.set), stack)
                 await self._over.wait()
-        except Exception as error:  # noqa: BLE001 - whatever a server does is told, and concerns no other
+        except Exception as error:  # noqa: BLE001 - a failure is reported, and concerns no other server
             self._error = error
         finally:
             self._over.set()
@@ -214,7 +214,7 @@ class ServerConnection:
     def _forget(self, call: asyncio.Task[McpResult]) -> None:
         self._calls.discard(call)
         if not call.cancelled():
-            # Nobody may be left to ask for it.
+            # Retrieved: there may be no waiter.
             call.exception()
 
 

@@ -1,4 +1,4 @@
-"""What an author does with all MCP servers of a session: find a tool, call it, close."""
+"""The MCP servers of a session: find a tool, call it, close."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class McpServers:
             NoSuchTool: No server has it.
             AmbiguousTool: Several have it, and `server` does not say which is meant.
         """
-        # A lost server's tools are found where no other has them: calling one tells what became of it.
+        # A lost server's tools are found where no other has them: a call of one raises the reason.
         once = [tool for link in self._links for tool in link.tools]
         found = _named(self.tools, name, server) or _named(once, name, server)
         if not found:
@@ -106,7 +106,7 @@ class McpServers:
     ) -> McpResult:
         """Call the tool of this name.
 
-        Cancelling this, or a timeout, returns at once and tells the server that the answer is no longer wanted.
+        Cancelling this, or a timeout, returns at once and notifies the server that the answer is no longer wanted.
 
         Raises:
             McpError: There is no such tool, or it gave no result; the subclass says why.

@@ -1,4 +1,4 @@
-"""What a tool of an MCP server looks like to an author, what a call of it gives, and what became of a failed server."""
+"""The types of MCP tools for authors: the tool, the result of a call, and a server that failed."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ async def over_stdio(server: McpServer, cwd: str, diagnostics: Diagnostics) -> A
 
 
 class _Stream:
-    """One direction of the talk with a child. It owns nothing: whoever started the child closes it."""
+    """One direction of the streams of a child process. It owns nothing: the starter of the child closes it."""
 
     def __init__(self, child: ProcessTransport, diagnostics: Diagnostics) -> None:
         self._child = child
@@ -122,7 +122,7 @@ _LOWEST_BAD_STATUS = 300
 async def over_http(
     server: McpServer, diagnostics: Diagnostics, timeout_seconds: float
 ) -> AsyncIterator[JSONRPCDispatcher[Any]]:
-    """A dispatcher that talks streamable HTTP; the server is told when it ends."""
+    """A dispatcher that talks streamable HTTP; the server is notified when it ends."""
     async with (
         _client(server, diagnostics, timeout_seconds) as client,
         # The package's own limit for one event, a megabyte, is less than a screenshot.
@@ -153,11 +153,11 @@ def _client(server: McpServer, diagnostics: Diagnostics, timeout_seconds: float)
         raise ConnectFailed("it has no address")
 
     async def note_status(response: httpx2.Response) -> None:
-        # The package's errors do not tell it.
+        # The errors of the package do not hold it.
         if response.status_code >= _LOWEST_BAD_STATUS:
             diagnostics.http_status = response.status_code
             if server.type == "sse" and response.request.method == "POST" and not response.has_redirect_location:
-                # It writes that to its log and lets whoever asked wait for ever.
+                # The package writes that to its log and lets the caller wait for ever.
                 diagnostics.on_broken()
 
     return httpx2.AsyncClient(

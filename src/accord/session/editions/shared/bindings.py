@@ -102,7 +102,6 @@ class TokenUsageCodec:
         self._decode = decoder(TokenUsage, _FIELDS)
 
     def encode(self, usage: TokenUsage | None) -> Any:
-        """The usage, or UNSET."""
         return mapped(self._encode, or_unset(usage))
 
     def decode(self, message: Any) -> TokenUsage | None:

@@ -117,7 +117,6 @@ class BlockCodec:
         return [self._decoders[type(block)](block) for block in blocks]
 
     def decode_text(self, block: Any) -> Block:
-        """A text."""
         return Text(block.text, decode_annotations(block.annotations), block.meta or None)
 
     def _decode_image(self, block: Any) -> Block:
@@ -193,7 +192,6 @@ class OptionCodec:
         return [self._encode(option) for option in options if shown or not isinstance(option, Toggle)]
 
     def encode_groups(self, groups: list[Group]) -> list[Any]:
-        """Values under headings."""
         kind = self.types.SessionConfigSelectGroup
         return [kind(group.group, group.name, self._choices(group.choices), meta=_meta(group)) for group in groups]
 
@@ -221,7 +219,6 @@ class OptionCodec:
         return [kind(choice.value, choice.name, or_unset(choice.description), _meta(choice)) for choice in choices]
 
     def decode(self, options: list[Any]) -> list[ConfigOption]:
-        """The options."""
         return [self._decode(option) for option in options]
 
     def _decode(self, option: Any) -> ConfigOption:
@@ -265,7 +262,6 @@ class OptionCodec:
         return [self.decode_command(command) for command in commands]
 
     def decode_command(self, command: Any) -> Command:
-        """One command."""
         meta = command.meta or None
         if isinstance(command.input, Unknown):
             return Command(command.name, command.description, meta=meta, payload=payload_of(command))

@@ -37,7 +37,7 @@ PREFIX = "decode_"
 
 
 class EditionDecoder:
-    """A client's decoder for one session; it remembers nothing, because whoever reads the events folds them."""
+    """A client's decoder for one session; it is stateless, because the reader of the events folds them."""
 
     types: ClassVar[Any]
     blocks: ClassVar[BlockCodec]
@@ -130,11 +130,9 @@ class EditionDecoder:
         return [PlanEntry(entry.content, entry.status, entry.priority, entry.meta or None) for entry in entries]
 
     def decode_available_commands_update(self, update: Any) -> list[Event]:
-        """All commands."""
         return [CommandsChanged(self.options.decode_commands(update.available_commands), update.meta or None)]
 
     def decode_config_option_update(self, update: Any) -> list[Event]:
-        """All options."""
         return [ConfigChanged(self.options.decode(update.config_options), update.meta or None)]
 
     def decode_session_info_update(self, update: Any) -> list[Event]:
@@ -146,11 +144,9 @@ class EditionDecoder:
         return [UsageChanged(update.used, update.size, mapped(_cost, update.cost), update.meta or None)]
 
     def decode_notice(self, update: Any) -> list[Event]:
-        """A notice."""
         return [Noticed(update.title, update.severity, or_none(update.description), update.meta or None)]
 
     def decode_compaction_update(self, update: Any) -> list[Event]:
-        """A compaction."""
         summary = mapped(self.blocks.decode_all, update.summary)
         return [CompactionChanged(update.compaction_id, update.status, summary, update.error, update.meta)]
 

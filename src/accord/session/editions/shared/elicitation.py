@@ -17,8 +17,6 @@ DEFAULTS: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 class ElicitationCodec:
-    """An edition's elicitation."""
-
     def __init__(self, types: Any) -> None:
         self.types = types
         done = names("elicitation_id")
@@ -73,7 +71,6 @@ class ElicitationCodec:
         raise InvalidParams(data={"field": "mode", "expected": "form or url"})
 
     def encode_result(self, answer: Elicited) -> Any:
-        """What the user did."""
         meta = answer.meta or UNSET
         match answer.action:
             case "accept":

@@ -85,7 +85,7 @@ class EditionEncoder:
         self.client_terminals: set[str] = set()
 
     def encode(self, event: Event) -> Updates:
-        """The updates, in order, that tell an event."""
+        """The updates of an event, in order."""
         return self._methods[type(event)](self, event)
 
     def forget_messages(self) -> None:

@@ -98,11 +98,9 @@ class SessionCodec:
     # --- requests
 
     def encode_new(self, request: NewSession) -> Any:
-        """A new session."""
         return self.types.NewSessionRequest(**self.encode_place(request))
 
     def decode_new(self, params: Any) -> NewSession:
-        """A new session."""
         return NewSession(**self.decode_place(params))
 
     def encode_load(self, request: ReopenSession) -> Any:
@@ -211,7 +209,6 @@ class SessionCodec:
     # --- lists
 
     def encode_listed(self, answer: SessionsListed) -> Any:
-        """One page of sessions."""
         sessions = [self._encode_summary(session) for session in answer.sessions]
         return self.types.ListSessionsResponse(sessions, or_unset(answer.next_cursor), answer.meta or UNSET)
 
@@ -227,7 +224,6 @@ class SessionCodec:
         )
 
     def decode_listed(self, result: Any, _: object) -> SessionsListed:
-        """One page of sessions."""
         sessions = [
             SessionSummary(
                 session.session_id,

@@ -37,11 +37,9 @@ class ToolItemCodec:
         self.blocks = blocks
 
     def encode_all(self, items: list[ToolContent]) -> list[Any]:
-        """What a call shows."""
         return [self.encode(item) for item in items]
 
     def encode(self, item: ToolContent) -> Any:
-        """One item."""
         match item:
             case Shown():
                 return self.types.Content(self.blocks.encode(item.block), item.meta or UNSET)
@@ -60,7 +58,6 @@ class ToolItemCodec:
         return self.types.Diff(change.path, change.new or "", or_unset(change.old), diff.meta or UNSET)
 
     def encode_terminal(self, view: TerminalView) -> Any:
-        """A terminal."""
         return self.types.Terminal(view.terminal_id, view.meta or UNSET)
 
     def encode_unknown(self, item: Unknown) -> Any:
@@ -73,7 +70,6 @@ class ToolItemCodec:
         return [kind(place.path, place.line or UNSET, place.meta or UNSET) for place in places]
 
     def decode_all(self, items: list[Any]) -> list[ToolContent]:
-        """What a call shows."""
         return [meant for item in items for meant in self.decode(item)]
 
     def decode(self, item: Any) -> list[ToolContent]:
@@ -116,7 +112,6 @@ def encode_options(types: Any, options: list[PermissionOption]) -> list[Any]:
 
 
 def decode_options(options: list[Any]) -> list[PermissionOption]:
-    """The options."""
     return [PermissionOption(option.option_id, option.name, option.kind, option.meta or None) for option in options]
 
 

@@ -139,7 +139,6 @@ class KindOriginal(Part):
 
 
 def encode_permission(request: RequestPermission) -> v1.RequestPermissionRequest:
-    """The question."""
     return v1.RequestPermissionRequest(
         request.session_id,
         _encode_call(_subject(request)),
@@ -184,7 +183,6 @@ def _encode_call(tool: ToolChanged) -> v1.ToolCallUpdate:
 
 
 def decode_permission(params: v1.RequestPermissionRequest) -> RequestPermission:
-    """The question."""
     options = [_decode_option(option) for option in params.options]
     return RequestPermission(params.session_id, options, tool=decode_tool(params.tool_call), meta=params.meta or None)
 
@@ -202,7 +200,6 @@ def _decode_option(option: v1.PermissionOption) -> PermissionOption:
 
 
 def encode_given(answer: PermissionGiven) -> v1.RequestPermissionResponse:
-    """The answer."""
     result: v1.RequestPermissionResponse = encode_outcome(v1, answer)
     return result
 

@@ -111,7 +111,6 @@ class Messages:
         """The one that grows: nearly every chunk belongs to the message of the one before it."""
 
     def chunk(self, event: MessageChunk) -> list[v1.SessionUpdate]:
-        """A block more."""
         block, sent = event.block, self._newest
         if sent is None or sent.id != event.id or sent.speaker != event.speaker:
             if event.id is None:
@@ -242,7 +241,7 @@ class V1Encoder(RepeatingEncoder):
         self._current_mode: str | None = None
 
     def encode(self, event: Event) -> Updates:
-        """The updates, in order, that tell an event."""
+        """The updates of an event, in order."""
         if type(event) is MessageChunk:
             return self._messages.chunk(event)
         return self._methods[type(event)](self, event)
@@ -323,7 +322,6 @@ class V1Decoder(EditionDecoder):
         return decode_chunk(speaker, update)
 
     def decode_tool_call(self, update: v1.ToolCall) -> list[Event]:
-        """A call, started anew."""
         return [decode_tool(update)]
 
     def decode_tool_call_update(self, update: v1.ToolCallUpdated) -> list[Event]:
@@ -331,12 +329,10 @@ class V1Decoder(EditionDecoder):
         return [decode_tool(update)]
 
     def decode_plan(self, update: v1.Plan) -> list[Event]:
-        """The one plan."""
         return [restore_plan(PlanChanged(self._entries(update.entries), meta=update.meta or None))]
 
     def _entries(self, entries: list[Any]) -> list[PlanEntry]:
         return [restore_entry(entry) for entry in super()._entries(entries)]
 
     def decode_current_mode_update(self, update: v1.CurrentModeUpdate) -> list[Event]:
-        """Another mode."""
         return [ModeChanged(update.current_mode_id, update.meta or None)]

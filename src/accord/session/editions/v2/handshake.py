@@ -22,8 +22,8 @@ from accord.session.unset import or_none, or_unset
 
 __all__ = ["decode_initialize", "decode_initialized", "encode_initialize", "encode_initialized"]
 
-NOBODY = "unknown"
-"""The name and the version of who does not tell them: this edition requires both."""
+UNNAMED = "unknown"
+"""The name and the version of a peer that gives none: this edition requires both."""
 
 
 def encode_initialize(request: Initialize) -> v2.InitializeRequest:
@@ -97,7 +97,7 @@ def decode_initialized(result: v2.InitializeResponse, _: Initialize) -> Initiali
         additional_directories=has(session, "additional_directories"),
         prompts=decode_prompts(session),
         mcp=decode_mcp(session),
-        # v2 rule 18: whoever offers a method serves login and logout.
+        # v2 rule 18: an agent that offers a method serves login and logout.
         logout=bool(methods),
         auth_methods=methods,
         meta=declared.meta or None,
@@ -148,9 +148,9 @@ def _decode_further_method(method: Unknown) -> AuthMethod | None:
 
 
 def _encode_peer(peer: Implementation | None) -> v2.Implementation:
-    info: v2.Implementation = encode_implementation(v2, peer or Implementation(NOBODY, NOBODY))
+    info: v2.Implementation = encode_implementation(v2, peer or Implementation(UNNAMED, UNNAMED))
     return info
 
 
 def _decode_peer(info: v2.Implementation) -> Implementation | None:
-    return None if info == v2.Implementation(NOBODY, NOBODY) else decode_implementation(info)
+    return None if info == v2.Implementation(UNNAMED, UNNAMED) else decode_implementation(info)

@@ -137,7 +137,6 @@ def decode_unknown_state(payload: dict[str, Any]) -> StateChanged:
 
 
 def encode_terminal(event: TerminalChanged) -> v2.TerminalUpdate:
-    """A terminal's change."""
     return v2.TerminalUpdate(
         event.id,
         command=event.command,
@@ -169,7 +168,6 @@ def _encode_capabilities(event: TerminalChanged) -> Maybe[v2.TerminalCapabilitie
 
 
 def encode_output(event: TerminalOutput) -> v2.TerminalOutputChunk:
-    """Bytes more."""
     return v2.TerminalOutputChunk(event.id, base64.b64encode(event.data).decode(), event.meta or UNSET)
 
 
