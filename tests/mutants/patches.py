@@ -269,7 +269,7 @@ MUTANTS = (
         "one answer",
         "a cancelled handler is not answered",
         "connection/incoming.py",
-        "                if self.lost:\n                    raise  # nobody is there to be answered\n",
+        "                if self.lost:\n                    raise  # there is no peer to answer\n",
         "                raise\n",
         ANSWERS + "test_a_cancelled_request_is_answered_with_request_cancelled",
     ),

@@ -1,8 +1,8 @@
 """The calls we made and the requests we owe an answer, as a state machine without I/O.
 
-A call is waiting, then settled once: by an answer, or because its caller does not wait any more. A later answer is late, an
-answer to an id we never used is unknown; neither is answered. A request is open from its arrival to its
-one answer; a second answer is refused, a second request under an open id too.
+A call is waiting, then settled once: by an answer, or because its caller does not wait any more. A later answer is
+late, an answer to an id we never used is unknown; both are dropped. A request is open from its arrival to its one
+answer; a second answer is refused, a second request under an open id too.
 """
 
 from __future__ import annotations
