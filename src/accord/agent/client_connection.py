@@ -249,10 +249,10 @@ class ClientConnection:
         session = self._sessions.session(request.session_id)
         mode = session._settings.mode
         if mode is None:
-            raise InvalidParams("This agent has no modes", {"field": "modeId", "expected": "no mode at all"})
+            raise InvalidParams("This agent has no modes", {"field": SetMode.FIELD, "expected": "no mode at all"})
         if request.mode not in mode.values():
             expected = f"one of {', '.join(mode.values())}"
-            raise InvalidParams("There is no such mode", {"field": "modeId", "expected": expected})
+            raise InvalidParams("There is no such mode", {"field": SetMode.FIELD, "expected": expected})
         await self._change(session, mode.id, request.mode)
         return Done()
 
@@ -261,7 +261,7 @@ class ClientConnection:
         model = session._settings.model
         if model is None or request.model not in model.values():
             expected = "no model at all" if model is None else f"one of {', '.join(model.values())}"
-            raise InvalidParams("There is no such model", {"field": "modelId", "expected": expected})
+            raise InvalidParams("There is no such model", {"field": SetModel.FIELD, "expected": expected})
         await self._change(session, model.id, request.model)
         return Done()
 

@@ -4,7 +4,7 @@ Each edition's dialect has a `Binding` for every request it knows. `agent_reques
 the `_meta` of the message, kept whole.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from accord.protocol.model import Unknown
 from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
@@ -220,7 +220,9 @@ class OptionsSet(Part):
 
 
 class SetMode(Part):
-    """Another mode, where an edition asks for that alone."""
+    """Another mode, in an edition that has a request for it beside config options; `FIELD` is its name there."""
+
+    FIELD: ClassVar[str] = "modeId"
 
     session_id: str
     mode: str
@@ -228,7 +230,9 @@ class SetMode(Part):
 
 
 class SetModel(Part):
-    """Another model, as only the 2025 text asks for it."""
+    """Another model, in the request of the 2025 text; `FIELD` is its name there."""
+
+    FIELD: ClassVar[str] = "modelId"
 
     session_id: str
     model: str
