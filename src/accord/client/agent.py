@@ -8,11 +8,12 @@ import functools
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from accord.client.deadline import Deadlines
-from accord.client.inbox import ExtensionCallback, Inbox
+from accord.client.inbox import ExtensionCallback, Inbox, reopen
 from accord.client.launch import AgentLauncher
 from accord.client.login import LoginCallback, choose, run_in_terminal
 from accord.client.negotiate import (
@@ -23,7 +24,6 @@ from accord.client.negotiate import (
     negotiate,
     proposals_for_dialect,
 )
-from accord.client.reopening import absolute, reopen
 from accord.client.services import Serving
 from accord.client.session import Session
 from accord.connection import Connection
@@ -220,7 +220,7 @@ class ConnectedAgent:
         Raises:
             AuthRequired: Log in first; `auth_methods` says how.
         """
-        place, extra = absolute(cwd), [absolute(each) for each in additional_directories]
+        place, extra = _absolute(cwd), [_absolute(each) for each in additional_directories]
         await self._be_there()
         request = NewSession(place, extra, list(mcp_servers), meta)
         opened: SessionOpened = await self._gated(request)
@@ -276,7 +276,7 @@ class ConnectedAgent:
         cursors: set[str] = set()
         while True:
             await self._be_there()
-            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else absolute(cwd), cursor))
+            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else _absolute(cwd), cursor))
             for summary in page.sessions:
                 yield summary
             cursor = page.next_cursor
@@ -303,7 +303,7 @@ class ConnectedAgent:
         *,
         replay: bool,
     ) -> Session:
-        place, extra = absolute(cwd), [absolute(root) for root in roots]
+        place, extra = _absolute(cwd), [_absolute(root) for root in roots]
         await self._be_there()
         session = self._make(session_id, place, extra, servers, key)
         try:
@@ -472,3 +472,7 @@ class ConnectedAgent:
     def on_notification(self, method: str, handler: ExtensionCallback) -> None:
         """Take an extension notification of the agent; register it before the agent is opened."""
         self._inbox.notifications[method] = handler
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    return str(Path(path).absolute())

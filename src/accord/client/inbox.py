@@ -6,20 +6,22 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 from accord.client.question import called, elicit_question, elicited
 from accord.client.services import Services, Serving, unknown_session
 from accord.client.session import Session
 from accord.connection import Handlers
-from accord.errors import AccordError
+from accord.errors import AccordError, MethodNotFound
 from accord.json_values import JsonValue
 from accord.protocol.codec import encode
 from accord.session.agent_requests import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
+from accord.session.client_requests import ReopenSession, SessionOpened
 from accord.session.dialect import Binding
 from accord.session.proposals import EditionProposal
 
-__all__ = ["ExtensionCallback", "Inbox"]
+__all__ = ["ExtensionCallback", "Inbox", "reopen"]
 
 # How much an agent may send about sessions before their ids are known, and what each update costs beyond its text.
 MAX_EARLY_BYTES = 4 * 1024 * 1024
@@ -153,3 +155,28 @@ class Inbox:
         # The agent waits for us: that time is not the agent's.
         with contextlib.nullcontext() if session is None else session._while_agent_waits():
             return await called(handler, params)
+
+
+async def reopen(
+    request: ReopenSession,
+    send: Callable[[Any], Awaitable[SessionOpened]],
+    muted: Callable[[str], AbstractContextManager[None]],
+    *,
+    can_resume: bool,
+    can_load: bool,
+) -> SessionOpened:
+    """Reopen a session; where the agent can only replay the conversation, `muted` drops the updates of the replay.
+
+    Raises:
+        RequestError: The agent refused.
+    """
+    if request.replay or can_resume or not can_load:
+        try:
+            return await send(request)
+        except MethodNotFound:
+            # Some agents advertise that they resume sessions, and do not.
+            if request.replay or not can_load:
+                raise
+    request.replay = True
+    with muted(request.session_id):
+        return await send(request)

@@ -9,7 +9,7 @@ from accord.session.capability import ClientCapabilities
 from accord.session.content import Block, Text
 from accord.session.downgrade import JoinedPlans, downgrade_entry, restore_entry, restore_notice, restore_plan
 from accord.session.editions.shared.decoder import EditionDecoder
-from accord.session.editions.shared.encoder import RepeatingEncoder
+from accord.session.editions.shared.encoder import MessageIds, RepeatingEncoder, chunk_types
 from accord.session.editions.v1.content import BLOCKS, OPTIONS
 from accord.session.editions.v1.tools import ITEMS, decode_tool, encode_tool
 from accord.session.entry import PIECES, Passage
@@ -28,7 +28,6 @@ from accord.session.event import (
     ToolChanged,
     ToolContentAdded,
 )
-from accord.session.message_ids import MessageIds
 from accord.session.meta_original import MessageOriginal, keep, recall
 from accord.session.option import mode_option, with_mode
 from accord.session.unset import or_none, or_unset
@@ -37,14 +36,10 @@ __all__ = ["Messages", "V1Decoder", "V1Encoder", "decode_chunk", "encode_chunk"]
 
 encode_block = BLOCKS.encode
 
-CHUNKS: dict[Speaker, type[v1.UserMessageChunk | v1.AgentMessageChunk | v1.AgentThoughtChunk]] = {
-    "user": v1.UserMessageChunk,
-    "agent": v1.AgentMessageChunk,
-    "thought": v1.AgentThoughtChunk,
-}
+CHUNKS = chunk_types(v1)
 
 
-def encode_chunk(speaker: Speaker, block: Block, name: str | None, meta: dict[str, Any] | None) -> v1.SessionUpdate:
+def encode_chunk(speaker: Speaker, block: Block, name: str | None, meta: dict[str, Any] | None) -> Any:
     """One block of a message."""
     return CHUNKS[speaker](encode_block(block), UNSET if name is None else name, meta or UNSET)
 

@@ -15,7 +15,7 @@ from accord.protocol.v2 import draft
 from accord.session.capability import ClientCapabilities
 from accord.session.editions.shared.bindings import TokenUsageCodec
 from accord.session.editions.shared.decoder import EditionDecoder
-from accord.session.editions.shared.encoder import EditionEncoder
+from accord.session.editions.shared.encoder import EditionEncoder, chunk_types, message_types
 from accord.session.editions.v2.content import BLOCKS, OPTIONS
 from accord.session.editions.v2.tools import ITEMS, decode_tool, encode_tool
 from accord.session.event import (
@@ -24,7 +24,6 @@ from accord.session.event import (
     MessageChanged,
     MessageChunk,
     PlanChanged,
-    Speaker,
     StateChanged,
     TerminalChanged,
     TerminalExit,
@@ -220,16 +219,8 @@ def decode_output(update: v2.TerminalOutputChunk) -> Event:
 
 
 Updates = list[Any]
-CHUNKS: dict[Speaker, type[v2.UserMessageChunk | v2.AgentMessageChunk | v2.AgentThoughtChunk]] = {
-    "user": v2.UserMessageChunk,
-    "agent": v2.AgentMessageChunk,
-    "thought": v2.AgentThoughtChunk,
-}
-MESSAGES: dict[Speaker, type[v2.UserMessage | v2.AgentMessage | v2.AgentThought]] = {
-    "user": v2.UserMessage,
-    "agent": v2.AgentMessage,
-    "thought": v2.AgentThought,
-}
+CHUNKS = chunk_types(v2)
+MESSAGES = message_types(v2)
 encode_block = BLOCKS.encode
 
 
