@@ -18,7 +18,7 @@ __all__ = ["CAPABILITIES", "Client", "ClientCaller", "ClientFeature"]
 ClientFeature: TypeAlias = Literal[
     "elicit", "elicit_url", "read_files", "write_files", "terminals", "notices", "compaction", "toggles"
 ]
-"""What `Client.can` knows: questions that the client answers, and what it shows as such instead of as text."""
+"""The features that `Client.can` knows: questions that the client answers, and events that it shows instead of text."""
 
 
 class Client:
@@ -102,7 +102,7 @@ class ClientCaller(Protocol):
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """What the client lets its agent use."""
+        """The capabilities of the client."""
 
     async def call(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
         """Send one of `accord.session.agent_requests` to the client, and return its answer.

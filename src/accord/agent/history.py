@@ -50,7 +50,7 @@ async def replayed(store: Store, session_id: str, outline: Outline) -> AsyncIter
 
 
 def healing(outline: Outline) -> list[Event]:
-    """What is missing at the end of a log whose process died in the middle of a turn: an end for what was going on."""
+    """The events that end a log whose process died in a turn: for each open part, and for the turn."""
     reason = "The agent stopped before the turn was over"
     events: list[Event] = [
         *(TerminalChanged(each, exit=TerminalExit(), cancellable=False) for each in outline.open_terminals),

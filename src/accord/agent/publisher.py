@@ -29,7 +29,7 @@ log = logging.getLogger("accord.agent")
 MAX_WAITING_BYTES = 256 * 1024
 # How many events are encoded and handed to the connection at once.
 TOGETHER = 48
-# What an event counts beside its texts.
+# The size of an event beside its texts.
 EVENT_BYTES = 256
 
 

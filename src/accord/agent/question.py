@@ -16,7 +16,7 @@ ALLOW_OPTIONS = (
     PermissionOption("allow-always", "Always allow", "allow_always"),
     PermissionOption("reject", "Reject", "reject_once"),
 )
-"""What is offered where an author names no options."""
+"""The options where an author names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Permission:
 
     @classmethod
     def _chosen(cls, option_id: str | None, offered: Iterable[PermissionOption]) -> Permission:
-        """What an answer means: an id that was never offered is no answer (v2 rule A75)."""
+        """The permission of an answer: an id that was never offered is no answer (v2 rule A75)."""
         return cls(next((option for option in offered if option.id == option_id), None))
 
     @property
@@ -55,13 +55,13 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """What a user did with a form or an address; true if it was accepted. `content` are a form's values.
+    """The result of a form or an address; true if the user accepted. `content` are a form's values.
 
     `id` is that of an address; `Client.complete_elicitation` takes it when what was begun there is finished.
     """
 
     action: Literal["accept", "decline", "cancel"]
-    """What the user did."""
+    """The action of the user."""
     content: dict[str, Any]
     """The values of the form, by field."""
     id: str | None = None

@@ -20,7 +20,7 @@ from accord.session.option import Command, ConfigOption, Select, Toggle, mode_op
 __all__ = ["LoginGate", "PromptKind", "Registrations", "called"]
 
 PromptKind: TypeAlias = Literal["image", "audio", "resource"]
-"""What prompts may hold beside text and links."""
+"""The content of prompts beside text and links."""
 AnyHandler: TypeAlias = Callable[..., Any]
 PROMPT_KINDS: frozenset[str] = frozenset({"image", "audio", "resource"})
 
@@ -72,7 +72,7 @@ class Registrations:
             raise ValueError("there is one option with the category 'mode' at most")
 
     def capabilities(self, *, stored: bool, drafts: bool) -> AgentCapabilities:
-        """What this agent serves: derived, never claimed."""
+        """The capabilities of this agent, derived from its registrations."""
         return AgentCapabilities(
             load=stored,
             resume=stored,

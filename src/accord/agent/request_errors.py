@@ -25,7 +25,7 @@ from accord.workspace.errors import WorkspaceError
 
 __all__ = ["answerable", "store_error", "unknown_session", "work_error"]
 
-# What a person can do about a store that cannot keep a session. The path stays in the log.
+# What a user can do when the store cannot keep a session. The path stays in the log.
 _REMEDIES = {
     "full": "The disk that keeps the sessions is full: free some space and try again",
     "read_only": "The sessions' database is read-only: give the agent a place where it may write",
@@ -46,7 +46,7 @@ def unknown_session(session_id: str) -> ResourceNotFound:
 
 
 def store_error(error: StoreError, session_id: str | None = None) -> RequestError:
-    """What to answer when the store failed."""
+    """The error response when the store failed."""
     if error.reason == "unknown_session":
         return unknown_session(session_id or error.session_id or "")
     if error.reason in {"in_use", "not_owned"}:

@@ -183,7 +183,7 @@ class Session:
                 self._unreported.append(notice)
 
     def _take_unreported(self) -> list[Noticed]:
-        """What is to be said when the next turn begins."""
+        """The notices to send when the next turn begins."""
         notices, self._unreported = self._unreported, []
         return notices
 
@@ -197,7 +197,7 @@ class Session:
             TypeError: The state is no JSON value.
         """
         if state is not UNSET:
-            # What a restart would give back; a list or a dict stays the one that its author goes on to use.
+            # As a restart would load it; a list or a dict stays the object that its author goes on to use.
             self.state = state if isinstance(state, dict | list) else plain(state)
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing: it was made with store=None")

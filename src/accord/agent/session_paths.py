@@ -34,7 +34,7 @@ __all__ = ["SessionPaths", "check_path", "check_session_params", "same_directory
 
 
 class SessionParams(Protocol):
-    """What every way of opening a session says about its place."""
+    """The directories and servers of every request that opens a session."""
 
     @property
     def cwd(self) -> str: ...
@@ -56,7 +56,7 @@ def check_session_params(request: SessionParams, served: AgentCapabilities) -> t
     servers: list[McpServer] = []
     for place, server in enumerate(request.servers):
         if isinstance(server, Unknown) or server.type not in served.mcp:
-            # What we know by this name and did not hear as such, the edition has no words for.
+            # A kind that we know and that was decoded as unknown does not exist in this edition.
             known = served.mcp - {server.tag} if isinstance(server, Unknown) else served.mcp
             expected = f"one of {', '.join(sorted(known))}"
             raise InvalidParams(

@@ -47,7 +47,7 @@ log = logging.getLogger("accord.agent")
 PAGE = 50
 
 InUse: TypeAlias = Literal["error", "read_only"]
-"""What a client gets that opens a session which another process has open."""
+"""The result for a client that opens a session which another process has open."""
 
 
 class _Live:
@@ -308,9 +308,10 @@ class SessionRegistry:
             raise
 
     async def _answer(self, live: _Live, *, known: bool) -> SessionOpened:
-        """What the answer says. What it has no place for leaves right before it where the client knows the session.
+        """The response that opens a session. Settings that it has no field for are sent as events.
 
-        For a new one it leaves right behind it. Then goes what was held back.
+        They are sent right before it where the client knows the session, and right behind it for a new one. Then the
+        publisher is released.
         """
         session, (dialect, _) = live.session, self._met()
         meta = {"accord": {"readOnly": True}} if live.is_view else None
@@ -347,7 +348,7 @@ class SessionRegistry:
             log.warning("a session could not be released: %s", error)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
-        """Who opens or closes a session does so alone: two at once would be two sessions of one name."""
+        """The lock of one session id: openings and closings of a session exclude each other."""
         lock = self._locks.get(session_id)
         if lock is None:
             lock = self._locks[session_id] = asyncio.Lock()

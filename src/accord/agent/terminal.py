@@ -25,7 +25,7 @@ RELEASE_SECONDS = scaled(10.0)
 
 
 class TerminalText(NamedTuple):
-    """What a command has written, `truncated` if the beginning is missing; `exit` is None while it runs."""
+    """The output of a command, `truncated` if the beginning is missing; `exit` is None while it runs."""
 
     text: str
     truncated: bool
@@ -33,7 +33,7 @@ class TerminalText(NamedTuple):
 
 
 class CommandOutcome(NamedTuple):
-    """What came of a command. Killed by a signal it has no `exit_code`; both are None where they are unknown."""
+    """The outcome of a command. Killed by a signal it has no `exit_code`; both are None where they are unknown."""
 
     exit_code: int | None
     signal: str | None
@@ -78,7 +78,7 @@ class Terminal(ABC):
 
     @abstractmethod
     async def output(self) -> TerminalText:
-        """What it has written so far; after the release what it had written by then.
+        """Its output so far; after the release, its output up to then.
 
         Raises:
             RequestError: The client refused.

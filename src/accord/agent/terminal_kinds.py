@@ -120,7 +120,7 @@ class LocalTerminal(Terminal):
             self._publishing.result()
 
     async def output(self) -> TerminalText:
-        """What it and its descendants have written, up to the limit."""
+        """The output of it and its descendants, up to the limit."""
         text, truncated = self._command.output
         ended = self._command.exit
         return TerminalText(text, truncated, None if ended is None else _output_pages(ended))

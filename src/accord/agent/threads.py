@@ -45,7 +45,7 @@ _scope: ContextVar[HandlerScope | None] = ContextVar("accord-handler-scope", def
 
 @functools.singledispatch
 def blocking_view(value: Any, _: HandlerScope) -> Any:
-    """What a handler in a thread is given in place of `value`; the views register themselves here."""
+    """The view that a handler in a thread gets in place of `value`; the views register themselves here."""
     return value
 
 
@@ -70,7 +70,7 @@ class _Call:
 
 
 class HandlerScope:
-    """What one function in a thread may do on the loop, until it is cancelled. Made on the loop's thread."""
+    """The access of one function in a thread to the loop, until it is cancelled. Made on the loop's thread."""
 
     def __init__(self, threads: HandlerThreads, loop: asyncio.AbstractEventLoop, depth: int = 0) -> None:
         self.threads = threads
@@ -262,7 +262,7 @@ class HandlerThreads:
         ended.add_done_callback(self._running.pop)
         views = [blocking_view(argument, scope) for argument in arguments]
         work = functools.partial(_work, loop, ended, scope, copy_context(), function, views)
-        # What a handler waits for must not wait for a handler's end.
+        # A call that a handler waits for must not wait for the end of a handler.
         self._submit(work, is_bounded=depth == 0)
         try:
             return await asyncio.shield(ended)
@@ -346,7 +346,7 @@ def _work(
     function: Callable[..., Any],
     arguments: list[Any],
 ) -> None:
-    """What a thread does for one function: runs it, and says on the loop what came of it."""
+    """The work of a thread for one function: runs it, and reports its result on the loop."""
     result: Any = None
     failure: BaseException | None = None
     scope.thread = threading.current_thread()

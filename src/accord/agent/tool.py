@@ -49,7 +49,7 @@ class Viewable(Protocol):
 
 
 Showable: TypeAlias = str | Block | ToolContent | FileChange | Viewable
-"""What a tool call can show: text, any block, a change to a file, a terminal."""
+"""The content of a tool call: text, any block, a change to a file, a terminal."""
 
 
 def tool_content(item: Showable) -> ToolContent:
@@ -346,7 +346,7 @@ class Tool:
         await self._publish(ToolChanged(self.id, locations=list(self.locations)))
 
     def _subject(self) -> ToolChanged:
-        """What a permission question says about it."""
+        """The tool call as a permission request sends it."""
         return ToolChanged(
             self.id,
             title=self.title,

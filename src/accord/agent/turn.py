@@ -421,7 +421,7 @@ class Turn:
         question = PendingQuestion(lambda: self._caller.call(request))
         self.session._feed(QuestionOpened(question))
         try:
-            # What was said before must be on the screen before the question is, and that it is one.
+            # Earlier events, and the state `requires_action`, must reach the client before the question.
             await self._publisher.flush()
             return await question.answer()
         finally:

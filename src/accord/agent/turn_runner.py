@@ -345,7 +345,7 @@ class TurnRunner:
         self._end(self._cancelled(turn))
 
     def store_failed(self, error: Exception) -> None:
-        """What was said could not be kept, or not be said: the turn ends with an error."""
+        """An event could not be committed or sent: the turn ends with an error."""
         log.error("a session could not be kept: %s", error)
         self._failure = error
         if self._turn is not None:

@@ -404,7 +404,7 @@ def _in_thread(callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 async def _called_in_thread(callback: Callable[[Any], Any], question: Any) -> Any:
-    """What it returns. Its thread is its own, and no reason for the program to stay: it may wait for a user."""
+    """The result of a callback, in a daemon thread of its own: it may wait for a user, and keeps no program alive."""
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[Any] = loop.create_future()
 

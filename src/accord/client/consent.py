@@ -54,7 +54,7 @@ def _is_same_command(granted: Target, wanted: Target) -> bool:
 
 @dataclass
 class _Call:
-    """What is known of one tool call beside its entry in the transcript."""
+    """One tool call: the claims that are not in its entry of the transcript."""
 
     claims: CallClaims | None = None
     allowed: set[Access] = field(default_factory=set)
@@ -105,7 +105,7 @@ class SessionConsent:
         return resolve_rules(rules, self.resolver.roots)
 
     def subject_of(self, question: PermissionQuestion) -> Subject:
-        """What a question is about, by all that was said of its call."""
+        """The subject of a question, by all claims about its call."""
         claims = question.claims
         if claims is None:
             claims = claims_in("other", question.other) if question.tool is None else claims_of(question.tool)
@@ -117,7 +117,7 @@ class SessionConsent:
         return self.resolver.of_call(claims, command)
 
     def unallowed(self, call: ToolCall) -> Subject:
-        """What a call is about beyond what was allowed of it: later reports may have made something else of it."""
+        """The accesses of a call beyond those that were allowed: later reports may have changed the call."""
         subject = self.resolver.of_call(self.claims(call.id) or claims_of(call))
         known = self._calls.get(call.id, _Call())
         return Subject(tuple(access for access in subject.accesses if access not in known.allowed), subject.roots)

@@ -27,7 +27,7 @@ from accord.workspace import Workspace, WorkspaceError
 
 __all__ = ["MachineRequests"]
 
-# What is shown of a file before it is overwritten; a person compares no more by eye.
+# How much of a file is shown before it is overwritten; a person compares no more by eye.
 MAX_SHOWN_CHARACTERS = 1024 * 1024
 OPTIONS = (
     PermissionOption("allow", "Allow once", "allow_once"),
@@ -108,7 +108,7 @@ class MachineRequests:
             yield question
 
     async def _present(self, path: str) -> str | None:
-        """What the file holds now, as far as it can be shown."""
+        """The content of the file now, as far as it can be shown."""
         try:
             text = await self._workspace().read_text(path)
         except WorkspaceError:

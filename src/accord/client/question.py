@@ -71,7 +71,7 @@ class PermissionQuestion:
     open_calls: Sequence[ToolCall] = ()
     other: dict[str, Any] | None = None
     subject: Subject | None = None
-    """What it is about, resolved; a `Policy` fills it in before it asks."""
+    """Its resolved subject; a `Policy` fills it in before it asks."""
     turn: object | None = NOW
     """The turn that ran when the question came; None outside of one. One that begins later is another's."""
 
@@ -170,13 +170,13 @@ def chosen_option(question: PermissionQuestion, answer: PermissionAnswer) -> Per
 
 
 def permission_given(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionGiven:
-    """What a callback's answer says on the wire."""
+    """The answer of a callback for the wire."""
     option = chosen_option(question, answer)
     return PermissionGiven(None if option is None else option.id)
 
 
 def elicited(answer: ElicitAnswer) -> Elicited:
-    """What a callback's answer says."""
+    """The option that a callback's answer means."""
     if answer is DISMISSED:
         return Elicited("cancel")
     if isinstance(answer, dict):
@@ -244,7 +244,7 @@ class OpenQuestions:
         return len(self._open)
 
     async def call(self, callback: Callable[[Any], Any], question: Any) -> Any:
-        """What the callback answers; `DISMISSED` as soon as the session's work is cancelled, whatever it says later."""
+        """The answer of the callback; `DISMISSED` as soon as the session's work is cancelled, whatever it is later."""
         task = asyncio.get_running_loop().create_task(called(callback, question))
         self._open.add(task)
         try:
@@ -261,6 +261,6 @@ class OpenQuestions:
 
 
 async def called(callback: Callable[[Any], Any], question: Any) -> Any:
-    """What a callback answers, whether it is a coroutine function or not."""
+    """The result of a callback, whether it is a coroutine function or not."""
     answer = callback(question)
     return await answer if inspect.isawaitable(answer) else answer

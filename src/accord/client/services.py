@@ -50,7 +50,7 @@ WorkspaceFactory: TypeAlias = Callable[[Session], Workspace]
 
 @dataclass(frozen=True)
 class Offer:
-    """What a client lets its agents use of this machine, for `accord.connect(offer=...)`."""
+    """The parts of this machine that agents may use, for `accord.connect(offer=...)`."""
 
     files: bool | WorkspaceFactory = True
     """True for the disk inside the session's directories, or a function from a session to its `Workspace` (with hooks
@@ -67,7 +67,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Serving:
-    """What one connection serves: an offer, and the callbacks of the user.
+    """The services of one connection: an offer, and the callbacks of the user.
 
     A `permission` that is a `Policy` also judges the requests for files and terminals; with any other callback, and
     with none, they are served inside the session's directories.
@@ -94,7 +94,7 @@ class Serving:
 
 
 class Services:
-    """What one session may use."""
+    """The services of one session."""
 
     def __init__(self, session: Session, serving: Serving) -> None:
         self._session = session

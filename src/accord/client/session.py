@@ -346,7 +346,7 @@ class Session:
         await self.set_option(option.id, mode)
 
     def _opened(self, opened: SessionOpened) -> None:
-        """What the answer that opened it says; it came later than the updates that were sent before it."""
+        """Apply the response that opened it; it is newer than the updates before it."""
         if opened.options:
             self._apply(ConfigChanged(opened.options))
         if opened.commands:

@@ -28,13 +28,13 @@ __all__ = ["ClientTerminals"]
 
 ApplyEvent: TypeAlias = Callable[[Event], Awaitable[None] | None]
 
-# What an agent may have us keep of a terminal's output, whatever it asks for.
+# The limit for the kept output of a terminal, whatever the agent asks for.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
-# What an agent may have us keep of all terminals of a session: each has an equal part, if that is less.
+# The limit for the kept output of all terminals of a session: each has an equal part, if that is less.
 MAX_TOTAL_BYTES = 2 * MAX_OUTPUT_BYTES
 # How many terminals of a session may run. Beyond it the oldest one that has ended is forgotten, as if it were released.
 MAX_TERMINALS = 64
-# What the transcript shows of it, and with how much that begins anew when it is more.
+# How much of it the transcript shows, and how much is left when it begins anew after an overflow.
 SCREEN_BYTES = 1024 * 1024
 SCREEN_PART = 4
 SCREEN_REST_BYTES = SCREEN_BYTES // SCREEN_PART
@@ -94,7 +94,7 @@ class ClientTerminals:
         return TerminalStarted(terminal_id)
 
     async def read(self, request: ReadTerminal) -> TerminalRead:
-        """What it has written so far; never waits."""
+        """Its output so far; never waits."""
         command = self._find(request.terminal_id)
         output = command.output
         return TerminalRead(output.text, output.truncated, None if command.exit is None else _exit(command.exit))
@@ -163,7 +163,7 @@ class _Screen:
         self._id = terminal_id
         self._publish = publish
         self._shown = bytearray()
-        """What the transcript has; kept, because a rest of it is where it begins anew."""
+        """The output in the transcript; kept, because its end is where it begins anew."""
         self._held = bytearray()
         """The output since the last publication."""
         self._is_behind = False
@@ -217,7 +217,7 @@ class _Screen:
         if not self._is_behind and len(self._shown) + len(data) <= self._max_bytes:
             self._shown += data
             return self._publish(TerminalOutput(self._id, data))
-        # Who is behind has so much to show that nothing from before the gap is left.
+        # A slow consumer has so much new output that nothing from before the gap is left.
         self._is_behind = False
         self._shown += data
         del self._shown[: -(self._max_bytes // SCREEN_PART)]

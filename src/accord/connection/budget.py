@@ -21,9 +21,9 @@ from collections.abc import Callable
 __all__ = ["OPEN_REQUEST_BYTES", "OVERHEAD_BYTES", "STRETCH", "Budget"]
 
 OVERHEAD_BYTES = 256
-"""What a queued message costs beyond its text, so that a flood of tiny ones is bounded as well."""
+"""The cost of a queued message beyond its text, so that a flood of tiny ones is bounded as well."""
 OPEN_REQUEST_BYTES = 1024
-"""What a request costs while its handler runs. Not its text: a large prompt must not keep its own cancel unread."""
+"""The cost of a request while its handler runs. Not its text: a large prompt must not keep its own cancel unread."""
 STRETCH = 4
 """How far the budget stretches while a call of ours waits for an answer on the same connection."""
 
@@ -82,7 +82,7 @@ class Budget:
 
     @property
     def load_bytes(self) -> int:
-        """What is neither held nor unwritten."""
+        """The bytes that are neither held nor unwritten."""
         return self.bytes - self.held_bytes - self.unwritten_bytes
 
     def look(self) -> None:

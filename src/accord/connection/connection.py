@@ -182,7 +182,7 @@ class Connection:
 
     @property
     def counts(self) -> Counts:
-        """What was tolerated so far."""
+        """The counts of tolerated violations so far."""
         return self._receiver.counts
 
     @property

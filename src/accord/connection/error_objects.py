@@ -54,14 +54,14 @@ def internal_error(error: BaseException, doing: str) -> ErrorObject:
 
 
 def error_answer(error: Exception, doing: str) -> ErrorObject:
-    """What to answer a request whose handler raised."""
+    """The error response to a request whose handler raised."""
     if isinstance(error, RequestError) and not error.received:
         return ErrorObject(error.code, error.message, error.data)
     return internal_error(error, doing)
 
 
 def raised(error: ErrorObject) -> RequestError:
-    """What to raise at the caller whose call was answered so."""
+    """The exception for a call that was answered with an error."""
     return request_error(error.code, error.message, error.data)
 
 

@@ -39,7 +39,7 @@ class Handshake:
         return [edition for edition in self._editions if self._handlers.offers(edition)]
 
     def select(self, params: Any) -> Selection | ErrorObject:
-        """What the raw params of an `initialize` select, or the error to answer; `edition` is not changed yet."""
+        """The edition that the raw params of an `initialize` select, or the error to answer; changes nothing."""
         selection = select_as_agent(params, self.offered, strict=self._strict)
         if isinstance(selection, RequestError):
             return ErrorObject(selection.code, selection.message, selection.data)

@@ -224,7 +224,7 @@ class IncomingRequests:
         if type(result) is not request.result:
             result = self._checked(request, result)
         if self._is_unread:
-            # What the peer asked for before it went away is still read, and each answer may be large.
+            # Requests from before the peer went away are still read, and each answer may be large.
             self._finish(request, result)
             return b""
         head = result_head(request.id)
@@ -261,6 +261,6 @@ class IncomingRequests:
 
 
 def _unbegun_bytes(request: OpenRequest) -> int:
-    """What a request costs whose task did not run yet; from then on `Admission` counts its text."""
+    """The cost of a request whose task did not run yet; from then on `Admission` counts its text."""
     size_bytes = request.size_bytes
     return OPEN_REQUEST_BYTES + size_bytes if size_bytes > LARGE_TEXT_BYTES else OPEN_REQUEST_BYTES

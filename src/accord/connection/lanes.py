@@ -21,7 +21,7 @@ from accord.connection.handlers import Handler
 __all__ = ["INSIDE", "Lane", "Lanes", "in_lane", "waiting"]
 
 Item: TypeAlias = tuple[Callable[[Any], Coroutine[Any, Any, Any] | None], Any, int]
-"""What to call, with what, and how many bytes of the budget that frees. Code of others stands in coroutines alone."""
+"""A function, its argument, and the bytes of the budget that it frees. Handlers of authors run in coroutines alone."""
 
 FEW = 4
 """From more things than this on, a lane that is ready is worth a task."""
@@ -44,7 +44,7 @@ def in_lane(handler: Handler) -> Callable[[Any], Coroutine[Any, Any, Any]]:
 
 
 async def waiting(awaitable: Awaitable[Any]) -> None:
-    """What a plain function gave that turned out to be something to wait for."""
+    """Awaits the result of a plain function that turned out to be awaitable."""
     await awaitable
 
 

@@ -48,7 +48,7 @@ _BEFORE = MessageRules(null_ids=True, batches=False)
 
 
 class Counts:
-    """What was tolerated so far: nothing of it was answered with more than an error, and none of it ended the link."""
+    """Tolerated violations so far: each was answered with an error at most, and none of them closed the link."""
 
     def __init__(self) -> None:
         self.malformed: int = 0
@@ -139,7 +139,7 @@ class Receiver:
         return (budget.bytes <= budget.max_bytes or not budget.full) and not self.ended
 
     def _take_failed(self, text: bytes, error: ErrorObject) -> None:
-        """What we failed to read may be a request, and then it is owed an answer."""
+        """Answer a text that failed to parse: it may be a request."""
         message = parse(text, self._rules)
         for each in message if isinstance(message, list) else [message]:
             if isinstance(each, Request) and not self._incoming.owes(each.id):
@@ -416,7 +416,7 @@ def _given(params: JsonText | None) -> JsonText:
 
 
 def _size_of(params: JsonText | None) -> int:
-    """What a request of a batch takes, more or less."""
+    """The size of a request of a batch, roughly."""
     return 0 if params is None else memoryview(params).nbytes
 
 

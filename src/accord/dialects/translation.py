@@ -58,7 +58,7 @@ class TranslatedTransport:
         self._link = link
         self._translator = translator
         self._unread: deque[bytes] = deque()
-        """What came from the peer and is not translated yet."""
+        """Messages of the peer that are not translated yet."""
         self._received: list[bytes] = []
         self._reading: asyncio.Task[list[bytes]] | None = None
         self._news: asyncio.Future[None] | None = None

@@ -34,7 +34,7 @@ HEAD = re.compile(
 """The id of a result or the method of a request, whose keys come in the order in which nearly everybody writes them."""
 
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What a fast decode raises. It does not look at the bytes of strings that it skips: ask `is_utf8` first."""
+"""The exceptions of a fast decode. It does not look at the bytes of strings that it skips: ask `is_utf8` first."""
 
 Decode: TypeAlias = Callable[[bytes], Any]
 """Decodes a whole text; the envelope that it gives has `id` and `params`, or `id` and `result`."""

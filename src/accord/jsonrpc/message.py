@@ -28,7 +28,7 @@ JsonText: TypeAlias = bytes | msgspec.Raw
 
 
 class MessageRules(NamedTuple):
-    """What an edition allows beyond the common core."""
+    """The deviations that an edition allows beyond the common core."""
 
     null_ids: bool = True
     """Whether a request may have the id null; it is answered with that id."""

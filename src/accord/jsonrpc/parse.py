@@ -48,7 +48,7 @@ _entries = msgspec.json.Decoder(list[Raw])
 
 
 def parse(text: bytes, rules: MessageRules) -> ParsedMessage | list[ParsedMessage]:
-    """What a text says; a list for a batch where the rules allow one."""
+    """The message of a text; a list for a batch where the rules allow one."""
     if not is_utf8(text):
         return Malformed("not UTF-8", _NOT_JSON)
     message = _parse_quickly(text)

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 TAIL = b"}"
-"""What closes a text after its body."""
+"""The end of a text after its body."""
 
 
 def serialize_id(id_: RequestId) -> bytes:

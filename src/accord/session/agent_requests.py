@@ -92,7 +92,7 @@ class ElicitUrl(Part):
 
 
 class Elicited(Part):
-    """What the user did; an action that no edition names yet counts as `cancel` (v2 rule A78)."""
+    """The action of the user; an action that no edition names yet counts as `cancel` (v2 rule A78)."""
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, Any] | None = None
@@ -100,7 +100,7 @@ class Elicited(Part):
 
 
 class ElicitationDone(Part):
-    """What was begun at an address is finished: a notification."""
+    """A notification: the elicitation at an address is finished."""
 
     elicitation_id: str
     meta: Meta | None = None
@@ -151,7 +151,7 @@ class TerminalStarted(Part):
 
 
 class ReadTerminal(Part):
-    """What a command has written so far."""
+    """The output of a command so far."""
 
     session_id: str
     terminal_id: str

@@ -29,7 +29,7 @@ class Implementation(Part):
 
 
 class ClientCapabilities(Part):
-    """What a client lets its agent use. `terminals` are terminals that the client runs."""
+    """The capabilities of a client. `terminals` are terminals that the client runs."""
 
     read_files: bool = False
     write_files: bool = False
@@ -56,7 +56,7 @@ class AuthMethod(Part):
 
 
 class AgentCapabilities(Part):
-    """What an agent serves beyond new, prompt and cancel. `prompts` are the kinds of blocks it takes beside text."""
+    """The capabilities of an agent, beyond new, prompt and cancel. `prompts` are the block kinds it takes beside text."""
 
     load: bool = False
     resume: bool = False

@@ -133,7 +133,7 @@ class CallClaims:
 
 
 def claims_of(call: ToolCall) -> CallClaims:
-    """What the call says as it stands now."""
+    """The claims of the call in its current state."""
     paths: dict[PathClaim, None] = {}
     for location in call.locations:
         paths[PathClaim(call.kind, location.path)] = None
@@ -205,7 +205,7 @@ def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
 
 
 def claims_in(kind: str, payload: Any) -> CallClaims:
-    """What an object says that no edition names: the subject of a question, for instance."""
+    """The claims of an object that no edition names: the subject of a question, for instance."""
     return claims_of(ToolCall("", kind=kind, raw_input=payload))
 
 
@@ -300,7 +300,7 @@ def _one(fields: Sequence[tuple[str, Any]], keys: frozenset[str]) -> Any:
 
 
 class _Beside:
-    """What stands beside a command in the same object: its arguments, directory and environment."""
+    """The fields beside a command in the same object: its arguments, directory and environment."""
 
     def __init__(self, fields: Sequence[tuple[str, Any]]) -> None:
         directory = _one(fields, DIRECTORY_KEYS)

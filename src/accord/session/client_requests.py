@@ -51,7 +51,7 @@ class Done(Part):
 
 
 class Initialize(Part):
-    """Who the client is and what it lets its agent use."""
+    """The handshake: the client and its capabilities."""
 
     client: Implementation | None
     capabilities: ClientCapabilities
@@ -59,7 +59,7 @@ class Initialize(Part):
 
 
 class Initialized(Part):
-    """Who the agent is and what it serves."""
+    """The answer to the handshake: the agent and its capabilities."""
 
     agent: Implementation | None
     capabilities: AgentCapabilities

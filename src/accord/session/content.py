@@ -90,7 +90,7 @@ Block: TypeAlias = Text | Image | Audio | Link | Resource | Unknown
 """One block; `Unknown` keeps what no edition names yet."""
 
 Blocks: TypeAlias = str | Block | list[Block]
-"""What authors may write where blocks are wanted."""
+"""Anything that stands for content blocks: a text, a block, or several."""
 
 
 def blocks_of(content: Blocks) -> list[Block]:

@@ -60,7 +60,7 @@ class UpdateEncoder(Protocol):
         ...
 
     def flush(self) -> list[Any]:
-        """What was held back where an edition can only repeat a growing whole; a change of state flushes by itself."""
+        """The updates that an edition without increments held back; a change of state flushes by itself."""
         ...
 
 
@@ -101,9 +101,9 @@ class Dialect:
     echoes: bool
     """Whether an inserted prompt is sent back as a message of the user."""
     agent_bindings: tuple[Binding, ...]
-    """What an agent serves."""
+    """The requests that an agent serves."""
     client_bindings: tuple[Binding, ...]
-    """What a client serves."""
+    """The requests that a client serves."""
     encoder: Callable[[ClientCapabilities], UpdateEncoder]
     decoder: Callable[[], UpdateDecoder]
     update: NotificationMethod[Any]
@@ -113,14 +113,14 @@ class Dialect:
     encode_cancel: Callable[[Cancel], Any]
     decode_cancel: Callable[[Any], Cancel]
     leftover_events: Callable[[SessionOpened], list[Event]] = lambda _: []
-    """What the answer to an opening has no place for, so that it must be sent as events behind it."""
+    """The settings that the response to an opening has no field for, to be sent as events."""
     stand_in: Callable[[RequestPermission], ToolChanged | None] = lambda _: None
     """The tool call that a question about none was asked under, so that it can be ended when that is answered."""
     elicitation_done: NotificationMethod[Any] | None = None
     encode_elicitation_done: Callable[[ElicitationDone], Any] | None = None
     decode_elicitation_done: Callable[[Any], ElicitationDone] | None = None
     draft_bindings: tuple[Binding, ...] = field(default=())
-    """What an agent serves only where both sides agreed on unstable methods."""
+    """The requests that an agent serves only where both sides agreed on unstable methods."""
     draft_methods: tuple[Method, ...] = field(default=())
     """Rows of the unstable text that replace those with the same names in the edition's table: see `dialects`."""
 

@@ -145,7 +145,7 @@ def is_plain(block: Block | None) -> TypeGuard[Text]:
 
 @dataclass(slots=True)
 class Message:
-    """What the user or the agent said, or the agent thought; `id` is None where the edition names no messages."""
+    """A message of the user or the agent, or a thought; `id` is None where the edition names no messages."""
 
     speaker: Speaker
     id: str | None
@@ -211,7 +211,7 @@ class ToolCall:
 
 @dataclass(slots=True)
 class Plan:
-    """What the agent means to do; each report replaces the whole plan."""
+    """The plan of the agent; each report replaces the whole plan."""
 
     id: str
     entries: list[PlanEntry] = field(default_factory=list)
@@ -237,7 +237,7 @@ class CompactionEntry:
 
     @property
     def summary(self) -> list[Block]:
-        """What is left of what was compacted."""
+        """The summary of the compacted context."""
         return list(self.passage.blocks)
 
     def change(self, event: CompactionChanged) -> None:
@@ -258,7 +258,7 @@ class UnknownEntry:
 
 
 Entry: TypeAlias = Message | ToolCall | Plan | CompactionEntry | UnknownEntry
-"""What has a place in the conversation. `refused` marks what a refusal took out of the agent's context (v1 rule 25)."""
+"""The entries of a conversation. `refused` marks those that a refusal took out of the agent's context (v1 rule 25)."""
 
 
 def _decoder() -> codecs.IncrementalDecoder:

@@ -22,7 +22,7 @@ _BYTES = {letter: character.encode() for character, letter in _NAMED.items()}
 
 
 def operation_of(change: FileChange) -> str:
-    """What was done to the file: one that has only a new text was added."""
+    """The operation on the file: one that has only a new text was added."""
     if change.operation == "modify" and change.old is None and change.new is not None:
         return "add"
     return change.operation
@@ -182,7 +182,7 @@ def patch_paths(text: str) -> list[str] | None:
 
 
 def _meanings(header: str) -> list[str]:
-    """What a path in a header can mean: with a prefix of Git's before it, the path behind it, relative or absolute."""
+    """The possible meanings of a path in a header: also the path behind a prefix of Git's."""
     path = _bare(header)
     return [path, path[1:]] if path.startswith("/") and _unquoted(header) != path else [path]
 

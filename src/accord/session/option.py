@@ -89,7 +89,7 @@ class Command(Part):
 
 
 Consent: TypeAlias = Literal["allow", "reject", "unknown"]
-"""What an option of a permission request means."""
+"""The meaning of an option of a permission request."""
 
 
 class PermissionOption(Part):
@@ -107,7 +107,7 @@ class PermissionOption(Part):
 
     @property
     def consent(self) -> Consent:
-        """What it says to the agent. A kind that allows under a name or an id that refuses is neither."""
+        """Its meaning for the agent. A kind that allows under a name or an id that refuses is neither."""
         if self.kind in {"reject_once", "reject_always"}:
             return "reject"
         if self.kind in {"allow_once", "allow_always"} and not self.refuses:

@@ -29,7 +29,7 @@ VERSION = 1
 
 
 class PathTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="path"):
-    """What happens to one file; `path` is absolute with its links resolved."""
+    """An access to one file; `path` is absolute with its links resolved."""
 
     kind: str
     path: str
@@ -52,7 +52,7 @@ class InputTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
 
 Target: TypeAlias = PathTarget | CommandTarget | InputTarget
-"""What a remembered answer is about."""
+"""The subject of a remembered answer."""
 Scope: TypeAlias = Literal["exact", "folder", "kind", "program"]
 """How far a remembered answer reaches."""
 

@@ -46,7 +46,7 @@ _FACTS = (CommandsChanged, ConfigChanged, InfoChanged, ModeChanged, StateChanged
 
 
 class Outline:
-    """What is known of a log after one reading, a few dozen bytes for each of its entries."""
+    """The result of one reading of a log, a few dozen bytes for each of its entries."""
 
     def __init__(self) -> None:
         self.pages: list[int] = []
@@ -99,7 +99,7 @@ class Outline:
         return self._facts.state == "idle"
 
     def settings(self) -> list[Event]:
-        """What a replay begins with."""
+        """The events that a replay begins with."""
         return self._facts.events(states=False)
 
     def goes_on(self, key: int, position: int) -> bool:

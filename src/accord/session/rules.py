@@ -149,7 +149,7 @@ def _steps(pattern: str) -> tuple[_Step, ...]:
 
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
-"""What a rule says: allow, deny, or let the user decide."""
+"""The effect of a rule: allow, deny, or let the user decide."""
 EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
 KINDS = frozenset(
     {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other", "all"}
@@ -219,7 +219,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is judged: all accesses of one call, and the session's directories with their links resolved."""
+    """The subject of a decision: all accesses of one call, and the session's directories with their links resolved."""
 
     accesses: tuple[Access, ...]
     roots: tuple[str, ...] = ()
@@ -231,7 +231,7 @@ class Subject:
 
     @property
     def targets(self) -> tuple[Target, ...] | None:
-        """What exactly it is about; None where that is not known for each access."""
+        """Its exact targets; None where they are not known for each access."""
         found = [access.target for access in self.accesses if not access.transparent]
         known = tuple(dict.fromkeys(target for target in found if target is not None))
         return None if not known or any(target is None for target in found) else known
@@ -239,7 +239,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What holds for a subject, and why: the rule or the remembered answer; both None for the default."""
+    """The decision for a subject, and its reason: the rule or the remembered answer; both None for the default."""
 
     effect: Effect
     rule: Rule | None = None
@@ -273,7 +273,7 @@ def parse_rule(text: str, effect: Effect | None = None) -> Rule:
 
 
 def wider_answers(subject: Subject, effect: Literal["allow", "deny"] = "allow") -> tuple[RememberedAnswer, ...]:
-    """What "always" could mean beyond exactly this, from the narrowest on; for a user to choose from."""
+    """The wider scopes that "always" could have, from the narrowest on, for a user to choose from."""
     accesses = [access for access in subject.accesses if not access.transparent]
     kinds = {access.kind for access in accesses}
     if len(kinds) != 1 or not accesses:
@@ -298,7 +298,7 @@ def judge(
     answers: Sequence[RememberedAnswer] = (),
     default: Effect = "ask",
 ) -> Decision:
-    """What holds for a subject: the strictest of what holds for each of its accesses."""
+    """The decision for a subject: the strictest of the decisions for its accesses."""
     rules = tuple(rules)
     decisions = [
         decision
@@ -358,7 +358,7 @@ def _command_matches(pattern: str, command: SimpleCommand, *, careful: bool) -> 
         wanted = wanted[:-1]
     certain = min(command.uncertain, default=len(command.words))
     if careful:
-        # What an uncertain word becomes is one of the further words that a star stands for, or it is not allowed.
+        # An uncertain word must become one of the further words that a star stands for, or it is not allowed.
         if certain < len(command.words) and (not is_open or certain < len(wanted)):
             return False
         programs: tuple[str, ...] = command.words[:1]

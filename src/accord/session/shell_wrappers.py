@@ -109,7 +109,7 @@ MAX_SUFFIXES = 32
 
 @dataclass(slots=True)
 class Inner:
-    """What a command runs besides itself."""
+    """The commands and lines that a command runs besides itself."""
 
     commands: list[tuple[tuple[str, ...], frozenset[int]]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
@@ -224,7 +224,7 @@ def any_suffix(words: tuple[str, ...], uncertain: frozenset[int]) -> Inner:
 
 
 def unwrap(words: tuple[str, ...], uncertain: frozenset[int]) -> Inner:
-    """What the simple command `words` runs; nothing for a program that is no wrapper."""
+    """The commands that the simple command `words` runs; none for a program that is no wrapper."""
     argv, inner, name = Argv(words, uncertain), Inner(), program_name(words[0])
     if 0 in uncertain or name in _LOOSE or name.startswith(_LOADERS):
         inner.add_suffixes(argv)

@@ -46,7 +46,7 @@ class _Screen:
 
 
 class _Call:
-    """What is known of one call; `total` and `unsent` are sizes, roughly in bytes."""
+    """The state of one call; `total` and `unsent` are sizes, roughly in bytes."""
 
     __slots__ = ("items", "kind", "name", "title", "total", "unsent")
 

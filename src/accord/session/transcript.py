@@ -124,12 +124,12 @@ class Transcript:
 
     @property
     def messages(self) -> list[Message]:
-        """What the user and the agent said, in order."""
+        """The messages of the user and the agent, in order."""
         return [entry for entry in self.timeline if isinstance(entry, Message) and entry.speaker != "thought"]
 
     @property
     def thoughts(self) -> list[Message]:
-        """What the agent thought, in order."""
+        """The thoughts of the agent, in order."""
         return [entry for entry in self.timeline if isinstance(entry, Message) and entry.speaker == "thought"]
 
     @property
@@ -162,7 +162,7 @@ class Transcript:
 
     @property
     def state(self) -> SessionState:
-        """What the session does; idle until it says otherwise (v2 rule A24)."""
+        """The state of the session; idle until one is reported (v2 rule A24)."""
         return self._state.state if self._state else "idle"
 
     @property
@@ -172,12 +172,12 @@ class Transcript:
 
     @property
     def error(self) -> WorkError | None:
-        """What the last work failed with."""
+        """The error of the last turn, if it failed."""
         return self._state.error if self._state else None
 
     @property
     def background(self) -> list[Background] | None:
-        """What goes on beside the turns; None where that is not reported."""
+        """The work beside the turns; None where it is not reported."""
         return self._state.background if self._state and self._state.background is not UNSET else None
 
     def __iter__(self) -> Iterator[Entry]:

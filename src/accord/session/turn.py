@@ -84,7 +84,7 @@ Move: TypeAlias = Literal[
     "insert", "hold", "refuse", "begin", "abandon", "fail", "give_up", "withdraw", "work", "question", "retire",
     "answer", "cancel", "drop", "finish", "stop", "background", "close", "closed", "ignore", "illegal",
 ]  # fmt: skip
-"""What a cell of the table does. `ignore` is for what may come too late; `illegal` for what cannot come at all."""
+"""The actions in the table. `ignore` is for inputs that may come too late; `illegal` for inputs that cannot come."""
 
 STATES: tuple[TurnState, ...] = (
     "idle", "inserting", "running", "requires_action", "cancelling", "closing", "closed",

@@ -44,7 +44,7 @@ class BlockingTerminal:
 
     @property
     def id(self) -> str:
-        """What the client calls it; unique in the session."""
+        """Its id, unique in the session."""
         return self._terminal.id
 
     @property

@@ -42,7 +42,7 @@ class BlockingClient:
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """What it declared, nothing more."""
+        """The capabilities that the client declared."""
         return self._client.capabilities
 
     @property

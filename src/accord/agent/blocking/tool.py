@@ -40,17 +40,17 @@ class BlockingTool:
 
     @property
     def id(self) -> str:
-        """What the client calls it."""
+        """Its id."""
         return self._tool.id
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Its title."""
         return self._tool.title
 
     @property
     def kind(self) -> ToolKind:
-        """What it does."""
+        """Its kind."""
         return self._tool.kind
 
     @property
@@ -70,7 +70,7 @@ class BlockingTool:
 
     @property
     def content(self) -> list[ToolContent]:
-        """What it shows."""
+        """The content that it shows."""
         return self._tool.content
 
     @property
@@ -85,7 +85,7 @@ class BlockingTool:
 
     @property
     def error(self) -> BaseException | None:
-        """What was raised inside the context, if it failed so."""
+        """The exception that was raised inside the context, if any."""
         return self._tool.error
 
     @property

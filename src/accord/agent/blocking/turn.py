@@ -29,7 +29,7 @@ __all__ = ["BlockingCompaction", "BlockingTurn"]
 
 
 class BlockingTurn:
-    """What a prompt handler without `async` is given: `Turn`, with verbs that block until they are done.
+    """The `Turn` of a prompt handler without `async`; its methods block until they are done.
 
     Made for each prompt and command that such a handler handles.
 
@@ -80,7 +80,7 @@ class BlockingTurn:
 
     @property
     def client(self) -> BlockingClient:
-        """Who is on the other end."""
+        """The client that sent the prompt."""
         return self.session.client
 
     @property

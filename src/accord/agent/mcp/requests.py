@@ -153,7 +153,7 @@ async def greet(session: ClientSession) -> None:
         try:
             await session.discover()
         except MCPError:
-            # What it said to the handshake that nearly every server knows is the better explanation.
+            # The error of the handshake that nearly every server knows is the better explanation.
             raise refusal from None
 
 

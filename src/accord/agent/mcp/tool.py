@@ -22,7 +22,7 @@ class McpFailure:
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """What a tool gave back; with `is_error` the content says what went wrong.
+    """The result of a tool; with `is_error` the content says what went wrong.
 
     `structured` is whatever JSON the server put beside the content: an object, and since 2026 any value.
     """

@@ -76,7 +76,7 @@ class _Stream:
 
 
 class _Reader(_Stream):
-    """What the child says; a text that is no message comes out as an exception and ends nothing."""
+    """The messages of the child; a text that is no message is returned as an exception, and reading goes on."""
 
     def __aiter__(self) -> _Reader:
         return self
@@ -104,7 +104,7 @@ class _Reader(_Stream):
 
 
 class _Writer(_Stream):
-    """What we say to the child."""
+    """The messages to the child."""
 
     async def send(self, item: SessionMessage, /) -> None:
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)

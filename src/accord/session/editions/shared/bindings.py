@@ -124,14 +124,14 @@ def login_bindings(login: RequestMethod[Any, Any], logout: RequestMethod[Any, An
 
 
 def encode_implementation(types: Any, peer: Implementation | None) -> Any:
-    """Who a side is, or UNSET."""
+    """The implementation of a side, or UNSET."""
     if peer is None:
         return UNSET
     return types.Implementation(peer.name, peer.version, or_unset(peer.title), peer.meta or UNSET)
 
 
 def decode_implementation(info: Any) -> Implementation | None:
-    """Who a side is, if it says so."""
+    """The implementation of a side, if it is given."""
     return Implementation(info.name, info.version, or_none(info.title), info.meta or None) if info else None
 
 

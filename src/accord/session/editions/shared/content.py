@@ -61,7 +61,7 @@ class BlockCodec:
         return {"audience": or_unset(annotations.audience), "priority": or_unset(annotations.priority)}
 
     def link_fields(self, block: Link) -> dict[str, Any]:
-        """What a link says beyond its name and address, within the edition's bounds. Icons have no place."""
+        """The optional fields of a link, within the edition's bounds. Icons have no place."""
         return {"size": or_unset(block.size)}
 
     def _common(self, block: Any) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class OptionCodec:
         ]
 
     def encode_input(self, command: Command) -> Any:
-        """What a command takes behind its name."""
+        """The input of a command, behind its name."""
         return UNSET if command.hint is None else self.types.UnstructuredCommandInput(command.hint)
 
     def decode_commands(self, commands: list[Any]) -> list[Command]:

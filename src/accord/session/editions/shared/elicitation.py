@@ -13,7 +13,7 @@ from accord.session.unset import or_none, or_unset, payload_of
 __all__ = ["ElicitationCodec"]
 
 DEFAULTS: dict[str, Any] = {"type": "object", "properties": {}}
-"""What a schema of a form may leave out."""
+"""The optional parts of a form's schema."""
 
 
 class ElicitationCodec:
@@ -83,7 +83,7 @@ class ElicitationCodec:
                 assert_never(answer.action)
 
     def decode_result(self, result: Any, _: object) -> Elicited:
-        """What the user did. v2 rule 78: an action without a name here is a `cancel`."""
+        """The action of the user. v2 rule 78: an action without a name here is a `cancel`."""
         if isinstance(result, Unknown):
             meta = result.payload.get("_meta")
             return Elicited("cancel", meta=meta if isinstance(meta, dict) and meta else None)

@@ -162,7 +162,7 @@ class EditionEncoder:
         """The messages so far will not change any more."""
 
     def flush(self) -> Updates:
-        """What was held back: nothing."""
+        """The updates that were held back: none."""
         return []
 
     def _notice(self, event: Noticed) -> Updates:
@@ -220,7 +220,7 @@ class RepeatingEncoder(EditionEncoder, abstract=True):
         self.client_terminals = self._tools.client_terminals
 
     def flush(self) -> Updates:
-        """What was held back of growing tool calls."""
+        """The updates of growing tool calls that were held back."""
         return [self._repeat(call_id) for call_id in self._tools.held()]
 
     def _repeat(self, call_id: str, meta: dict[str, Any] | None = None) -> Any:

@@ -178,7 +178,7 @@ class SessionCodec:
     # --- results
 
     def opened_fields(self, answer: SessionOpened) -> dict[str, Any]:
-        """What every answer to an opening says; commands have no place (`leftover_commands`)."""
+        """The fields of every response that opens a session; commands have no place (`leftover_commands`)."""
         return {"config_options": self.options.encode(answer.options) or UNSET, "meta": answer.meta or UNSET}
 
     def decode_session(self, session_id: str, result: Any) -> SessionOpened:

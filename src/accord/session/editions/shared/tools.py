@@ -73,7 +73,7 @@ class ToolItemCodec:
         return [meant for item in items for meant in self.decode(item)]
 
     def decode(self, item: Any) -> list[ToolContent]:
-        """What an item stands for; a line that only explains the next item stands for nothing."""
+        """The core's value of an item; a line that only explains the next item stands for nothing."""
         if isinstance(item, self.types.Content):
             return self.decode_shown(Shown(self.blocks.decode(item.content), item.meta or None))
         if isinstance(item, self.types.Diff):

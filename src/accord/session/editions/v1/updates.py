@@ -184,7 +184,7 @@ class Messages:
 
 
 def rest_of(content: list[Block], sent: list[Block]) -> list[Block] | None:
-    """What `content` has beyond what was sent; None where it does not begin with that."""
+    """The part of `content` that was not sent; None where it does not begin with that."""
     if not sent:
         return content
     old, new = _joined(sent), _joined(content)
@@ -320,7 +320,7 @@ class V1Decoder(EditionDecoder):
         return [decode_tool(update)]
 
     def decode_tool_call_update(self, update: v1.ToolCallUpdated) -> list[Event]:
-        """What changed of a call."""
+        """The changes of a call."""
         return [decode_tool(update)]
 
     def decode_plan(self, update: v1.Plan) -> list[Event]:

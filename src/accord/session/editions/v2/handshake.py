@@ -27,7 +27,7 @@ UNNAMED = "unknown"
 
 
 def encode_initialize(request: Initialize) -> v2.InitializeRequest:
-    """What a client says of itself: it has no files and terminals in v2, and notices and toggles need no capability."""
+    """The capabilities of a client: it has no files and terminals in v2, and notices and toggles need no capability."""
     return v2.InitializeRequest(
         V2.version, _encode_peer(request.client), _encode_client(request.capabilities), request.meta or UNSET
     )
@@ -46,7 +46,7 @@ def _encode_client(capabilities: ClientCapabilities) -> v2.ClientCapabilities:
 
 
 def decode_initialize(params: v2.InitializeRequest) -> Initialize:
-    """What a client said of itself."""
+    """The capabilities of a client."""
     declared = params.capabilities
     capabilities = ClientCapabilities(
         elicit_form=has(declared.elicitation, "form"),
@@ -61,7 +61,7 @@ def decode_initialize(params: v2.InitializeRequest) -> Initialize:
 
 
 def encode_initialized(answer: Initialized) -> v2.InitializeResponse:
-    """What an agent says of itself; only who can fork has the capabilities of the draft."""
+    """The capabilities of an agent; only an agent that can fork has those of the draft."""
     capabilities = answer.capabilities
     types: Any = draft if capabilities.fork else v2
     session = types.SessionCapabilities(
@@ -82,7 +82,7 @@ def encode_initialized(answer: Initialized) -> v2.InitializeResponse:
 
 
 def decode_initialized(result: v2.InitializeResponse, _: Initialize) -> Initialized:
-    """What an agent said of itself. Opening, listing and closing come with `session`, logging out with any method."""
+    """The capabilities of an agent. Opening, listing and closing come with `session`, logging out with any method."""
     declared = result.capabilities
     session = or_none(declared.session)
     serves = session is not None

@@ -244,5 +244,5 @@ def decode_given(result: v2.RequestPermissionResponse, request: RequestPermissio
 
 
 def _joined(inner: Maybe[Meta], outer: Maybe[Meta]) -> Meta | None:
-    """What stood at a part that the core does not have apart goes with the whole."""
+    """The metadata of a part that the core does not hold separately goes to the whole."""
     return {**(inner or {}), **(outer or {})} or None

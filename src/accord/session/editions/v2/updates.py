@@ -307,15 +307,15 @@ class V2Decoder(EditionDecoder):
         return super()._unknown(update)
 
     def decode_state_update(self, update: v2.StateUpdated) -> list[Event]:
-        """What the session is doing."""
+        """The state of the session."""
         return [decode_state(update)]
 
     def decode_tool_call_update(self, update: v2.ToolCallUpdated) -> list[Event]:
-        """What changed of a call."""
+        """The changes of a call."""
         return [decode_tool(update)]
 
     def decode_terminal_update(self, update: v2.TerminalUpdate) -> list[Event]:
-        """What changed of a terminal."""
+        """The changes of a terminal."""
         return [decode_terminal(update)]
 
     def decode_terminal_output_chunk(self, update: v2.TerminalOutputChunk) -> list[Event]:

@@ -45,7 +45,7 @@ def encode_initialize(request: Initialize) -> v2_june.InitializeRequest:
 
 
 def decode_initialize(params: v2_june.InitializeRequest) -> Initialize:
-    """Who the client is; it has no capabilities."""
+    """The client; it has no capabilities."""
     capabilities = ClientCapabilities(meta=params.capabilities.meta or None)
     return Initialize(decode_implementation(params.client_info), capabilities, params.meta or None)
 
@@ -77,7 +77,7 @@ def _encode_session(capabilities: AgentCapabilities) -> v2_june.SessionCapabilit
 
 
 def decode_initialized(result: v2_june.InitializeResponse, _: Initialize) -> Initialized:
-    """Who the agent is and what it serves; what has no marker it does not serve."""
+    """The agent and its capabilities; it does not serve what has no marker."""
     declared = result.capabilities
     session = declared.session or v2_june.SessionCapabilities()
     markers: dict[str, Any] = {ours: has(session, name) for ours, (name, _) in MARKERS.items()}
@@ -96,7 +96,7 @@ def decode_initialized(result: v2_june.InitializeResponse, _: Initialize) -> Ini
 
 
 class _Further(Wire):
-    """What every way to log in has, whatever its type."""
+    """The fields of every login method, whatever its type."""
 
     type: str
     id: str

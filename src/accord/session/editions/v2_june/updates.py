@@ -114,7 +114,7 @@ class JuneDecoder(EditionDecoder):
         return MessageChanged(speaker, original.id, mapped(BLOCKS.decode_all, update.content), or_unset(meta))
 
     def decode_tool_call_update(self, update: v2_june.ToolCallUpdated) -> list[Event]:
-        """What changed of a call."""
+        """The changes of a call."""
         return [decode_tool(update)]
 
     def _entries(self, entries: list[Any]) -> list[PlanEntry]:
