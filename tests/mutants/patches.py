@@ -300,7 +300,7 @@ MUTANTS = (
     Mutant(
         "one answer",
         "a second request under an open id is served",
-        "jsonrpc/peer.py",
+        "jsonrpc/pending.py",
         "        if id_ in self._open:\n            return False\n",
         "",
         ANSWERS + "test_a_second_request_under_an_open_id_is_refused_and_the_first_is_answered",

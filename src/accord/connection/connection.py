@@ -33,7 +33,7 @@ from accord.errors import (
     TransportError,
 )
 from accord.json_values import JsonValue
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.pending import PendingRequests
 from accord.jsonrpc.serialize import TAIL, notification_head
 from accord.protocol.codec import (
     SMALL_BYTES,
@@ -99,7 +99,7 @@ class Connection:
         """Whether tolerated faults of the peer are errors."""
         self._editions = tuple(editions)
         self._grace_seconds = grace_seconds
-        peer: Peer[Call, OpenRequest] = Peer()
+        pending: PendingRequests[Call, OpenRequest] = PendingRequests()
         self._direct: Method | None = None
         """The notification that was sent last, while another one of its kind may go straight to the transport.
 
@@ -112,9 +112,9 @@ class Connection:
         self._budget = Budget(max_backlog_bytes)
         self._codec = Codec(strict=strict)
         self._lanes = Lanes(self, self._budget, self._handler_failed)
-        self._outgoing = OutgoingCalls(peer, self._sender, self._lanes, self._budget, self._codec)
+        self._outgoing = OutgoingCalls(pending, self._sender, self._lanes, self._budget, self._codec)
         self._outgoing.own(self)
-        self._incoming = IncomingRequests(peer, self._sender, self._budget, self._codec)
+        self._incoming = IncomingRequests(pending, self._sender, self._budget, self._codec)
         self._receiver = Receiver(
             side,
             self.handlers,

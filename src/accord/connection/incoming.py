@@ -14,7 +14,7 @@ from accord.connection.request import CURRENT, OpenRequest
 from accord.connection.sender import Sender
 from accord.errors import ConnectionLost, LocalProtocolError, RequestError, TransportError
 from accord.jsonrpc.message import ErrorObject, RequestId
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.pending import PendingRequests
 from accord.jsonrpc.serialize import TAIL, BatchAnswer, result_head
 from accord.protocol.codec import Codec, encode_between
 from accord.protocol.model import Wire
@@ -28,8 +28,10 @@ BATCH_TOO_LARGE = "The answers of this batch are larger than this side keeps: se
 class IncomingRequests:
     """All open requests of one connection."""
 
-    def __init__(self, peer: Peer[Any, OpenRequest], sender: Sender, budget: Budget, codec: Codec) -> None:
-        self._peer = peer
+    def __init__(
+        self, pending: PendingRequests[Any, OpenRequest], sender: Sender, budget: Budget, codec: Codec
+    ) -> None:
+        self._pending = pending
         self._sender = sender
         self._budget = budget
         self._codec = codec
@@ -53,7 +55,7 @@ class IncomingRequests:
 
     def open(self, request: OpenRequest) -> bool:
         """A request arrived and will be answered by its handler; False if its id is in use (and that is answered)."""
-        if self._peer.open(request.id, request):
+        if self._pending.open(request.id, request):
             return True
         # Under null: under the id itself it would be taken for the answer to the request that is open.
         self.refuse(None, refused("A request with this id is still open"), request.method, request.batch)
@@ -61,7 +63,7 @@ class IncomingRequests:
 
     def owes(self, id_: RequestId) -> bool:
         """Whether a request under this id is open."""
-        return self._peer.opened(id_) is not None
+        return self._pending.opened(id_) is not None
 
     def start(self, request: OpenRequest) -> None:
         """Run the handler, beside everything else."""
@@ -74,7 +76,7 @@ class IncomingRequests:
 
     def cancel(self, id_: RequestId) -> None:
         """The peer withdraws a request. Nothing happens if it is answered or never came."""
-        request = self._peer.opened(id_)
+        request = self._pending.opened(id_)
         if request is None:
             return
         if request.began and request.task is not None:
@@ -94,11 +96,11 @@ class IncomingRequests:
             self._budget.free(_unbegun_bytes(request))
         self._returned(request, 0)
         self._finish(request, None)
-        self._peer.answer(request.id)
+        self._pending.answer(request.id)
         self.refuse(request.id, CANCELLED, request.method, request.batch)
 
     def _cancel_begun(self, request: OpenRequest) -> None:
-        if request.task is not None and self._peer.opened(request.id) is request:
+        if request.task is not None and self._pending.opened(request.id) is request:
             request.task.cancel()
 
     def refuse(self, id_: RequestId, error: ErrorObject, method: str, batch: BatchAnswer | None = None) -> None:
@@ -156,7 +158,7 @@ class IncomingRequests:
             finally:
                 result = None  # the answer is a text from now on, and may have to wait
                 self._budget.free(OPEN_REQUEST_BYTES)
-            self._peer.answer(request.id)
+            self._pending.answer(request.id)
             answer_bytes = len(text)
             whole = text if request.batch is None else self._collect(request.batch, bytes(text))
             del text

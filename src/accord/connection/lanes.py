@@ -20,7 +20,7 @@ from accord.connection.handlers import Handler
 
 __all__ = ["INSIDE", "Lane", "Lanes", "in_lane", "waiting"]
 
-Item: TypeAlias = tuple[Callable[[Any], Coroutine[Any, Any, Any] | None], Any, int]
+LaneItem: TypeAlias = tuple[Callable[[Any], Coroutine[Any, Any, Any] | None], Any, int]
 """A function, its argument, and the bytes of the budget that it frees. Handlers of authors run in coroutines alone."""
 
 FEW = 4
@@ -56,7 +56,7 @@ class Lane:
     def __init__(self, key: str | None, context: Context) -> None:
         self.key = key
         self.context = context
-        self.items: deque[Item] = deque()
+        self.items: deque[LaneItem] = deque()
 
 
 class Lanes:
@@ -77,7 +77,7 @@ class Lanes:
         self._runners: set[asyncio.Task[None]] = set()
         self.get = self._lanes.get
 
-    def add(self, key: str | None, item: Item) -> None:
+    def add(self, key: str | None, item: LaneItem) -> None:
         """Queue a thing behind everything of its session that came before."""
         lane = self._lanes.get(key)
         if lane is None:

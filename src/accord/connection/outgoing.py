@@ -15,7 +15,7 @@ from accord.connection.lanes import INSIDE, Lanes
 from accord.connection.sender import Sender
 from accord.errors import AccordError, BacklogExceeded, CallTimeout, RemoteProtocolError
 from accord.jsonrpc.message import ErrorObject, JsonText, RequestId
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.pending import PendingRequests
 from accord.jsonrpc.serialize import TAIL, notification_head, request_head
 from accord.protocol.codec import Codec, encode, encode_between
 from accord.protocol.model import Wire
@@ -50,8 +50,10 @@ class Call(msgspec.Struct, eq=False):
 class OutgoingCalls:
     """All calls of one connection; `cancels` says whether the edition can withdraw one."""
 
-    def __init__(self, peer: Peer[Call, Any], sender: Sender, lanes: Lanes, budget: Budget, codec: Codec) -> None:
-        self._peer = peer
+    def __init__(
+        self, pending: PendingRequests[Call, Any], sender: Sender, lanes: Lanes, budget: Budget, codec: Codec
+    ) -> None:
+        self._pending = pending
         self._sender = sender
         self._lanes = lanes
         self._budget = budget
@@ -82,10 +84,10 @@ class OutgoingCalls:
         """
         if self._loop is None:
             self._loop = asyncio.get_running_loop()  # once: each time it is a system call
-        id_ = self._peer.next_id()
+        id_ = self._pending.next_id()
         text = encode_between(request_head(id_, method), params, TAIL)
         call = Call(method, result, session, INSIDE.get() is self._owner, self._loop.create_future())
-        self._peer.wait(id_, call)
+        self._pending.wait(id_, call)
         self._begin(call)
         try:
             if timeout_seconds is not None:
@@ -165,14 +167,14 @@ class OutgoingCalls:
 
     def _give_up(self, id_: int, call: Call) -> None:
         """The caller does not wait any more; a call that was answered, or not sent, is not withdrawn."""
-        if isinstance(self._peer.settle(id_), Call) and self.cancels and call.counted:
+        if isinstance(self._pending.settle(id_), Call) and self.cancels and call.counted:
             self._sender.post(notification_head("$/cancel_request") + encode({"requestId": id_}) + TAIL)
 
     # --- what comes back
 
     def waiting(self, id_: RequestId) -> Call | None:
         """The call that waits for an answer under an id."""
-        return self._peer.waiting(id_)
+        return self._pending.waiting(id_)
 
     def succeed(self, id_: RequestId, result: JsonText) -> None:
         call = self._settled(id_)
@@ -181,7 +183,7 @@ class OutgoingCalls:
 
     def succeed_typed(self, id_: int, call: Call, value: Any) -> None:
         """A result came for a call that waits, and was decoded already."""
-        self._peer.settle(id_)
+        self._pending.settle(id_)
         self.deliver(call, value)
 
     def fail(self, id_: RequestId, error: ErrorObject) -> None:
@@ -204,7 +206,7 @@ class OutgoingCalls:
             lane.items.append((call.settle, outcome, 0))
 
     def _settled(self, id_: RequestId) -> Call | None:
-        call = self._peer.settle(id_)
+        call = self._pending.settle(id_)
         if isinstance(call, Call):
             return call
         self.strays += 1
@@ -237,7 +239,7 @@ class OutgoingCalls:
             self._leave(call)
 
     def fail_all(self, error: AccordError) -> None:
-        for call in self._peer.settle_all():
+        for call in self._pending.settle_all():
             call.settle(copy.copy(error))  # each caller gets its own, with its own traceback
         while self._turns:
             turn = self._turns.popleft()

@@ -56,7 +56,7 @@ class AuthMethod(Part):
 
 
 class AgentCapabilities(Part):
-    """The capabilities of an agent, beyond new, prompt and cancel. `prompts` are the block kinds it takes beside text."""
+    """The capabilities of an agent, beyond new, prompt and cancel. `prompts` are block kinds beside text."""
 
     load: bool = False
     resume: bool = False

@@ -68,7 +68,7 @@ from accord.session.unset import or_unset
 __all__ = ["Transcript"]
 
 E = TypeVar("E", ToolCall, Plan, CompactionEntry)
-Fold: TypeAlias = Callable[[Any, Any], None]
+FoldFunction: TypeAlias = Callable[[Any, Any], None]
 
 
 class Transcript:
@@ -403,7 +403,7 @@ class Transcript:
         self._passing = not matters and not is_marked
         self._state = event
 
-    _FOLDS: ClassVar[dict[type, Fold]] = {
+    _FOLDS: ClassVar[dict[type, FoldFunction]] = {
         MessageChunk: _message_chunk,
         MessageChanged: _message_changed,
         ToolChanged: _tool_changed,

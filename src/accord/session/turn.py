@@ -60,10 +60,10 @@ from accord.session.turn_io import (
     Input,
     Insert,
     InsertionFailed,
-    Key,
     Output,
     PromptArrived,
     PromptInserted,
+    PromptKey,
     PromptWithdrawn,
     PublishState,
     QuestionAnswered,
@@ -117,13 +117,13 @@ class TurnAutomaton:
     def __init__(self, rule: AnswerRule) -> None:
         self.rule = rule
         self.state: TurnState = "idle"
-        self._current: tuple[Key, ...] = ()
+        self._current: tuple[PromptKey, ...] = ()
         """The prompt that is being inserted or worked on; none where the agent works by itself."""
         self._at_work = False
-        self._held: dict[Key, None] = {}
-        self._dropped: list[Key] = []
+        self._held: dict[PromptKey, None] = {}
+        self._dropped: list[PromptKey] = []
         """Prompts that a cancel dropped and that are answered when the turn before them is over."""
-        self._questions: dict[Key, bool] = {}
+        self._questions: dict[PromptKey, bool] = {}
         self._background: tuple[Background, ...] | UnsetType = UNSET
         self._published = StateChanged("idle")
 
@@ -295,7 +295,7 @@ class TurnAutomaton:
     def _answer_inserted(self) -> list[Output]:
         return [AnswerInserted(prompt) for prompt in self._current if self.rule == "insertion"]
 
-    def _answer_dropped(self, prompt: Key) -> Output:
+    def _answer_dropped(self, prompt: PromptKey) -> Output:
         return AnswerWithdrawn(prompt) if self.rule == "insertion" else AnswerStopped(prompt, "cancelled")
 
     def _retire_all(self) -> list[Output]:

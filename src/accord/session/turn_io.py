@@ -28,10 +28,10 @@ __all__ = [
     "Input",
     "Insert",
     "InsertionFailed",
-    "Key",
     "Output",
     "PromptArrived",
     "PromptInserted",
+    "PromptKey",
     "PromptWithdrawn",
     "PublishState",
     "QuestionAnswered",
@@ -44,33 +44,33 @@ __all__ = [
     "WorkStarted",
 ]
 
-Key: TypeAlias = Hashable
+PromptKey: TypeAlias = Hashable
 """How the caller names a prompt or a question; each name is used once."""
 
 
 class PromptArrived(msgspec.Struct, frozen=True):
     """A prompt was read, and is one that the session can take."""
 
-    prompt: Key
+    prompt: PromptKey
 
 
 class PromptInserted(msgspec.Struct, frozen=True):
     """An `Insert` is done: the user's message has its place and is kept."""
 
-    prompt: Key
+    prompt: PromptKey
 
 
 class InsertionFailed(msgspec.Struct, frozen=True):
     """An `Insert` could not be done: the message is nowhere."""
 
-    prompt: Key
+    prompt: PromptKey
     error: WorkError
 
 
 class PromptWithdrawn(msgspec.Struct, frozen=True):
     """The client takes one prompt back (`$/cancel_request`)."""
 
-    prompt: Key
+    prompt: PromptKey
 
 
 class WorkStarted(msgspec.Struct, frozen=True):
@@ -80,14 +80,14 @@ class WorkStarted(msgspec.Struct, frozen=True):
 class QuestionOpened(msgspec.Struct, frozen=True):
     """The user was asked something; `blocking` if nothing else goes on until the answer."""
 
-    question: Key
+    question: PromptKey
     blocking: bool = True
 
 
 class QuestionAnswered(msgspec.Struct, frozen=True):
     """A question has its answer, whatever it is."""
 
-    question: Key
+    question: PromptKey
 
 
 class CancelRequested(msgspec.Struct, frozen=True):
@@ -150,19 +150,19 @@ TurnState: TypeAlias = Literal["idle", "inserting", "running", "requires_action"
 class Insert(msgspec.Struct, frozen=True):
     """Give the prompt its place and keep it; say `PromptInserted` or `InsertionFailed` when that is done."""
 
-    prompt: Key
+    prompt: PromptKey
 
 
 class Hold(msgspec.Struct, frozen=True):
     """Nothing: the prompt waits here for its turn."""
 
-    prompt: Key
+    prompt: PromptKey
 
 
 class Start(msgspec.Struct, frozen=True):
     """Start the handler; say how it ended."""
 
-    prompt: Key
+    prompt: PromptKey
 
 
 class CancelHandler(msgspec.Struct, frozen=True):
@@ -172,38 +172,38 @@ class CancelHandler(msgspec.Struct, frozen=True):
 class Retire(msgspec.Struct, frozen=True):
     """Stop waiting for these answers; they count as not approved."""
 
-    questions: tuple[Key, ...]
+    questions: tuple[PromptKey, ...]
 
 
 class AnswerInserted(msgspec.Struct, frozen=True):
     """Answer with the id of the user's message."""
 
-    prompt: Key
+    prompt: PromptKey
 
 
 class AnswerStopped(msgspec.Struct, frozen=True):
     """Answer with a stop reason."""
 
-    prompt: Key
+    prompt: PromptKey
     stop_reason: StopReason
     token_usage: TokenUsage | None = None
 
 
 class AnswerFailed(msgspec.Struct, frozen=True):
-    prompt: Key
+    prompt: PromptKey
     error: WorkError
 
 
 class AnswerWithdrawn(msgspec.Struct, frozen=True):
     """Answer with -32800."""
 
-    prompt: Key
+    prompt: PromptKey
 
 
 class AnswerClosed(msgspec.Struct, frozen=True):
     """Answer as for a session that is not there (-32002)."""
 
-    prompt: Key
+    prompt: PromptKey
 
 
 class PublishState(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 from accord.errors import LocalProtocolError
 from accord.jsonrpc.message import RequestId
 
-__all__ = ["Peer", "Stray"]
+__all__ = ["PendingRequests", "Stray"]
 
 C = TypeVar("C")
 O = TypeVar("O")  # noqa: E741 - O for the open requests, beside C for the calls
@@ -21,7 +21,7 @@ Stray: TypeAlias = Literal["late", "unknown"]
 """An answer without a waiting call: to a call that is settled, or to one that was never made."""
 
 
-class Peer(Generic[C, O]):
+class PendingRequests(Generic[C, O]):
     """One endpoint. `C` is what the caller keeps of a call, `O` of an open request."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from accord.errors import LocalProtocolError
 from accord.jsonrpc.message import RequestId
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.pending import PendingRequests
 
 # Few, so that they meet: numbers beside the strings that look like them.
 THEIR_IDS: list[RequestId] = [0, 1, 2, -1, "0", "1", "2", "", "\ud83d"]
@@ -21,7 +21,7 @@ class Endpoint(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.peer: Peer[str, str] = Peer()
+        self.peer: PendingRequests[str, str] = PendingRequests()
         self.made: list[int] = []
         self.waiting: dict[int, str] = {}
         self.settled: list[str] = []
@@ -114,7 +114,7 @@ TestAnyOrderOfEvents = Endpoint.TestCase
 
 
 def test_an_answer_settles_its_call_and_the_next_one_is_late() -> None:
-    peer: Peer[str, str] = Peer()
+    peer: PendingRequests[str, str] = PendingRequests()
     id_ = peer.next_id()
     peer.wait(id_, "the call")
 
@@ -123,7 +123,7 @@ def test_an_answer_settles_its_call_and_the_next_one_is_late() -> None:
 
 
 def test_an_answer_under_an_id_that_was_never_used_is_unknown() -> None:
-    peer: Peer[str, str] = Peer()
+    peer: PendingRequests[str, str] = PendingRequests()
     peer.wait(peer.next_id(), "the call")
 
     assert [peer.settle(id_) for id_ in (1, -1, "0", None)] == ["unknown"] * 4
@@ -131,7 +131,7 @@ def test_an_answer_under_an_id_that_was_never_used_is_unknown() -> None:
 
 
 def test_looking_at_a_call_leaves_it_waiting() -> None:
-    peer: Peer[str, str] = Peer()
+    peer: PendingRequests[str, str] = PendingRequests()
     peer.wait(peer.next_id(), "the call")
 
     assert peer.waiting(0) == "the call"
@@ -139,7 +139,7 @@ def test_looking_at_a_call_leaves_it_waiting() -> None:
 
 
 def test_ids_of_the_two_directions_do_not_meet() -> None:
-    peer: Peer[str, str] = Peer()
+    peer: PendingRequests[str, str] = PendingRequests()
     peer.wait(peer.next_id(), "ours")
 
     assert peer.open(0, "theirs")
@@ -148,7 +148,7 @@ def test_ids_of_the_two_directions_do_not_meet() -> None:
 
 
 def test_a_second_request_under_an_open_id_is_refused_and_the_first_stays() -> None:
-    peer: Peer[str, str] = Peer()
+    peer: PendingRequests[str, str] = PendingRequests()
 
     assert peer.open(1, "first")
     assert not peer.open(1, "second")
@@ -156,7 +156,7 @@ def test_a_second_request_under_an_open_id_is_refused_and_the_first_stays() -> N
 
 
 def test_a_number_and_the_string_that_looks_like_it_are_two_ids() -> None:
-    peer: Peer[str, str] = Peer()
+    peer: PendingRequests[str, str] = PendingRequests()
 
     assert peer.open(1, "number")
     assert peer.open("1", "string")
@@ -165,7 +165,7 @@ def test_a_number_and_the_string_that_looks_like_it_are_two_ids() -> None:
 
 
 def test_an_id_may_be_used_again_after_its_answer() -> None:
-    peer: Peer[str, str] = Peer()
+    peer: PendingRequests[str, str] = PendingRequests()
     peer.open("a", "first")
     peer.answer("a")
 
@@ -174,7 +174,7 @@ def test_an_id_may_be_used_again_after_its_answer() -> None:
 
 
 def test_a_second_answer_is_our_own_fault() -> None:
-    peer: Peer[str, str] = Peer()
+    peer: PendingRequests[str, str] = PendingRequests()
     peer.open("a", "a request")
     peer.answer("a")
 
@@ -183,7 +183,7 @@ def test_a_second_answer_is_our_own_fault() -> None:
 
 
 def test_requests_under_null_may_repeat_and_cannot_be_found() -> None:
-    peer: Peer[str, str] = Peer()
+    peer: PendingRequests[str, str] = PendingRequests()
 
     assert peer.open(None, "one")
     assert peer.open(None, "two")
@@ -192,7 +192,7 @@ def test_requests_under_null_may_repeat_and_cannot_be_found() -> None:
 
 
 def test_when_the_link_is_gone_every_waiting_call_settles_once() -> None:
-    peer: Peer[str, str] = Peer()
+    peer: PendingRequests[str, str] = PendingRequests()
     for name in ("a", "b", "c"):
         peer.wait(peer.next_id(), name)
     peer.settle(1)
