@@ -1,4 +1,4 @@
-"""A hand that plays a v1 agent at a client: it asks for files and terminals as no well-behaved agent would."""
+"""A v1 agent, written by hand, that sends a client requests for files and terminals as no well-behaved agent would."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.connection.rig import Hand
 SESSION = "s"
 
 
-class Asker:
+class RequestingAgent:
     """Asks the client in the name of one session."""
 
     def __init__(self, hand: Hand, agent: accord.client.ConnectedAgent, session: accord.client.Session) -> None:
@@ -52,7 +52,9 @@ class Asker:
 
 
 @asynccontextmanager
-async def asker(cwd: Path, *, roots: list[Path] | None = None, **options: Any) -> AsyncIterator[Asker]:
+async def requesting_agent(
+    cwd: Path, *, roots: list[Path] | None = None, **options: Any
+) -> AsyncIterator[RequestingAgent]:
     """A client with an open session, and the hand that asks it."""
     ours, theirs = accord.memory_pair()
     hand = Hand(theirs)
@@ -66,6 +68,6 @@ async def asker(cwd: Path, *, roots: list[Path] | None = None, **options: Any) -
     await hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"sessionId": SESSION}})
     session = await making
     try:
-        yield Asker(hand, agent, session)
+        yield RequestingAgent(hand, agent, session)
     finally:
         await agent.close()
