@@ -73,8 +73,6 @@ class Extension:
 
 
 class ClientConnection:
-    """The agent's end of one connection."""
-
     def __init__(
         self,
         transport: Transport,

@@ -46,7 +46,6 @@ def unknown_session(session_id: str) -> ResourceNotFound:
 
 
 def store_error(error: StoreError, session_id: str | None = None) -> RequestError:
-    """The error response when the store failed."""
     if error.reason == "unknown_session":
         return unknown_session(session_id or error.session_id or "")
     if error.reason in {"in_use", "not_owned"}:

@@ -70,8 +70,6 @@ class _Live:
 
 
 class SessionRegistry:
-    """The sessions of one connection."""
-
     def __init__(
         self,
         registrations: Registrations,
@@ -105,7 +103,6 @@ class SessionRegistry:
     # --- finding
 
     def find(self, session_id: str) -> Session | None:
-        """The session, if it is open here."""
         live = self._live.get(session_id)
         return None if live is None else live.session
 
@@ -142,7 +139,6 @@ class SessionRegistry:
     # --- opening
 
     async def new(self, request: NewSession) -> SessionOpened:
-        """Open a new session."""
         roots, servers = check_session_params(request, self._served)
         now = time.time()
         record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))

@@ -72,10 +72,8 @@ class Settings:
 
     @property
     def mode(self) -> Select | None:
-        """The option that stands for the mode."""
         return mode_option(self.options)
 
     @property
     def model(self) -> Select | None:
-        """The option that stands for the model."""
         return next((each for each in self.options if isinstance(each, Select) and each.category == "model"), None)

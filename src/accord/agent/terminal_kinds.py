@@ -56,7 +56,6 @@ class OutputScreen:
         self.changed.set()
 
     def take(self, terminal_id: str) -> Event | None:
-        """The event to publish now, if any."""
         if self._is_overrun:
             self._is_overrun = False
             data = self._tail.data()
@@ -97,7 +96,6 @@ class LocalTerminal(Terminal):
 
     @staticmethod
     def new_id() -> str:
-        """An id that nothing else has."""
         return f"terminal-{secrets.token_hex(8)}"
 
     @property
@@ -106,7 +104,6 @@ class LocalTerminal(Terminal):
 
     @property
     def can_be_cancelled(self) -> bool:
-        """Whether the client may end it."""
         return self._started.cancellable is True
 
     async def _announce(self) -> None:
@@ -201,7 +198,6 @@ class ClientTerminal(Terminal):
         return False
 
     async def _announce(self) -> None:
-        """Publish its start."""
         await self._publish(self._started)
 
     async def output(self) -> TerminalText:

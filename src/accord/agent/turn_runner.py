@@ -76,7 +76,6 @@ class OpenPrompt:
             self._answer.set_result(answer)
 
     def fail(self, error: Exception, after: asyncio.Future[None] | None = None) -> None:
-        """It is answered with an error."""
         if not self._answer.done():
             self._after = after
             self._answer.set_exception(error)
@@ -202,7 +201,6 @@ class TurnRunner:
 
     @property
     def snapshot(self) -> StateChanged:
-        """The state that was published last."""
         return self._automaton.snapshot()
 
     def _start_task(self, work: Any) -> asyncio.Task[Any]:

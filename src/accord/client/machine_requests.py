@@ -44,8 +44,6 @@ _KINDS: dict[type[MachineRequest], str] = {ReadFile: "read", WriteFile: "edit", 
 
 
 class MachineRequests:
-    """Judges the requests of one session."""
-
     def __init__(
         self,
         session: Session,

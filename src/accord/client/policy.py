@@ -111,7 +111,6 @@ class Policy:
         """How many calls that a rule denies the agent completed without having been allowed to."""
 
     def _consent(self, session: Session) -> SessionConsent:
-        """The claims and grants of a session."""
         found = self._consents.get(session)
         if found is None:
             answers = [] if isinstance(self._remember, str) else self._remember.load(session)

@@ -94,8 +94,6 @@ class Serving:
 
 
 class Services:
-    """The services of one session."""
-
     def __init__(self, session: Session, serving: Serving) -> None:
         self._session = session
         self._serving = serving

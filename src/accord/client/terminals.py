@@ -59,7 +59,6 @@ class ClientTerminals:
 
     @property
     def running(self) -> list[str]:
-        """The ids of those that run."""
         return [id_ for id_, command in self._commands.items() if command.exit is None]
 
     async def start(self, request: StartTerminal, expected: Path | None = None) -> TerminalStarted:

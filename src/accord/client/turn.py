@@ -26,8 +26,6 @@ LEAVE_SECONDS = scaled(10.0)
 
 
 class TurnSession(Protocol):
-    """The session that a turn belongs to."""
-
     transcript: Transcript
 
     async def _submit(self, turn: Turn) -> None:
@@ -185,7 +183,6 @@ class Turn:
             self._task = asyncio.get_running_loop().create_task(self._session._submit(self))
 
     def _ready(self) -> None:
-        """The prompt may be sent."""
         self._released.set()
 
     async def _wait_ready(self) -> None:
@@ -210,7 +207,6 @@ class Turn:
             self.cancel()
 
     def _alive(self) -> None:
-        """The agent showed a sign of life."""
         if self._watch is not None:
             self._watch.sign_of_life()
 

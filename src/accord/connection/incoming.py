@@ -26,8 +26,6 @@ BATCH_TOO_LARGE = "The answers of this batch are larger than this side keeps: se
 
 
 class IncomingRequests:
-    """All open requests of one connection."""
-
     def __init__(
         self, pending: PendingRequests[Any, OpenRequest], sender: Sender, budget: Budget, codec: Codec
     ) -> None:

@@ -103,7 +103,6 @@ class Lanes:
         return call_each
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """The tasks that run handlers now."""
         return list(self._runners)
 
     def _start_runner(self) -> None:

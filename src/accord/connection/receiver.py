@@ -64,8 +64,6 @@ class Counts:
 
 
 class Receiver:
-    """The receiving half of a connection."""
-
     def __init__(
         self,
         side: Literal["agent", "client"],
@@ -99,7 +97,6 @@ class Receiver:
 
     @property
     def edition(self) -> Edition | None:
-        """The edition that was agreed on."""
         return self._edition
 
     @edition.setter

@@ -41,12 +41,10 @@ class ReadBatch:
 
     @cached_property
     def size_bytes(self) -> int:
-        """The size of all of them together."""
         return sum(map(len, self.texts))
 
     @cached_property
     def is_utf8(self) -> bool:
-        """Whether each of them is UTF-8."""
         if all(map(bytes.isascii, self.texts)):
             return True
         try:

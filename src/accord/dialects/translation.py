@@ -105,7 +105,6 @@ class TranslatedTransport:
         return False
 
     async def receive(self) -> list[bytes]:
-        """The next texts for the connection above."""
         if self._news is not None:
             raise RuntimeError("another task is receiving from this transport")
         while not self._closed:
@@ -132,7 +131,6 @@ class TranslatedTransport:
 
     @property
     def hung_up(self) -> bool:
-        """Whether the peer is gone."""
         return self._link.hung_up
 
     async def close(self) -> None:

@@ -62,13 +62,11 @@ def is_utf8(text: bytes) -> bool:
 
 @functools.cache
 def request_decoder(method: str, params: Any, make: MakeDecoder) -> Decode:
-    """Decodes requests of one method."""
     return _message_decoder(method, params, make, ("id", _ID))
 
 
 @functools.cache
 def notification_decoder(method: str, params: Any, make: MakeDecoder) -> Decode:
-    """Decodes notifications of one method."""
     return _message_decoder(method, params, make, ("id", _ABSENT, UNSET))
 
 
@@ -86,7 +84,6 @@ def _message_decoder(method: str, params: Any, make: MakeDecoder, id_: tuple[Any
 
 @functools.cache
 def result_decoder(result: Any, make: MakeDecoder) -> Decode:
-    """Decodes answers with one type of result."""
     fields: list[Any] = [
         ("jsonrpc", _VERSION),
         ("id", int),

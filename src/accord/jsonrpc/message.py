@@ -52,8 +52,6 @@ class Notification(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The answer to a call."""
-
     id: RequestId
     result: JsonText
 

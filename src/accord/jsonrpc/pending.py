@@ -60,7 +60,6 @@ class PendingRequests(Generic[C, O]):
 
     @property
     def calls(self) -> int:
-        """How many calls wait."""
         return len(self._waiting)
 
     # --- requests of the other side

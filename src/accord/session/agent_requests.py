@@ -168,8 +168,6 @@ class TerminalRead(Part):
 
 
 class AwaitTerminal(Part):
-    """Wait for the end of a command."""
-
     session_id: str
     terminal_id: str
     meta: Meta | None = None

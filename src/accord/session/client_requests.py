@@ -246,8 +246,6 @@ class CancelTool(Part):
 
 
 class CancelTerminal(Part):
-    """Stop one terminal of the agent."""
-
     session_id: str
     terminal_id: str
     meta: Meta | None = None

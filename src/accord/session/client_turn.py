@@ -77,8 +77,6 @@ class Accepted(msgspec.Struct, Generic[K], frozen=True):
 
 
 class Refused(msgspec.Struct, Generic[K], frozen=True):
-    """The request was answered with an error."""
-
     prompt: K
     error: WorkError
 
@@ -90,8 +88,6 @@ class Abandoned(msgspec.Struct, Generic[K], frozen=True):
 
 
 class StateReported(msgspec.Struct, frozen=True):
-    """The agent reported the session's state."""
-
     state: StateChanged
 
 

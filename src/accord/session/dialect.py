@@ -181,7 +181,6 @@ class DialectLoader:
 
     @functools.cached_property
     def as_client(self) -> Edition:
-        """The edition as a client reads it."""
         return self._drafted(self._stable.as_client)
 
     def dialect(self, *, drafts: bool = False) -> Dialect:
@@ -213,7 +212,6 @@ def dialect_of(edition: Edition, *, drafts: bool = False) -> Dialect:
 
 
 def edition_as_client(edition: Edition) -> Edition:
-    """The edition as a client reads it."""
     return _loader(edition).as_client
 
 

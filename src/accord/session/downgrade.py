@@ -197,7 +197,6 @@ def _changed(meant: str, written: str) -> str | UnsetType:
 
 
 def restore_entry(entry: PlanEntry) -> PlanEntry:
-    """The entry that was meant."""
     meta, original = recall(entry.meta, EntryOriginal)
     meant = present(original) if original is not None else {}
     return msgspec.structs.replace(entry, **meant, meta=meta)

@@ -130,7 +130,6 @@ MADE_FROM = "accord/made-from"
 
 
 def mode_option(options: list[ConfigOption]) -> Select | None:
-    """The option that stands for the mode."""
     return next((option for option in options if isinstance(option, Select) and option.category == "mode"), None)
 
 

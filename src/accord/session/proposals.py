@@ -36,7 +36,6 @@ class EditionProposal(NamedTuple):
 
     @property
     def dialects(self) -> list[Dialect]:
-        """The dialects of the accepted editions."""
         return [dialect_of(edition, drafts=True) for edition in self.accepted]
 
 

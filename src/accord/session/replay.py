@@ -90,7 +90,6 @@ class Outline:
 
     @property
     def config(self) -> list[ConfigOption]:
-        """The config options with their values."""
         return self._facts.config
 
     @property

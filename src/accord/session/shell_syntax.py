@@ -75,7 +75,6 @@ class Scanner(WordScanner):
         self._here_documents: list[tuple[Word, bool]] = []
 
     def scan(self) -> None:
-        """Report every simple command of the text."""
         self._list(closed=False)
 
     def scan_here_document(self) -> None:

@@ -30,7 +30,6 @@ class Argv:
     uncertain: frozenset[int]
 
     def rest(self, start: int) -> "Argv":
-        """The words from `start` on."""
         return Argv(self.words[start:], frozenset(index - start for index in self.uncertain if index >= start))
 
 

@@ -86,7 +86,6 @@ class ToolStates:
         return self._calls[call_id].heading
 
     def change(self, event: ToolChanged) -> None:
-        """Note what a call is now."""
         if event.created or event.id not in self._calls:
             self._replace(event.id, [])
             self._calls[event.id] = _Call()

@@ -95,8 +95,6 @@ class CancelRequested(msgspec.Struct, frozen=True):
 
 
 class HandlerFinished(msgspec.Struct, frozen=True):
-    """The handler came to its end."""
-
     stop_reason: StopReason = "end_turn"
     token_usage: TokenUsage | None = None
 
@@ -182,8 +180,6 @@ class AnswerInserted(msgspec.Struct, frozen=True):
 
 
 class AnswerStopped(msgspec.Struct, frozen=True):
-    """Answer with a stop reason."""
-
     prompt: PromptKey
     stop_reason: StopReason
     token_usage: TokenUsage | None = None

@@ -69,7 +69,6 @@ def why_not_started(
 
 
 def how_it_ended(server: McpServer, diagnostics: Diagnostics, error: BaseException | None) -> str:
-    """Why a server that was usable ended."""
     if diagnostics.loss is not None:
         return _ending(diagnostics) + _stderr(diagnostics)
     if error is None:

@@ -68,7 +68,6 @@ class ServerConnection:
 
     @property
     def usable(self) -> bool:
-        """Whether its tools can be called."""
         return self._ready.done() and not self._over.is_set()
 
     @property

@@ -60,8 +60,7 @@ class _Stream:
         self._diagnostics = diagnostics
         self._received: deque[bytes] = deque()
 
-    async def aclose(self) -> None:
-        """Nothing of ours to close."""
+    async def aclose(self) -> None: ...
 
     async def __aenter__(self) -> Self:
         return self

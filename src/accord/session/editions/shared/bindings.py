@@ -175,5 +175,4 @@ def encode_mcp(types: Any, capabilities: AgentCapabilities, *, kind: Any) -> Any
 
 
 def decode_mcp(session: Any) -> frozenset[Literal["stdio", "http", "sse"]]:
-    """The transports of MCP servers."""
     return frozenset(transport for transport in TRANSPORTS if has(session and session.mcp, transport))

@@ -39,13 +39,11 @@ class BlockCodec:
     # --- encoding
 
     def encode(self, block: Block) -> Any:
-        """One block as the edition writes it."""
         if type(block) is Text and block.annotations is None and not block.meta:
             return self._text(block.text)
         return self._encoders[type(block)](block)
 
     def encode_all(self, blocks: list[Block]) -> list[Any]:
-        """The blocks as the edition writes them."""
         return [self.encode(block) for block in blocks]
 
     def encode_unknown(self, block: Unknown) -> Any:
@@ -109,11 +107,9 @@ class BlockCodec:
     # --- decoding
 
     def decode(self, block: Any) -> Block:
-        """One block as the edition means it."""
         return self._decoders[type(block)](block)
 
     def decode_all(self, blocks: list[Any]) -> list[Block]:
-        """The blocks as the edition means them."""
         return [self._decoders[type(block)](block) for block in blocks]
 
     def decode_text(self, block: Any) -> Block:

@@ -59,7 +59,6 @@ class EditionDecoder:
         }
 
     def decode(self, update: Any) -> list[Event]:
-        """The events that an update stands for."""
         chunk = self._chunks.get(type(update))
         if chunk is not None:
             return [chunk(update)]
@@ -92,15 +91,12 @@ class EditionDecoder:
         return MessageChanged(speaker, update.message_id, mapped(self.blocks.decode_all, update.content), update.meta)
 
     def decode_user_message(self, update: Any) -> list[Event]:
-        """A message of the user, whole."""
         return [self._message("user", update)]
 
     def decode_agent_message(self, update: Any) -> list[Event]:
-        """A message of the agent, whole."""
         return [self._message("agent", update)]
 
     def decode_agent_thought(self, update: Any) -> list[Event]:
-        """A thought of the agent, whole."""
         return [self._message("thought", update)]
 
     def _unknown(self, update: Unknown) -> Event:
@@ -116,7 +112,6 @@ class EditionDecoder:
     # --- the session
 
     def decode_plan_update(self, update: Any) -> list[Event]:
-        """One plan, by its id."""
         plan = update.plan
         if isinstance(plan, self.types.PlanItems):
             meta = {**(plan.meta or {}), **(update.meta or {})} or None
@@ -136,11 +131,9 @@ class EditionDecoder:
         return [ConfigChanged(self.options.decode(update.config_options), update.meta or None)]
 
     def decode_session_info_update(self, update: Any) -> list[Event]:
-        """The session's title and time."""
         return [InfoChanged(update.title, update.updated_at, update.meta)]
 
     def decode_usage_update(self, update: Any) -> list[Event]:
-        """Tokens, and what they cost."""
         return [UsageChanged(update.used, update.size, mapped(_cost, update.cost), update.meta or None)]
 
     def decode_notice(self, update: Any) -> list[Event]:
@@ -151,7 +144,6 @@ class EditionDecoder:
         return [CompactionChanged(update.compaction_id, update.status, summary, update.error, update.meta)]
 
     def decode_compaction_summary_chunk(self, update: Any) -> list[Event]:
-        """More of a compaction's summary."""
         return [CompactionChunk(update.compaction_id, self.blocks.decode(update.content), update.meta or None)]
 
 

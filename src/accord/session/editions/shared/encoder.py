@@ -136,8 +136,6 @@ def message_types(types: Any) -> dict[Speaker, Any]:
 
 
 class EditionEncoder:
-    """An agent's encoder for one session."""
-
     types: ClassVar[Any]
     blocks: ClassVar[BlockCodec]
     options: ClassVar[OptionCodec]
@@ -155,7 +153,6 @@ class EditionEncoder:
         self.client_terminals: set[str] = set()
 
     def encode(self, event: Event) -> Updates:
-        """The updates of an event, in order."""
         return self._methods[type(event)](self, event)
 
     def forget_messages(self) -> None:

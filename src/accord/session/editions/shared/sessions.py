@@ -110,7 +110,6 @@ class SessionCodec:
         return self.types.LoadSessionRequest(session_id=request.session_id, **self.encode_place(request))
 
     def decode_load(self, params: Any) -> ReopenSession:
-        """A session with its conversation replayed."""
         return ReopenSession(params.session_id, replay=True, **self.decode_place(params))
 
     def encode_resume(self, request: ReopenSession) -> Any:
@@ -120,7 +119,6 @@ class SessionCodec:
         return self.types.ResumeSessionRequest(session_id=request.session_id, **self.encode_place(request))
 
     def decode_resume(self, params: Any) -> ReopenSession:
-        """A session as it is."""
         return ReopenSession(params.session_id, **self.decode_place(params))
 
     def encode_place(self, request: NewSession | ReopenSession | ForkSession) -> dict[str, Any]:
@@ -187,15 +185,12 @@ class SessionCodec:
         return SessionOpened(session_id, options, meta=result.meta or None)
 
     def encode_opened(self, answer: SessionOpened) -> Any:
-        """The answer to a new session."""
         return self.types.NewSessionResponse(session_id=answer.session_id, **self.opened_fields(answer))
 
     def encode_loaded(self, answer: SessionOpened) -> Any:
-        """The answer to a loaded session."""
         return self.types.LoadSessionResponse(**self.opened_fields(answer))
 
     def encode_resumed(self, answer: SessionOpened) -> Any:
-        """The answer to a resumed session."""
         return self.types.ResumeSessionResponse(**self.opened_fields(answer))
 
     def decode_opened(self, result: Any, _: object) -> SessionOpened:

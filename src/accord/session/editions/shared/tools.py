@@ -156,7 +156,6 @@ def question_call(request: RequestPermission, stem: str) -> ToolChanged:
 
 
 def description_items(request: RequestPermission) -> list[ToolContent] | UnsetType:
-    """The description, as what a call shows."""
     return [Shown(Text(request.description))] if request.description else UNSET
 
 

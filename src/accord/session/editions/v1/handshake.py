@@ -73,7 +73,6 @@ def _encode_elicitation(capabilities: ClientCapabilities) -> v1.ElicitationCapab
 
 
 def decode_initialize(params: v1.InitializeRequest) -> Initialize:
-    """The client and its capabilities."""
     return Initialize(
         decode_implementation(params.client_info), _decode_client(params.client_capabilities), params.meta or None
     )
@@ -132,7 +131,6 @@ def _encode_session(capabilities: AgentCapabilities) -> v1.SessionCapabilities:
 
 
 def decode_initialized(result: v1.InitializeResponse, _: object) -> Initialized:
-    """The agent and its capabilities."""
     capabilities = _decode_agent(result.agent_capabilities, [_decode_method(method) for method in result.auth_methods])
     return Initialized(decode_implementation(result.agent_info), capabilities, result.meta or None)
 

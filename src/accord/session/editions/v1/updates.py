@@ -40,7 +40,6 @@ CHUNKS = chunk_types(v1)
 
 
 def encode_chunk(speaker: Speaker, block: Block, name: str | None, meta: dict[str, Any] | None) -> Any:
-    """One block of a message."""
     return CHUNKS[speaker](encode_block(block), UNSET if name is None else name, meta or UNSET)
 
 
@@ -85,7 +84,6 @@ class _Sent:
         self.pieces, self._passage = [], Passage(blocks)
 
     def join(self) -> None:
-        """Make one of the newest texts."""
         if self.pieces:
             self._growing().append(Text("".join(self.pieces)))
             self.pieces = []
@@ -236,7 +234,6 @@ class V1Encoder(RepeatingEncoder):
         self._current_mode: str | None = None
 
     def encode(self, event: Event) -> Updates:
-        """The updates of an event, in order."""
         if type(event) is MessageChunk:
             return self._messages.chunk(event)
         return self._methods[type(event)](self, event)
@@ -320,7 +317,6 @@ class V1Decoder(EditionDecoder):
         return [decode_tool(update)]
 
     def decode_tool_call_update(self, update: v1.ToolCallUpdated) -> list[Event]:
-        """The changes of a call."""
         return [decode_tool(update)]
 
     def decode_plan(self, update: v1.Plan) -> list[Event]:

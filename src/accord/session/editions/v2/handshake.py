@@ -46,7 +46,6 @@ def _encode_client(capabilities: ClientCapabilities) -> v2.ClientCapabilities:
 
 
 def decode_initialize(params: v2.InitializeRequest) -> Initialize:
-    """The capabilities of a client."""
     declared = params.capabilities
     capabilities = ClientCapabilities(
         elicit_form=has(declared.elicitation, "form"),

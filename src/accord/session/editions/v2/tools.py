@@ -77,7 +77,6 @@ def _encode_capabilities(event: ToolChanged) -> Maybe[v2.ToolCallCapabilities]:
 
 
 def decode_tool(report: v2.ToolCallUpdate) -> ToolChanged:
-    """The change that a report stands for."""
     capabilities = report.capabilities
     return ToolChanged(
         report.tool_call_id,

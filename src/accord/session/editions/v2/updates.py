@@ -293,8 +293,6 @@ class V2DraftEncoder(V2Encoder):
 
 
 class V2Decoder(EditionDecoder):
-    """One session's decoder in v2."""
-
     types: ClassVar[Any] = v2
     blocks = BLOCKS
     options = OPTIONS
@@ -307,19 +305,15 @@ class V2Decoder(EditionDecoder):
         return super()._unknown(update)
 
     def decode_state_update(self, update: v2.StateUpdated) -> list[Event]:
-        """The state of the session."""
         return [decode_state(update)]
 
     def decode_tool_call_update(self, update: v2.ToolCallUpdated) -> list[Event]:
-        """The changes of a call."""
         return [decode_tool(update)]
 
     def decode_terminal_update(self, update: v2.TerminalUpdate) -> list[Event]:
-        """The changes of a terminal."""
         return [decode_terminal(update)]
 
     def decode_terminal_output_chunk(self, update: v2.TerminalOutputChunk) -> list[Event]:
-        """More bytes of a terminal."""
         return [decode_output(update)]
 
 

@@ -45,7 +45,6 @@ def encode_initialize(request: Initialize) -> v2_june.InitializeRequest:
 
 
 def decode_initialize(params: v2_june.InitializeRequest) -> Initialize:
-    """The client; it has no capabilities."""
     capabilities = ClientCapabilities(meta=params.capabilities.meta or None)
     return Initialize(decode_implementation(params.client_info), capabilities, params.meta or None)
 

@@ -91,8 +91,6 @@ class JuneEncoder(RepeatingEncoder):
 
 
 class JuneDecoder(EditionDecoder):
-    """One session's decoder in the June draft."""
-
     types: ClassVar[Any] = v2_june
     blocks = BLOCKS
     options = OPTIONS
@@ -114,7 +112,6 @@ class JuneDecoder(EditionDecoder):
         return MessageChanged(speaker, original.id, mapped(BLOCKS.decode_all, update.content), or_unset(meta))
 
     def decode_tool_call_update(self, update: v2_june.ToolCallUpdated) -> list[Event]:
-        """The changes of a call."""
         return [decode_tool(update)]
 
     def _entries(self, entries: list[Any]) -> list[PlanEntry]:
