@@ -134,11 +134,6 @@ class Session:
         return self._turns.is_cancelling
 
     @property
-    def _has_turn(self) -> bool:
-        """Whether a prompt was sent whose turn is not over, also one that was cancelled."""
-        return any(not turn.is_over for turn in self._turns.sent)
-
-    @property
     def running_turn(self) -> Turn | None:
         """The turn that the agent works on. None before a prompt, during a load, after a cancel and after the end."""
         return next((turn for turn in self._turns.running if not turn.is_over), None)
