@@ -98,7 +98,7 @@ CAPABILITIES: dict[ClientFeature, Callable[[Client], bool]] = {
 
 
 class ClientCaller(Protocol):
-    """Asks the client in no edition's words."""
+    """Sends requests to the client, independent of its edition."""
 
     @property
     def capabilities(self) -> ClientCapabilities:
@@ -111,5 +111,5 @@ class ClientCaller(Protocol):
             RequestError: The client refused.
             CallTimeout: It did not answer in time.
             ConnectionLost: It is gone.
-            LocalProtocolError: Its edition has no words for this; nothing was sent.
+            LocalProtocolError: Its edition has no such request; nothing was sent.
         """

@@ -288,10 +288,10 @@ class ClientConnection:
     # --- what we ask
 
     async def call(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
-        """Ask the client something, in the words of its edition.
+        """Send one of `accord.session.agent_requests` to the client, in its edition.
 
         Raises:
-            LocalProtocolError: The edition has no words for it, or the client does not offer it; nothing was sent.
+            LocalProtocolError: The edition has no such request, or the client does not offer it; nothing was sent.
             RequestError: The client answered with an error.
             ConnectionLost: It is gone.
         """

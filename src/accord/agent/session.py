@@ -400,6 +400,6 @@ class _Behind:
         if isinstance(request, ReadFile | WriteFile | StartTerminal):
             await publisher.flush()
         elif isinstance(request, ReleaseTerminal) and (flush_future := publisher.flush_future()) is not None:
-            # A client cannot show a terminal that it first hears of when it is gone.
+            # A client cannot show a terminal whose first event arrives after its release.
             await asyncio.wait([flush_future], timeout=RELEASE_PATIENCE_SECONDS)
         return await self._caller.call(request, timeout_seconds=timeout_seconds)

@@ -270,7 +270,7 @@ class SessionRegistry:
         await publisher.replay([live.runner.snapshot], encoder)
 
     async def _encode_history(self, live: _Live, store: Store, outline: Outline) -> None:
-        """Let the voice of a copy know what its client knows from the source."""
+        """Encode the history of a copy without sending it: its client knows it from the source."""
         async for events in replayed(store, live.session.id, outline):
             for event in events:
                 live.session._publisher.encoder.encode(event)

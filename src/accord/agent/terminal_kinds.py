@@ -253,7 +253,7 @@ class ClientTerminal(Terminal):
     async def _let_go(self) -> None:
         try:
             await self._read_end()
-            # Beside the release: a client that is slow to hear must not keep its command.
+            # Beside the release: a client that is slow to read must not keep its command.
             publishing = self._spawn(self._publish_end())
             await asyncio.wait([publishing], timeout=STEP_SECONDS)
         finally:

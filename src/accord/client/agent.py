@@ -391,7 +391,7 @@ class ConnectedAgent:
         """Send one of the requests of `accord.session.client_requests`, in the messages of the agent's edition.
 
         Raises:
-            LocalProtocolError: The edition has no words for it, or the agent does not serve it.
+            LocalProtocolError: The edition has no such request, or the agent does not serve it.
             RequestError: It answered with an error.
             ConnectionLost: It is gone.
         """

@@ -33,7 +33,7 @@ __all__ = ["BlockingSession", "OpenOptions", "Reply", "SessionOptions", "open_se
 T = TypeVar("T")
 
 CANCEL_SECONDS = scaled(10.0)
-# How often a waiting thread looks up, so that Ctrl+C is heard on every system.
+# How often a waiting thread wakes up, so that Ctrl+C works on every system.
 LOOK_SECONDS = 0.2
 PUMP_EVENTS = 256
 

@@ -95,7 +95,7 @@ class Inbox:
             task.add_done_callback(self._closing.discard)
 
     def deliver_early(self, session: Session) -> None:
-        """Let a session hear what was said about it before its id was known."""
+        """Deliver the updates that arrived before the id of the session was known."""
         early = self._early.pop(session.id, [])
         for update, size_bytes in early:
             self._early_bytes -= size_bytes

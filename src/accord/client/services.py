@@ -79,7 +79,7 @@ class Serving:
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """The same in the words of the handshake: derived, never claimed."""
+        """The same as capabilities of the handshake."""
         return ClientCapabilities(
             read_files=bool(self.offer.files),
             write_files=bool(self.offer.files),

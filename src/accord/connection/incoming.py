@@ -83,7 +83,7 @@ class IncomingRequests:
         if request.arrived:
             request.admitted = True
             self.start(request)
-            # When it has begun, and suspends: before that, it could not even hear that it is cancelled.
+            # When it has begun, and suspends: before that, a cancel would not reach its code.
             self._loop.call_soon(self._cancel_begun, request)
             return
         # Not begun: a task that is cancelled now would never run the code that answers.

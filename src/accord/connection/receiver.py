@@ -229,7 +229,7 @@ class Receiver:
         if message.error is None:
             self._outgoing.spoil(message.id, message.reason)
             return
-        # A client hears stray prints of its agent: they were not meant for it and are not answered.
+        # A client reads stray prints of its agent: they were not meant for it and are not answered.
         if self._side == "agent" or batch is not None or text.lstrip()[:1] in (b"{", b"["):
             self._incoming.refuse(message.id, message.error, "a malformed message", batch)
 

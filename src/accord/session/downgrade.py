@@ -237,7 +237,7 @@ def restore_plan(plan: PlanChanged) -> PlanChanged:
 
 
 def downgrade_notice(event: Noticed) -> tuple[Text, dict[str, object] | None]:
-    """A notice as words of the agent, and the metadata of the message that they are."""
+    """A notice as a message of the agent, and the metadata of that message."""
     label = event.severity.strip("_").capitalize() or "Notice"
     text = f"{label}: {event.title}" + (f"\n\n{event.description}" if event.description else "")
     original = NoticeOriginal(event.severity, event.title, event.description)

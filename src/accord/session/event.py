@@ -1,7 +1,7 @@
 """Every event of a session, independent of the edition.
 
 A patch event changes only what it carries: `UNSET` keeps a value, None clears it. Events are what agents say, what
-clients hear, what a store keeps and what a transcript is folded from.
+clients receive, what a store keeps and what a transcript is folded from.
 """
 
 from typing import Any, Literal, TypeAlias

@@ -1,7 +1,7 @@
 """The transcript: events folded into messages, tool calls, plans, terminals, settings and turns.
 
 Folding is linear: an event costs the same however long the conversation is, texts are joined when they are read.
-A transcript hears every edition's events; which one was spoken is not known here.
+A transcript takes the events of every edition, and does not know which one was spoken.
 
 **Order.** The timeline holds entries by first appearance; later changes happen in place. Terminals are not in it,
 because tool calls show them, nor are notices, which are shown once and never replayed.

@@ -203,7 +203,7 @@ class AnswerClosed(msgspec.Struct, frozen=True):
 
 
 class PublishState(msgspec.Struct, frozen=True):
-    """Report the state; an edition without such reports has no words for it."""
+    """Publish the state; an edition without state updates sends nothing."""
 
     state: StateChanged
 

@@ -99,7 +99,7 @@ def raw_results() -> Iterator[dict[str, dict[str, Any]]]:
 
 
 class RawResultDispatcher:
-    """A dispatcher of the package that also lets us hear; `on_end` is called when nothing more can come."""
+    """A dispatcher of the package that records raw results; `on_end` is called when nothing more can arrive."""
 
     def __init__(self, inner: Dispatcher[Any], on_end: Callable[[], None]) -> None:
         self._inner = inner
