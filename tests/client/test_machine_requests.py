@@ -134,10 +134,10 @@ async def test_a_write_that_the_agent_asked_for_is_not_shown_as_unasked_where_a_
 ) -> None:
     verdicts: list[Verdict] = []
     policy = Policy(["allow edit"], on_verdict=verdicts.append)
-    async with asker(tmp_path, permission=policy) as desk, working(desk):
-        await permission(desk, kind="edit", locations=[{"path": str(tmp_path / "a")}])
-        assert await write(desk, tmp_path / "a") is None
-        assert await write(desk, tmp_path / "b") is None
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        await permission(requester, kind="edit", locations=[{"path": str(tmp_path / "a")}])
+        assert await write(requester, tmp_path / "a") is None
+        assert await write(requester, tmp_path / "b") is None
 
     assert [each.by for each in verdicts] == ["rule", "question", "rule"]
 
