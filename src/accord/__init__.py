@@ -96,16 +96,13 @@ if TYPE_CHECKING:
         Unknown,
         UnsetType,
     )
-    from accord.session.ask import (
-        McpServer,
-        SessionSummary,
-    )
     from accord.session.capability import (
         AgentCapabilities,
         AuthMethod,
         ClientCapabilities,
         Implementation,
     )
+    from accord.session.client_requests import McpServer, SessionSummary
     from accord.session.content import (
         Annotations,
         Audio,
@@ -293,7 +290,7 @@ _HOMES = {
         "Unknown",
         "UnsetType",
     ),
-    "accord.session.ask": (
+    "accord.session.client_requests": (
         "McpServer",
         "SessionSummary",
     ),

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from accord.errors import CallTimeout, ConnectionLost, request_error
-from accord.session.ask import (
+from accord.session.agent_requests import (
     AwaitTerminal,
-    Done,
     FileRead,
     KillTerminal,
     ReadFile,
@@ -24,6 +23,7 @@ from accord.session.ask import (
     WriteFile,
 )
 from accord.session.capability import ClientCapabilities
+from accord.session.client_requests import Done
 from accord.session.event import Event, TerminalExit
 from accord.session.transcript import Transcript
 from accord.workspace import RunningCommand, Workspace, WorkspaceError, start_command
@@ -31,7 +31,7 @@ from accord.workspace.output import Exit
 
 
 class Machine:
-    """An `Asker` whose other end is real.
+    """A `ClientCaller` whose other end is real.
 
     `failures` has what an ask of a kind is refused with, before anything is done. `gates` hold back the answers to a
     kind after the work was done, as a slow link would; to give up on an answer does not undo the work either.
@@ -50,7 +50,7 @@ class Machine:
         self._serving: set[asyncio.Task[Any]] = set()
 
     def kinds(self) -> list[type]:
-        return [type(ask) for ask in self.asked]
+        return [type(request) for request in self.asked]
 
     def hold(self, kind: type) -> asyncio.Event:
         gate = self.gates[kind] = asyncio.Event()
@@ -59,11 +59,11 @@ class Machine:
     def vanish(self) -> None:
         self._gone.set()
 
-    async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
+    async def call(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
         if self._gone.is_set():
             raise ConnectionLost
-        self.asked.append(ask)
-        serving = asyncio.ensure_future(self._answer(ask))
+        self.asked.append(request)
+        serving = asyncio.ensure_future(self._answer(request))
         self._serving.add(serving)
         gone = asyncio.ensure_future(self._gone.wait())
         try:
@@ -73,7 +73,7 @@ class Machine:
         if self._gone.is_set():
             raise ConnectionLost
         if not serving.done():
-            raise CallTimeout(type(ask).__name__, timeout_seconds or 0)
+            raise CallTimeout(type(request).__name__, timeout_seconds or 0)
         return serving.result()
 
     async def close(self) -> None:
@@ -85,10 +85,10 @@ class Machine:
             with suppress(asyncio.CancelledError, Exception):
                 await serving
 
-    async def _answer(self, ask: Any) -> Any:
-        if type(ask) in self.failures:
-            raise self.failures[type(ask)]
-        assert ask.session_id == "s"
+    async def _answer(self, request: Any) -> Any:
+        if type(request) in self.failures:
+            raise self.failures[type(request)]
+        assert request.session_id == "s"
         serve: dict[type, Callable[[Any], Coroutine[Any, Any, Any]]] = {
             ReadFile: self._read_file,
             WriteFile: self._write_file,
@@ -99,27 +99,27 @@ class Machine:
             ReleaseTerminal: self._release,
         }
         try:
-            answer = await serve[type(ask)](ask)
+            answer = await serve[type(request)](request)
         except WorkspaceError as error:
             raise request_error(error.code, "no") from error
-        if type(ask) in self.gates:
-            await self.gates[type(ask)].wait()
+        if type(request) in self.gates:
+            await self.gates[type(request)].wait()
         return answer
 
-    async def _read_file(self, ask: ReadFile) -> FileRead:
-        return FileRead(await self._workspace.read_text(ask.path, ask.line, ask.limit))
+    async def _read_file(self, request: ReadFile) -> FileRead:
+        return FileRead(await self._workspace.read_text(request.path, request.line, request.limit))
 
-    async def _write_file(self, ask: WriteFile) -> Done:
-        await self._workspace.write_text(ask.path, ask.content)
+    async def _write_file(self, request: WriteFile) -> Done:
+        await self._workspace.write_text(request.path, request.content)
         return Done()
 
-    async def _start(self, ask: StartTerminal) -> TerminalStarted:
+    async def _start(self, request: StartTerminal) -> TerminalStarted:
         command = await start_command(
-            [ask.command, *ask.args],
-            cwd=ask.cwd,
+            [request.command, *request.args],
+            cwd=request.cwd,
             within=self._workspace,
-            env=dict(ask.env),
-            output_byte_limit=ask.output_byte_limit,
+            env=dict(request.env),
+            output_byte_limit=request.output_byte_limit,
             grace_seconds=0.1,
         )
         terminal_id = f"client-{len(self.pids)}"
@@ -127,28 +127,28 @@ class Machine:
         self.pids.append(command.pid)
         return TerminalStarted(terminal_id)
 
-    async def _read(self, ask: ReadTerminal) -> TerminalRead:
-        command = self._command(ask)
+    async def _read(self, request: ReadTerminal) -> TerminalRead:
+        command = self._command(request)
         ended = None if command.exit is None or not self.knows_exits else _told(command.exit)
         return TerminalRead(command.output.text, command.output.truncated, ended)
 
-    async def _await(self, ask: AwaitTerminal) -> TerminalEnded:
-        return TerminalEnded(_told(await self._command(ask).wait()))
+    async def _await(self, request: AwaitTerminal) -> TerminalEnded:
+        return TerminalEnded(_told(await self._command(request).wait()))
 
-    async def _kill(self, ask: KillTerminal) -> Done:
-        await self._command(ask).kill()
+    async def _kill(self, request: KillTerminal) -> Done:
+        await self._command(request).kill()
         return Done()
 
-    async def _release(self, ask: ReleaseTerminal) -> Done:
-        command = self._command(ask)
-        del self.commands[ask.terminal_id]
+    async def _release(self, request: ReleaseTerminal) -> Done:
+        command = self._command(request)
+        del self.commands[request.terminal_id]
         await command.release()
         return Done()
 
-    def _command(self, ask: Any) -> RunningCommand:
-        if ask.terminal_id not in self.commands:
+    def _command(self, request: Any) -> RunningCommand:
+        if request.terminal_id not in self.commands:
             raise request_error(-32002, "no such terminal")
-        return self.commands[ask.terminal_id]
+        return self.commands[request.terminal_id]
 
 
 class Conversation:
@@ -161,7 +161,7 @@ class Conversation:
         self.ready.set()
         self.failure: Exception | None = None
 
-    async def tell(self, event: Event) -> None:
+    async def publish(self, event: Event) -> None:
         self.begun.append(event)
         await self.ready.wait()
         if self.failure is not None:

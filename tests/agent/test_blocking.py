@@ -23,7 +23,7 @@ from accord.agent.mcp import McpServers, McpTool
 from accord.agent.settings import OptionValue
 from accord.agent.terminals import Terminal, Terminals
 from accord.agent.threads import runs_on_the_loop
-from accord.agent.turn import Compaction
+from accord.agent.turn_values import Compaction
 from accord.errors import InvalidParams, LocalProtocolError
 from tests.agent.rig import ELICITS, IN_EVERY_EDITION, Heard, agent_of, allow, choose, served, until
 

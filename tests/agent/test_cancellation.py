@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from accord.agent import Agent, Turn
-from accord.agent.foreground import OpenPrompt
+from accord.agent.turn_runner import OpenPrompt
 from accord.errors import LocalProtocolError
-from accord.session.ask import Prompt, PromptAnswered
+from accord.session.client_requests import Prompt, PromptAnswered
 from tests.agent.rig import EDITIONS, ELICITS, IN_EVERY_EDITION, Hand, Heard, agent_of, allow, served, until
 
 PERMISSION = "session/request_permission"

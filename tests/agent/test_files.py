@@ -12,7 +12,7 @@ import pytest
 
 from accord.agent.files import Files
 from accord.errors import ConnectionLost, InvalidParams, RequestError, request_error
-from accord.session.ask import ReadFile, WriteFile
+from accord.session.agent_requests import ReadFile, WriteFile
 from accord.workspace import (
     AccessDenied,
     InvalidPath,

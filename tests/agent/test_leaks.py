@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from accord.agent import Agent, Session, Tool, Turn
-from accord.agent.foreground import Foreground, OpenPrompt
-from accord.agent.outlet import Outlet
-from accord.agent.question import Question
+from accord.agent.publisher import EventPublisher
+from accord.agent.question import PendingQuestion
 from accord.agent.terminals import Terminal, Terminals
+from accord.agent.turn_runner import OpenPrompt, TurnRunner
 from accord.connection.lanes import Lane
 from accord.stores import SqliteStore
 from accord.transport import memory_pair
@@ -47,10 +47,10 @@ OURS = (
     Session,
     Turn,
     Tool,
-    Foreground,
+    TurnRunner,
     OpenPrompt,
-    Outlet,
-    Question,
+    EventPublisher,
+    PendingQuestion,
     Terminals,
     Terminal,
     RunningCommand,

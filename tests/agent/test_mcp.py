@@ -35,7 +35,7 @@ from accord.agent.mcp import (
 )
 from accord.errors import CallTimeout, LocalProtocolError
 from accord.protocol.model import Unknown
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 from accord.session.content import Annotations, Audio, Icon, Image, Link, Resource, Text
 from tests.agent.mcp_servers.starting import crude, friendly, listening
 from tests.transport.processes import exists, runs, until
@@ -691,7 +691,7 @@ async def test_servers_die_with_us_when_we_are_killed() -> None:
     host = (
         "import asyncio, os, sys\n"
         "from accord.agent.mcp import open_servers\n"
-        "from accord.session.ask import McpServer\n"
+        "from accord.session.client_requests import McpServer\n"
         "async def main():\n"
         f"    server = McpServer('x', command={sys.executable!r}, args={friendly().args!r})\n"
         "    servers = await open_servers([server], cwd='/')\n"

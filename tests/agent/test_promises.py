@@ -199,7 +199,7 @@ async def test_a_terminal_is_shown_before_it_is_released_unless_that_takes_too_l
         async with turn.tool("Count") as tool:
 
             async def show(terminal: Any) -> None:
-                await turn.session._outlet.settle()
+                await turn.session._publisher.flush()
                 keeping.gate.clear()
                 await tool.show(terminal)
 

@@ -149,7 +149,7 @@ async def test_a_call_that_was_ended_meanwhile_stays_as_it_is(edition: str) -> N
     async def reply(turn: Turn) -> None:
         tool = await turn.tool("Write", status="pending").start()
         asked = asyncio.ensure_future(turn.request_permission(tool, title="Sure?"))
-        await turn.session._outlet.settle()
+        await turn.session._publisher.flush()
         await tool.fail("too slow")
         assert await asked
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accord.agent import Agent, Turn
-from accord.agent.fault import store_fault
+from accord.agent.request_errors import store_error
 from accord.errors import StoreError
 from accord.session.event import Event
 from accord.stores import MemoryStore, SqliteStore
@@ -206,7 +206,7 @@ async def test_a_store_that_fails_in_a_turn_ends_it_with_what_to_do(edition: str
 
     async def break_it(turn: Turn) -> None:
         await turn.say("kept")
-        await turn.session._outlet.settle()
+        await turn.session._publisher.flush()
         store.fails = {"queue"}
         await turn.say("lost")
         await asyncio.Event().wait()
@@ -266,7 +266,7 @@ async def test_a_session_that_another_program_deleted_is_unknown(edition: str) -
 
 
 def test_a_reason_that_nobody_foresaw_has_a_sentence_too() -> None:
-    error = store_fault(StoreError(MARK, reason="eclipse"))
+    error = store_error(StoreError(MARK, reason="eclipse"))
     assert error.message == "The session could not be kept"
     assert error.data == {"reason": "store_eclipse"}
 

@@ -13,10 +13,10 @@ import pytest
 
 from accord.agent import session as session_module
 from accord.agent import terminal as terminal_module
-from accord.agent import terminal_client, terminal_local
+from accord.agent import terminal_kinds
 from accord.agent import terminals as terminals_module
 from accord.agent.terminal import CommandOutcome, Terminal, TerminalText
-from accord.agent.terminal_local import Screen
+from accord.agent.terminal_kinds import OutputScreen
 from accord.agent.terminals import Terminals
 from accord.errors import (
     CallTimeout,
@@ -28,13 +28,7 @@ from accord.errors import (
     request_error,
 )
 from accord.protocol.model import UNSET
-from accord.session.ask import (
-    AwaitTerminal,
-    KillTerminal,
-    ReadTerminal,
-    ReleaseTerminal,
-    StartTerminal,
-)
+from accord.session.agent_requests import AwaitTerminal, KillTerminal, ReadTerminal, ReleaseTerminal, StartTerminal
 from accord.session.event import TerminalChanged, TerminalExit, TerminalOutput
 from accord.session.tool import TerminalView
 from accord.workspace import NotADirectory, PathOutsideRoots, StartFailed, Workspace
@@ -76,7 +70,7 @@ class Rig:
             [str(tree.root)],
             client,
             lambda: Workspace([tree.root]),
-            self.told.tell,
+            self.told.publish,
             client_terminal=lambda terminal_id: self.client_terminals.append((terminal_id, len(self.told.begun))),
         )
 
@@ -96,7 +90,7 @@ def tree(tmp_path: Path) -> Tree:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for a peer that never answers."""
     monkeypatch.setattr(terminal_module, "RELEASE_SECONDS", 0.5)
-    monkeypatch.setattr(terminal_client, "STEP_SECONDS", 0.1)
+    monkeypatch.setattr(terminal_kinds, "STEP_SECONDS", 0.1)
     monkeypatch.setattr(terminals_module, "START_SECONDS", 0.1)
     monkeypatch.setattr(terminals_module, "CLOSE_SECONDS", 1.0)
 
@@ -309,7 +303,7 @@ async def test_a_command_needs_a_directory_on_the_machine_that_runs_it(tree: Tre
     for by_client in (False, True):
         async with machine(tree.root, terminals=by_client) as client:
             told = Conversation()
-            terminals = Terminals("s", [str(tree.root)], client, nowhere, told.tell, client_terminal=print)
+            terminals = Terminals("s", [str(tree.root)], client, nowhere, told.publish, client_terminal=print)
             if by_client:
                 assert (await terminals.run(python("print(1)"))).output == "1\n"
             else:
@@ -492,7 +486,7 @@ async def test_output_comes_in_order_and_whole(tree: Tree) -> None:
 
 
 async def test_a_slow_client_holds_up_no_command_and_gets_the_end(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal_local, "MAX_WAITING_BYTES", 1000)
+    monkeypatch.setattr(terminal_kinds, "MAX_WAITING_BYTES", 1000)
     async with rig_of(tree, by_client=False) as rig:
         source = "import os\nfor number in range(1000): os.write(1, b'%07d\\n' % number)"
         terminal = await rig.terminals.start(python(source))
@@ -529,7 +523,7 @@ async def test_what_was_written_while_a_client_was_slow_is_told_before_the_end(
 
 
 def test_whoever_shows_a_command_holds_twice_its_limit_at_most() -> None:
-    screen = Screen(100)
+    screen = OutputScreen(100)
     shown = anew = 0
     for number in range(1000):
         screen.feed(b"%03d" % number)
@@ -549,11 +543,11 @@ def test_whoever_shows_a_command_holds_twice_its_limit_at_most() -> None:
 
 
 def test_what_waits_is_bounded() -> None:
-    screen = Screen(None)
+    screen = OutputScreen(None)
     for _ in range(64):
         screen.feed(b"x" * 65536)
-        assert len(screen._waiting) <= terminal_local.MAX_WAITING_BYTES
-    assert screen.take("t") == TerminalChanged("t", output=b"x" * terminal_local.MAX_WAITING_BYTES)
+        assert len(screen._waiting) <= terminal_kinds.MAX_WAITING_BYTES
+    assert screen.take("t") == TerminalChanged("t", output=b"x" * terminal_kinds.MAX_WAITING_BYTES)
     screen.feed(b"y")
     assert screen.take("t") == TerminalOutput("t", b"y")
     assert screen.take_last("t") is None
@@ -974,7 +968,7 @@ async def test_half_a_character_from_a_client_is_kept_as_one_that_is_replaced(
 ) -> None:
     async with rig_of(tree, by_client=True) as rig:
         terminal = await rig.terminals.start(python("pass"))
-        answers = rig.client.ask
+        answers = rig.client.call
 
         async def cut(ask: object, *, timeout_seconds: float | None = None) -> object:
             answer = await answers(ask, timeout_seconds=timeout_seconds)
@@ -982,7 +976,7 @@ async def test_half_a_character_from_a_client_is_kept_as_one_that_is_replaced(
                 answer.output = "x\ud83d"
             return answer
 
-        monkeypatch.setattr(rig.client, "ask", cut)
+        monkeypatch.setattr(rig.client, "call", cut)
         await terminal.release()
         assert (await terminal.output()).text == "x\ud83d"
         assert rig.shown(terminal.id) == b"x?"
@@ -999,5 +993,5 @@ async def test_an_asker_with_a_fault_still_releases(tree: Tree) -> None:
 
 
 def test_there_is_time_for_every_step_of_a_release_before_what_is_left_is_cancelled() -> None:
-    steps = 4 * terminal_client.STEP_SECONDS + session_module.RELEASE_PATIENCE_SECONDS
+    steps = 4 * terminal_kinds.STEP_SECONDS + session_module.RELEASE_PATIENCE_SECONDS
     assert steps < terminals_module.CLOSE_SECONDS

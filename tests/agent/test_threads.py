@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent.threads import HandlerThreads, Scope
+from accord.agent.threads import HandlerScope, HandlerThreads
 from tests.agent.rig import until
 
 BOUND_SECONDS = 20.0
@@ -77,13 +77,13 @@ async def test_a_handler_that_another_one_waits_for_gets_a_thread_beyond_the_bou
     def inner() -> str:
         return "answer"
 
-    scopes: list[Scope] = []
+    scopes: list[HandlerScope] = []
 
     def outer() -> str:
         return str(scopes[0].wait(threads.call, inner))
 
     async with threads.in_use(0.1):
-        scopes.append(Scope(threads, asyncio.get_running_loop()))
+        scopes.append(HandlerScope(threads, asyncio.get_running_loop()))
         assert await bounded(threads.call(outer)) == "answer"
     assert not handler_threads()
 
@@ -127,7 +127,7 @@ async def test_a_grace_that_is_over_is_not_waited_for_again() -> None:
 @pytest.mark.parametrize("verb", ["wait", "raise", "misuse"])
 async def test_a_verb_gives_its_result_or_raises_in_the_thread(verb: str) -> None:
     threads = HandlerThreads()
-    scope = Scope(threads, asyncio.get_running_loop())
+    scope = HandlerScope(threads, asyncio.get_running_loop())
 
     async def double(number: int) -> int:
         await asyncio.sleep(0)
@@ -165,7 +165,7 @@ def test_a_verb_behind_the_end_of_the_loop_is_a_cancel() -> None:
 
     async def main() -> None:
         threads = HandlerThreads()
-        scope = Scope(threads, asyncio.get_running_loop())
+        scope = HandlerScope(threads, asyncio.get_running_loop())
         threading.Thread(target=late, args=(lambda: scope.wait(nothing),), name="own").start()
         await until(entered.is_set)
 

@@ -129,7 +129,7 @@ async def test_both_screens_state_the_same_facts(tmp_path: Path, row: str) -> No
         text.opened(RunOpening(agent, session, target, resumed=False, name=None))
         session.listen(text.happened)
         for event in events:
-            session._happen(event)
+            session._apply(event)
         text.ended(Ending("end_turn", 1.0, "", session.transcript.usage))
         lines = in_one_line(written.getvalue())
         assert [fact for fact in facts if fact not in lines] == [], lines

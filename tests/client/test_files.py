@@ -12,7 +12,7 @@ import pytest
 
 import accord
 from accord.workspace import Workspace
-from tests.client.desk import Asker, asker
+from tests.client.requesting_agent import RequestingAgent, requesting_agent
 from tests.workspace.trees import SECRET, Tree
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, FIFOs and modes: run it on Linux or macOS")
@@ -25,13 +25,13 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
-async def read(desk: Asker, path: Path | str, **params: Any) -> str:
-    answer = await desk.ask("fs/read_text_file", path=str(path), **params)
+async def read(requester: RequestingAgent, path: Path | str, **params: Any) -> str:
+    answer = await requester.ask("fs/read_text_file", path=str(path), **params)
     return str(answer["content"])
 
 
-async def write(desk: Asker, path: Path | str, content: str) -> Any:
-    return await desk.ask("fs/write_text_file", path=str(path), content=content)
+async def write(requester: RequestingAgent, path: Path | str, content: str) -> Any:
+    return await requester.ask("fs/write_text_file", path=str(path), content=content)
 
 
 # --- reading and writing
@@ -54,70 +54,70 @@ async def write(desk: Asker, path: Path | str, content: str) -> Any:
 )
 async def test_a_part_of_a_file_can_be_read_by_lines(tree: Tree, params: Any, text: str) -> None:
     (tree.root / "file").write_text(LINES, encoding="utf-8")
-    async with asker(tree.root) as desk:
-        assert await read(desk, tree.root / "file", **params) == text
+    async with requesting_agent(tree.root) as requester:
+        assert await read(requester, tree.root / "file", **params) == text
 
 
 async def test_a_written_file_keeps_its_mode_and_its_line_ends(tree: Tree) -> None:
     path = tree.root / "script"
     path.write_bytes(b"one\r\ntwo\r\n")
     path.chmod(0o750)
-    async with asker(tree.root) as desk:
-        await write(desk, path, "three\nfour\n")
+    async with requesting_agent(tree.root) as requester:
+        await write(requester, path, "three\nfour\n")
     assert path.read_bytes() == b"three\r\nfour\r\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o750
 
 
 async def test_a_missing_file_is_created_with_its_folders(tree: Tree) -> None:
     path = tree.root / "new" / "folder" / "file"
-    async with asker(tree.root) as desk:
-        assert await write(desk, path, "hello") in ({}, None)
-        assert await read(desk, path) == "hello"
+    async with requesting_agent(tree.root) as requester:
+        assert await write(requester, path, "hello") in ({}, None)
+        assert await read(requester, path) == "hello"
 
 
 async def test_a_missing_file_reads_as_empty_so_that_agents_may_create_it(tree: Tree) -> None:
-    async with asker(tree.root) as desk:
-        assert await read(desk, tree.root / "missing") == ""
-        assert await read(desk, tree.root / "missing" / "deeper") == ""
+    async with requesting_agent(tree.root) as requester:
+        assert await read(requester, tree.root / "missing") == ""
+        assert await read(requester, tree.root / "missing" / "deeper") == ""
 
 
 async def test_a_missing_file_may_be_an_error_instead(tree: Tree) -> None:
-    async with asker(tree.root, offer=accord.client.Offer(missing_file="error")) as desk:
-        assert await desk.refusal("fs/read_text_file", path=str(tree.root / "missing")) == -32002
+    async with requesting_agent(tree.root, offer=accord.client.Offer(missing_file="error")) as requester:
+        assert await requester.refusal("fs/read_text_file", path=str(tree.root / "missing")) == -32002
 
 
 async def test_without_files_there_are_none(tree: Tree) -> None:
-    async with asker(tree.root, offer=accord.client.Offer(files=False)) as desk:
-        assert await desk.refusal("fs/read_text_file", path=str(tree.root / "file")) == -32601
-        assert await desk.refusal("fs/write_text_file", path=str(tree.root / "file"), content="") == -32601
+    async with requesting_agent(tree.root, offer=accord.client.Offer(files=False)) as requester:
+        assert await requester.refusal("fs/read_text_file", path=str(tree.root / "file")) == -32601
+        assert await requester.refusal("fs/write_text_file", path=str(tree.root / "file"), content="") == -32601
 
 
 async def test_a_session_that_nobody_opened_has_no_files(tree: Tree) -> None:
-    async with asker(tree.root) as desk:
-        answer = await desk.hand.request("fs/read_text_file", {"sessionId": "x", "path": str(tree.root / "file")})
+    async with requesting_agent(tree.root) as requester:
+        answer = await requester.hand.request("fs/read_text_file", {"sessionId": "x", "path": str(tree.root / "file")})
         assert answer["error"]["code"] == -32002
 
 
 async def test_a_closed_session_has_no_files(tree: Tree) -> None:
-    async with asker(tree.root) as desk:
-        await desk.session.close()
-        assert await desk.refusal("fs/read_text_file", path=str(tree.root / "file")) == -32002
+    async with requesting_agent(tree.root) as requester:
+        await requester.session.close()
+        assert await requester.refusal("fs/read_text_file", path=str(tree.root / "file")) == -32002
 
 
 async def test_a_further_root_may_be_used_too(tree: Tree) -> None:
-    async with asker(tree.root, roots=[tree.outside]) as desk:
-        assert await read(desk, tree.outside / "file") == SECRET
+    async with requesting_agent(tree.root, roots=[tree.outside]) as requester:
+        assert await read(requester, tree.outside / "file") == SECRET
 
 
 async def test_a_binary_file_is_refused(tree: Tree) -> None:
     (tree.root / "binary").write_bytes(b"\xff\xfe\x00")
-    async with asker(tree.root) as desk:
-        assert await desk.refusal("fs/read_text_file", path=str(tree.root / "binary")) == -32602
+    async with requesting_agent(tree.root) as requester:
+        assert await requester.refusal("fs/read_text_file", path=str(tree.root / "binary")) == -32602
 
 
 async def test_negative_lines_are_refused(tree: Tree) -> None:
-    async with asker(tree.root) as desk:
-        assert await desk.refusal("fs/read_text_file", path=str(tree.root / "file"), line=-1) == -32602
+    async with requesting_agent(tree.root) as requester:
+        assert await requester.refusal("fs/read_text_file", path=str(tree.root / "file"), line=-1) == -32602
 
 
 # --- what is outside
@@ -168,19 +168,19 @@ def disguises(tree: Tree) -> dict[str, str]:
 async def test_nothing_outside_the_roots_is_read_in_any_disguise(tree: Tree, tmp_path: Path) -> None:
     (tmp_path / "root-other").mkdir()
     (tmp_path / "root-other" / "file").write_text(SECRET, encoding="utf-8")
-    async with asker(tree.root, offer=accord.client.Offer(missing_file="error")) as desk:
+    async with requesting_agent(tree.root, offer=accord.client.Offer(missing_file="error")) as requester:
         for name, path in disguises(tree).items():
-            answer = await desk.hand.request("fs/read_text_file", {"sessionId": "s", "path": path})
+            answer = await requester.hand.request("fs/read_text_file", {"sessionId": "s", "path": path})
             assert answer.get("error", {}).get("code") in {-32602, -32002, -32003}, name
             assert SECRET.strip() not in str(answer), name
 
 
 async def test_nothing_outside_the_roots_is_written_in_any_disguise(tree: Tree, tmp_path: Path) -> None:
     (tmp_path / "root-other").mkdir()
-    async with asker(tree.root) as desk:
+    async with requesting_agent(tree.root) as requester:
         for name, path in disguises(tree).items():
             params = {"sessionId": "s", "path": path, "content": "mine"}
-            answer = await desk.hand.request("fs/write_text_file", params)
+            answer = await requester.hand.request("fs/write_text_file", params)
             assert answer.get("error", {}).get("code") in {-32602, -32002, -32003}, name
     assert tree.outside_is_untouched()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["outside", "root", "root-other"]
@@ -191,34 +191,36 @@ async def test_nothing_outside_the_roots_is_written_in_any_disguise(tree: Tree, 
 async def test_what_a_missing_file_reads_as_tells_nothing_about_the_outside(
     tree: Tree, missing: Literal["empty", "error"]
 ) -> None:
-    async with asker(tree.root, offer=accord.client.Offer(missing_file=missing)) as desk:
-        codes = [await desk.refusal("fs/read_text_file", path=str(tree.outside / name)) for name in ("file", "missing")]
+    async with requesting_agent(tree.root, offer=accord.client.Offer(missing_file=missing)) as requester:
+        codes = [
+            await requester.refusal("fs/read_text_file", path=str(tree.outside / name)) for name in ("file", "missing")
+        ]
         assert codes == [-32602, -32602]
 
 
 async def test_a_fifo_and_a_device_are_no_files(tree: Tree) -> None:
     os.mkfifo(tree.root / "fifo")
-    async with asker(tree.root) as desk:
-        assert await desk.refusal("fs/read_text_file", path=str(tree.root / "fifo")) == -32602
-        assert await desk.refusal("fs/write_text_file", path=str(tree.root / "fifo"), content="x") == -32602
-    async with asker(Path("/dev")) as desk:
-        assert await desk.refusal("fs/read_text_file", path="/dev/zero") == -32602
-        assert await desk.refusal("fs/write_text_file", path="/dev/null", content="x") == -32602
+    async with requesting_agent(tree.root) as requester:
+        assert await requester.refusal("fs/read_text_file", path=str(tree.root / "fifo")) == -32602
+        assert await requester.refusal("fs/write_text_file", path=str(tree.root / "fifo"), content="x") == -32602
+    async with requesting_agent(Path("/dev")) as requester:
+        assert await requester.refusal("fs/read_text_file", path="/dev/zero") == -32602
+        assert await requester.refusal("fs/write_text_file", path="/dev/null", content="x") == -32602
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc: run it on Linux")
 async def test_the_kernels_files_are_no_files_even_where_they_are_inside(tree: Tree) -> None:
     del tree
-    async with asker(Path("/proc")) as desk:
+    async with requesting_agent(Path("/proc")) as requester:
         for path in ("/proc/self/environ", "/proc/self/mem", "/proc/self/fd/0", "/proc/version"):
-            assert await desk.refusal("fs/read_text_file", path=path) == -32602
+            assert await requester.refusal("fs/read_text_file", path=path) == -32602
 
 
 async def test_an_error_tells_the_path_that_was_asked_for_and_nothing_else(tree: Tree) -> None:
     (tree.root / "away").symlink_to(tree.outside)
     asked = str(tree.root / "away" / "file")
-    async with asker(tree.root) as desk:
-        answer = await desk.hand.request("fs/read_text_file", {"sessionId": "s", "path": asked})
+    async with requesting_agent(tree.root) as requester:
+        answer = await requester.hand.request("fs/read_text_file", {"sessionId": "s", "path": asked})
     assert answer["error"]["data"] == {"path": asked}
     assert str(tree.outside) not in str(answer)
 
@@ -242,12 +244,12 @@ async def test_an_editors_unsaved_text_is_what_the_agent_reads_and_changes(tree:
     def workspace(session: accord.client.Session) -> Workspace:
         return Workspace(session._roots, read_hook=read_buffer, write_hook=write_buffer, missing="empty")
 
-    async with asker(tree.root, offer=accord.client.Offer(files=workspace)) as desk:
-        assert await read(desk, tree.root / "file", line=2) == "lines\n"
-        await write(desk, tree.root / "file", "changed\n")
-        assert await read(desk, tree.root / "folder" / ".." / "file") == "changed\n"
-        await write(desk, tree.root / "other", "on disk\n")
-        assert await desk.refusal("fs/read_text_file", path=str(tree.outside / "file")) == -32602
+    async with requesting_agent(tree.root, offer=accord.client.Offer(files=workspace)) as requester:
+        assert await read(requester, tree.root / "file", line=2) == "lines\n"
+        await write(requester, tree.root / "file", "changed\n")
+        assert await read(requester, tree.root / "folder" / ".." / "file") == "changed\n"
+        await write(requester, tree.root / "other", "on disk\n")
+        assert await requester.refusal("fs/read_text_file", path=str(tree.outside / "file")) == -32602
     assert (tree.root / "file").read_text(encoding="utf-8") == "inside\n"
     assert (tree.root / "other").read_text(encoding="utf-8") == "on disk\n"
     assert all(tree.root in path.parents for path in asked)
@@ -258,15 +260,15 @@ async def test_a_hook_that_fails_is_no_ones_secret_on_the_wire(tree: Tree) -> No
         raise KeyError("the editor's own trouble")
 
     offer = accord.client.Offer(files=lambda session: Workspace([session.cwd], read_hook=read_buffer))
-    async with asker(tree.root, offer=offer) as desk:
-        answer = await desk.hand.request("fs/read_text_file", {"sessionId": "s", "path": str(tree.root / "file")})
+    async with requesting_agent(tree.root, offer=offer) as requester:
+        answer = await requester.hand.request("fs/read_text_file", {"sessionId": "s", "path": str(tree.root / "file")})
         assert answer["error"]["code"] == -32603
         assert "trouble" not in str(answer)
-        assert await desk.hand.is_alive()
+        assert await requester.hand.is_alive()
 
 
 async def test_a_directory_that_is_gone_is_told_and_harms_nobody(tmp_path: Path) -> None:
-    async with asker(tmp_path / "missing") as desk:
-        assert await desk.refusal("fs/read_text_file", path=str(tmp_path / "missing" / "file")) == -32602
-        assert await desk.refusal("terminal/create", command="true") == -32602
-        assert await desk.hand.is_alive()
+    async with requesting_agent(tmp_path / "missing") as requester:
+        assert await requester.refusal("fs/read_text_file", path=str(tmp_path / "missing" / "file")) == -32602
+        assert await requester.refusal("terminal/create", command="true") == -32602
+        assert await requester.hand.is_alive()

@@ -16,7 +16,7 @@ import accord
 from accord.client import Policy, Verdict
 from accord.client.question import PermissionQuestion
 from accord.workspace import Workspace
-from tests.client.desk import SESSION, Asker, asker
+from tests.client.requesting_agent import SESSION, RequestingAgent, requesting_agent
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and commands: run it on Linux or macOS")
 
@@ -29,42 +29,42 @@ OPTIONS = [
 
 
 @asynccontextmanager
-async def working(desk: Asker, stop_reason: str = "end_turn") -> AsyncIterator[None]:
+async def working(requester: RequestingAgent, stop_reason: str = "end_turn") -> AsyncIterator[None]:
     """While the agent works on a prompt."""
-    turn = desk.session.prompt("go")
+    turn = requester.session.prompt("go")
     waiting = asyncio.ensure_future(turn.wait())
-    asked = await desk.hand.hear()
+    asked = await requester.hand.hear()
     assert asked["method"] == "session/prompt"
     try:
         yield
     finally:
-        await desk.hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"stopReason": stop_reason}})
+        await requester.hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"stopReason": stop_reason}})
         await asyncio.wait([waiting], timeout=5)
 
 
-async def update(desk: Asker, **fields: Any) -> None:
+async def update(requester: RequestingAgent, **fields: Any) -> None:
     params = {"sessionId": SESSION, "update": fields}
-    await desk.hand.say({"jsonrpc": "2.0", "method": "session/update", "params": params})
+    await requester.hand.say({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
 
-async def permission(desk: Asker, **call: Any) -> Any:
+async def permission(requester: RequestingAgent, **call: Any) -> Any:
     """What the client answers to a question about a call."""
-    answer = await desk.ask("session/request_permission", toolCall={"toolCallId": "t", **call}, options=OPTIONS)
+    answer = await requester.ask("session/request_permission", toolCall={"toolCallId": "t", **call}, options=OPTIONS)
     return answer["outcome"].get("optionId")
 
 
-async def write(desk: Asker, path: Path | str, text: str = "new") -> int | None:
+async def write(requester: RequestingAgent, path: Path | str, text: str = "new") -> int | None:
     """None where it was written, else the code of the refusal."""
     try:
-        await desk.ask("fs/write_text_file", path=str(path), content=text)
+        await requester.ask("fs/write_text_file", path=str(path), content=text)
     except accord.RequestError as error:
         return error.code
     return None
 
 
-async def run(desk: Asker, *argv: str, **params: Any) -> int | None:
+async def run(requester: RequestingAgent, *argv: str, **params: Any) -> int | None:
     try:
-        await desk.finished(await desk.start(*argv, **params))
+        await requester.finished(await requester.start(*argv, **params))
     except accord.RequestError as error:
         return error.code
     return None
@@ -84,8 +84,8 @@ def yes(seen: list[PermissionQuestion]) -> Any:
 @pytest.mark.parametrize("rule", ["deny all", "deny edit", "deny edit:**", "deny edit:a", "deny edit:/**"])
 async def test_a_write_that_a_rule_denies_is_refused_and_counted(tmp_path: Path, rule: str) -> None:
     policy = Policy([rule])
-    async with asker(tmp_path, permission=policy) as desk, working(desk):
-        assert await write(desk, tmp_path / "a") == DENIED
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        assert await write(requester, tmp_path / "a") == DENIED
 
     assert not (tmp_path / "a").exists()
     assert (policy.refused_requests, policy.denied_unasked) == (1, 0)
@@ -94,9 +94,9 @@ async def test_a_write_that_a_rule_denies_is_refused_and_counted(tmp_path: Path,
 @pytest.mark.parametrize("rule", ["deny all", "deny execute", "deny execute:touch *", "deny execute:rm *"])
 async def test_a_terminal_that_a_rule_denies_is_refused(tmp_path: Path, rule: str) -> None:
     policy = Policy([rule, "allow all"])
-    async with asker(tmp_path, permission=policy) as desk, working(desk):
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
         line = "touch made; rm x" if "rm" in rule else "touch made"
-        assert await run(desk, "sh", "-c", line) == DENIED
+        assert await run(requester, "sh", "-c", line) == DENIED
 
     assert not (tmp_path / "made").exists()
 
@@ -106,9 +106,12 @@ async def test_a_write_is_judged_by_where_it_leads(tmp_path: Path, spelling: str
     for folder in ("secret", "x"):
         (tmp_path / folder).mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "secret")
-    async with asker(tmp_path, permission=Policy(["deny edit:secret/**", "allow all"])) as desk, working(desk):
-        assert await write(desk, spelling.format(tmp_path)) == DENIED
-        assert await write(desk, tmp_path / "x" / "a") is None
+    async with (
+        requesting_agent(tmp_path, permission=Policy(["deny edit:secret/**", "allow all"])) as requester,
+        working(requester),
+    ):
+        assert await write(requester, spelling.format(tmp_path)) == DENIED
+        assert await write(requester, tmp_path / "x" / "a") is None
 
     assert not (tmp_path / "secret" / "key").exists()
 
@@ -116,9 +119,9 @@ async def test_a_write_is_judged_by_where_it_leads(tmp_path: Path, spelling: str
 async def test_what_an_allow_rule_meets_is_done_in_a_turn(tmp_path: Path) -> None:
     verdicts: list[Verdict] = []
     policy = Policy(["allow edit:src/**", "allow execute:true"], on_verdict=verdicts.append)
-    async with asker(tmp_path, permission=policy) as desk, working(desk):
-        assert await write(desk, tmp_path / "src" / "a") is None
-        assert await run(desk, "true") is None
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        assert await write(requester, tmp_path / "src" / "a") is None
+        assert await run(requester, "true") is None
 
     assert [(each.by, each.is_allowed, str(each.rule)) for each in verdicts] == [
         ("rule", True, "allow edit:src/**"),
@@ -131,10 +134,10 @@ async def test_a_write_that_the_agent_asked_for_is_not_shown_as_unasked_where_a_
 ) -> None:
     verdicts: list[Verdict] = []
     policy = Policy(["allow edit"], on_verdict=verdicts.append)
-    async with asker(tmp_path, permission=policy) as desk, working(desk):
-        await permission(desk, kind="edit", locations=[{"path": str(tmp_path / "a")}])
-        assert await write(desk, tmp_path / "a") is None
-        assert await write(desk, tmp_path / "b") is None
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        await permission(requester, kind="edit", locations=[{"path": str(tmp_path / "a")}])
+        assert await write(requester, tmp_path / "a") is None
+        assert await write(requester, tmp_path / "b") is None
 
     assert [each.by for each in verdicts] == ["rule", "question", "rule"]
 
@@ -142,14 +145,14 @@ async def test_a_write_that_the_agent_asked_for_is_not_shown_as_unasked_where_a_
 @pytest.mark.parametrize("when", ["before", "after", "cancelled"])
 async def test_outside_a_running_turn_nothing_is_done_unasked_whatever_rules_allow(tmp_path: Path, when: str) -> None:
     policy = Policy(["allow all"])
-    async with asker(tmp_path, permission=policy) as desk:
+    async with requesting_agent(tmp_path, permission=policy) as requester:
         if when != "before":
-            async with working(desk):
+            async with working(requester):
                 if when == "cancelled":
-                    desk.session.cancel()
-                    assert await write(desk, tmp_path / "a") == DENIED
-        assert await write(desk, tmp_path / "a") == DENIED
-        assert await run(desk, "touch", "a") == DENIED
+                    requester.session.cancel()
+                    assert await write(requester, tmp_path / "a") == DENIED
+        assert await write(requester, tmp_path / "a") == DENIED
+        assert await run(requester, "touch", "a") == DENIED
 
     assert not (tmp_path / "a").exists()
 
@@ -157,19 +160,19 @@ async def test_outside_a_running_turn_nothing_is_done_unasked_whatever_rules_all
 async def test_where_no_rule_matches_a_read_is_served_and_the_rest_asked(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("text", encoding="utf-8")
     policy = Policy(["deny read:secret/**"])
-    async with asker(tmp_path, permission=policy) as desk:
-        assert (await desk.ask("fs/read_text_file", path=str(tmp_path / "a")))["content"] == "text"
-        assert await desk.refusal("fs/read_text_file", path=str(tmp_path / "secret" / "b")) == DENIED
-        async with working(desk):
-            assert await write(desk, tmp_path / "a") == DENIED
-            assert await run(desk, "true") == DENIED
+    async with requesting_agent(tmp_path, permission=policy) as requester:
+        assert (await requester.ask("fs/read_text_file", path=str(tmp_path / "a")))["content"] == "text"
+        assert await requester.refusal("fs/read_text_file", path=str(tmp_path / "secret" / "b")) == DENIED
+        async with working(requester):
+            assert await write(requester, tmp_path / "a") == DENIED
+            assert await run(requester, "true") == DENIED
     assert policy.denied_unasked == 2
 
 
 async def test_without_a_policy_everything_inside_is_served(tmp_path: Path) -> None:
-    async with asker(tmp_path, permission=lambda _: True) as desk:
-        assert await write(desk, tmp_path / "a") is None
-        assert await run(desk, "true") is None
+    async with requesting_agent(tmp_path, permission=lambda _: True) as requester:
+        assert await write(requester, tmp_path / "a") is None
+        assert await run(requester, "true") is None
 
 
 # --- asking
@@ -178,9 +181,9 @@ async def test_without_a_policy_everything_inside_is_served(tmp_path: Path) -> N
 async def test_who_is_asked_about_a_write_sees_path_and_difference(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old", encoding="utf-8")
     seen: list[PermissionQuestion] = []
-    async with asker(tmp_path, permission=Policy(on_question=yes(seen))) as desk, working(desk):
-        assert await write(desk, tmp_path / "a") is None
-        assert await run(desk, "echo", "a b", cwd=str(tmp_path), env=[{"name": "LANG", "value": "C"}]) is None
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        assert await write(requester, tmp_path / "a") is None
+        assert await run(requester, "echo", "a b", cwd=str(tmp_path), env=[{"name": "LANG", "value": "C"}]) is None
 
     (change,) = seen[0].tool.content[0].changes  # type: ignore[union-attr]
     assert (change.path, change.old, change.new) == (str(tmp_path / "a"), "old", "new")
@@ -200,8 +203,8 @@ async def test_a_path_that_is_swapped_while_somebody_is_asked_is_refused(tmp_pat
         link.symlink_to(tmp_path / "secret")
         return True
 
-    async with asker(tmp_path, permission=Policy(on_question=swap)) as desk, working(desk):
-        assert await write(desk, link / "a") == DENIED
+    async with requesting_agent(tmp_path, permission=Policy(on_question=swap)) as requester, working(requester):
+        assert await write(requester, link / "a") == DENIED
 
     assert not (tmp_path / "secret" / "a").exists()
     assert not (tmp_path / "safe" / "a").exists()
@@ -215,10 +218,13 @@ async def test_a_cancel_refuses_what_somebody_is_being_asked(tmp_path: Path) -> 
         await asyncio.Event().wait()
         return True
 
-    async with asker(tmp_path, permission=Policy(on_question=never)) as desk, working(desk, "cancelled"):
-        writing = asyncio.ensure_future(write(desk, tmp_path / "a"))
+    async with (
+        requesting_agent(tmp_path, permission=Policy(on_question=never)) as requester,
+        working(requester, "cancelled"),
+    ):
+        writing = asyncio.ensure_future(write(requester, tmp_path / "a"))
         await asyncio.wait_for(asked.wait(), 5)
-        desk.session.cancel()
+        requester.session.cancel()
         assert await asyncio.wait_for(writing, 5) == DENIED
 
     assert not (tmp_path / "a").exists()
@@ -230,22 +236,23 @@ async def test_a_cancel_refuses_what_somebody_is_being_asked(tmp_path: Path) -> 
 async def test_a_request_for_what_an_open_question_allowed_passes_until_the_call_ends(tmp_path: Path) -> None:
     seen: list[PermissionQuestion] = []
     policy = Policy(on_question=yes(seen))
-    async with asker(tmp_path, permission=policy) as desk:
-        async with working(desk):
-            assert await permission(desk, kind="edit", locations=[{"path": str(tmp_path / "a")}]) == "yes"
-            assert await write(desk, tmp_path / "." / "a") is None
+    async with requesting_agent(tmp_path, permission=policy) as requester:
+        async with working(requester):
+            assert await permission(requester, kind="edit", locations=[{"path": str(tmp_path / "a")}]) == "yes"
+            assert await write(requester, tmp_path / "." / "a") is None
             assert len(seen) == 1
-            assert await write(desk, tmp_path / "b") is None
+            assert await write(requester, tmp_path / "b") is None
             assert len(seen) == 2
-            await update(desk, sessionUpdate="tool_call_update", toolCallId="t", status="completed")
-            assert await write(desk, tmp_path / "a") is None
+            await update(requester, sessionUpdate="tool_call_update", toolCallId="t", status="completed")
+            assert await write(requester, tmp_path / "a") is None
             assert len(seen) == 3
             assert (
-                await permission(desk, kind="edit", locations=[{"path": str(tmp_path / "c")}], toolCallId="u") == "yes"
+                await permission(requester, kind="edit", locations=[{"path": str(tmp_path / "c")}], toolCallId="u")
+                == "yes"
             )
-        async with working(desk):
+        async with working(requester):
             # Another turn: what was allowed in the last one does not pass over.
-            assert await write(desk, tmp_path / "c") is None
+            assert await write(requester, tmp_path / "c") is None
     assert len(seen) == 5
 
 
@@ -272,18 +279,18 @@ async def test_a_terminal_passes_for_the_command_and_directory_that_were_allowed
     (tmp_path / "sub").mkdir()
     seen: list[PermissionQuestion] = []
     params = {**params, **({"cwd": str(tmp_path / params["cwd"])} if "cwd" in params else {})}
-    async with asker(tmp_path, permission=Policy(on_question=yes(seen))) as desk, working(desk):
-        assert await permission(desk, kind="execute", rawInput=shown, title="echo hi") == "yes"
-        await run(desk, *argv, **params)
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        assert await permission(requester, kind="execute", rawInput=shown, title="echo hi") == "yes"
+        await run(requester, *argv, **params)
 
     assert len(seen) == (1 if is_same else 2)
 
 
 async def test_a_question_about_reading_lets_nothing_be_written(tmp_path: Path) -> None:
     policy = Policy(["allow read"])
-    async with asker(tmp_path, permission=policy) as desk, working(desk):
-        assert await permission(desk, kind="read", locations=[{"path": str(tmp_path / "a")}]) == "yes"
-        assert await write(desk, tmp_path / "a") == DENIED
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        assert await permission(requester, kind="read", locations=[{"path": str(tmp_path / "a")}]) == "yes"
+        assert await write(requester, tmp_path / "a") == DENIED
 
 
 # --- what was said of a call
@@ -292,23 +299,27 @@ async def test_a_question_about_reading_lets_nothing_be_written(tmp_path: Path) 
 async def test_a_call_is_judged_by_all_that_was_said_of_it(tmp_path: Path) -> None:
     secret, src = [{"path": str(tmp_path / "secret")}], [{"path": str(tmp_path / "src")}]
     policy = Policy(["deny edit:secret", "allow edit"])
-    async with asker(tmp_path, permission=policy) as desk, working(desk):
-        await update(desk, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=secret)
-        await update(desk, sessionUpdate="tool_call_update", toolCallId="t", locations=src, kind="read")
-        assert await permission(desk, kind="edit", locations=src) == "no"
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        await update(requester, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=secret)
+        await update(requester, sessionUpdate="tool_call_update", toolCallId="t", locations=src, kind="read")
+        assert await permission(requester, kind="edit", locations=src) == "no"
 
 
 async def test_what_is_asked_is_frozen(tmp_path: Path) -> None:
     policy: Policy
-    desk: Asker
+    requester: RequestingAgent
     shown: list[tuple[Any, Any]] = []
 
     async def look(question: PermissionQuestion) -> str:
         heard = asyncio.Event()
-        desk.session.listen(lambda _: heard.set())
+        requester.session.listen(lambda _: heard.set())
         before = (question.tool and question.tool.raw_input, question.subject and question.subject.targets)
         await update(
-            desk, sessionUpdate="tool_call_update", toolCallId="t", rawInput={"command": "rm -rf /"}, kind="execute"
+            requester,
+            sessionUpdate="tool_call_update",
+            toolCallId="t",
+            rawInput={"command": "rm -rf /"},
+            kind="execute",
         )
         await asyncio.wait_for(heard.wait(), 5)
         shown.append(before)
@@ -316,10 +327,10 @@ async def test_what_is_asked_is_frozen(tmp_path: Path) -> None:
         return "ever"
 
     policy = Policy(on_question=look)
-    async with asker(tmp_path, permission=policy) as desk, working(desk):
-        await permission(desk, kind="execute", rawInput={"command": "git status"})
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        await permission(requester, kind="execute", rawInput={"command": "git status"})
         assert shown[0] == shown[1]
-        (answer,) = policy._consent(desk.session).answers
+        (answer,) = policy._consent(requester.session).answers
         assert [each.argv for each in answer.targets] == [("git", "status")]  # type: ignore[union-attr]
 
 
@@ -328,14 +339,16 @@ async def test_a_denied_kind_that_was_completed_unallowed_is_named(tmp_path: Pat
     named: list[tuple[str, str]] = []
     policy = Policy(["deny edit:secret/**"], on_unasked=lambda call, rule: named.append((call.id, str(rule))))
     place = [{"path": str(tmp_path / "secret" / "a")}]
-    async with asker(tmp_path, permission=policy) as desk, working(desk):
-        await update(desk, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=place)
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        await update(requester, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=place)
         if asked_first:
-            assert await permission(desk) == "no"
+            assert await permission(requester) == "no"
         for number in (1, 2):
-            await update(desk, sessionUpdate="tool_call_update", toolCallId="t", status="completed", title=str(number))
-        await update(desk, sessionUpdate="tool_call", toolCallId="u", title="x", kind="read", status="completed")
-        await desk.hand.request("session/unknown", {})
+            await update(
+                requester, sessionUpdate="tool_call_update", toolCallId="t", status="completed", title=str(number)
+            )
+        await update(requester, sessionUpdate="tool_call", toolCallId="u", title="x", kind="read", status="completed")
+        await requester.hand.request("session/unknown", {})
 
     assert named == [("t", "deny edit:secret/**")]
     assert policy.completed_unasked == 1
@@ -344,11 +357,11 @@ async def test_a_denied_kind_that_was_completed_unallowed_is_named(tmp_path: Pat
 async def test_an_id_that_is_used_again_inherits_nothing(tmp_path: Path) -> None:
     seen: list[PermissionQuestion] = []
     place = [{"path": str(tmp_path / "a")}]
-    async with asker(tmp_path, permission=Policy(on_question=yes(seen))) as desk, working(desk):
-        assert await permission(desk, kind="edit", locations=place) == "yes"
-        await update(desk, sessionUpdate="tool_call_update", toolCallId="t", status="completed")
-        await update(desk, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=place)
-        assert await write(desk, tmp_path / "a") is None
+    async with requesting_agent(tmp_path, permission=Policy(on_question=yes(seen))) as requester, working(requester):
+        assert await permission(requester, kind="edit", locations=place) == "yes"
+        await update(requester, sessionUpdate="tool_call_update", toolCallId="t", status="completed")
+        await update(requester, sessionUpdate="tool_call", toolCallId="t", title="x", kind="edit", locations=place)
+        assert await write(requester, tmp_path / "a") is None
     assert len(seen) == 2
 
 
@@ -368,12 +381,14 @@ async def test_a_request_that_came_before_the_prompt_is_outside_its_turn(tmp_pat
         made.real_path = slow  # type: ignore[method-assign,assignment]
         return made
 
-    async with asker(tmp_path, permission=Policy(["allow all"]), offer=accord.Offer(files=workspace)) as desk:
-        writing = asyncio.ensure_future(write(desk, tmp_path / "a"))
+    async with requesting_agent(
+        tmp_path, permission=Policy(["allow all"]), offer=accord.Offer(files=workspace)
+    ) as requester:
+        writing = asyncio.ensure_future(write(requester, tmp_path / "a"))
         await asyncio.wait_for(asked.wait(), 5)
-        turn = desk.session.prompt("go")
+        turn = requester.session.prompt("go")
         waiting = asyncio.ensure_future(turn.wait())
-        while desk.session.running_turn is None:
+        while requester.session.running_turn is None:
             await asyncio.sleep(0)
         go_on.set()
         assert await asyncio.wait_for(writing, 5) == DENIED
@@ -397,14 +412,14 @@ async def test_a_call_that_became_something_denied_after_it_was_allowed_is_named
         on_question=lambda _: True,
         on_unasked=lambda call, rule: named.append(f"{call.id} {rule.kind}"),
     )
-    async with asker(tmp_path, permission=policy) as desk, working(desk):
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
         for each in ("t", "u"):
             place = [{"path": str(tmp_path / "a")}]
-            assert await permission(desk, kind="edit", locations=place, toolCallId=each) == "yes"
-        await update(desk, sessionUpdate="tool_call_update", toolCallId="t", **later)
+            assert await permission(requester, kind="edit", locations=place, toolCallId=each) == "yes"
+        await update(requester, sessionUpdate="tool_call_update", toolCallId="t", **later)
         for each in ("t", "u"):
-            await update(desk, sessionUpdate="tool_call_update", toolCallId=each, status="completed")
-        await desk.hand.request("session/unknown", {})
+            await update(requester, sessionUpdate="tool_call_update", toolCallId=each, status="completed")
+        await requester.hand.request("session/unknown", {})
 
     assert named == ["t execute" if "kind" in later else "t edit"]
 
@@ -412,14 +427,14 @@ async def test_a_call_that_became_something_denied_after_it_was_allowed_is_named
 async def test_a_denied_call_that_is_completed_before_the_prompt_is_named_and_history_is_not(tmp_path: Path) -> None:
     policy = Policy(["deny edit"])
     fields = {"sessionUpdate": "tool_call", "title": "x", "kind": "edit", "status": "completed"}
-    async with asker(tmp_path, permission=policy) as desk:
-        desk.session._is_reopening = True
-        await update(desk, toolCallId="old", **fields)
-        await desk.hand.request("session/unknown", {})
-        desk.session._is_reopening = False
+    async with requesting_agent(tmp_path, permission=policy) as requester:
+        requester.session._is_reopening = True
+        await update(requester, toolCallId="old", **fields)
+        await requester.hand.request("session/unknown", {})
+        requester.session._is_reopening = False
         assert policy.completed_unasked == 0
-        await update(desk, toolCallId="new", **fields)
-        await desk.hand.request("session/unknown", {})
+        await update(requester, toolCallId="new", **fields)
+        await requester.hand.request("session/unknown", {})
 
     assert policy.completed_unasked == 1
 
@@ -427,13 +442,13 @@ async def test_a_denied_call_that_is_completed_before_the_prompt_is_named_and_hi
 async def test_a_session_that_gets_the_id_of_another_has_its_own_directories_and_no_turn(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
-    async with asker(tmp_path / "one", permission=Policy(["allow all"])) as desk, working(desk):
-        assert await write(desk, tmp_path / "one" / "a") is None
-        making = asyncio.ensure_future(desk.agent.new_session(tmp_path / "two"))
-        asked = await desk.hand.hear()
-        await desk.hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"sessionId": SESSION}})
+    async with requesting_agent(tmp_path / "one", permission=Policy(["allow all"])) as requester, working(requester):
+        assert await write(requester, tmp_path / "one" / "a") is None
+        making = asyncio.ensure_future(requester.agent.new_session(tmp_path / "two"))
+        asked = await requester.hand.hear()
+        await requester.hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"sessionId": SESSION}})
         await making
-        assert await write(desk, tmp_path / "one" / "b") is not None
-        assert await write(desk, tmp_path / "two" / "b") == DENIED
+        assert await write(requester, tmp_path / "one" / "b") is not None
+        assert await write(requester, tmp_path / "two" / "b") == DENIED
 
     assert [each.name for each in tmp_path.rglob("b")] == []

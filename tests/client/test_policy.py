@@ -10,7 +10,7 @@ import pytest
 
 from accord.client import Policy, RulesFileError, Verdict, WiderAnswer, load_rules
 from accord.client.question import PermissionQuestion, chosen_option, permission_given
-from accord.session.agent_ask import CommandSubject
+from accord.session.agent_requests import CommandSubject
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.remembered import CommandTarget, PathTarget, RememberedAnswer

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.client.desk import SESSION, Asker, asker
+from tests.client.requesting_agent import SESSION, RequestingAgent, requesting_agent
 from tests.workspace.trees import SECRET, Tree
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="directories by descriptor: run it on Linux")
@@ -66,7 +66,7 @@ async def swapping(tree: Tree) -> AsyncIterator[list[int]]:
             await process.wait()
 
 
-async def disturb(desk: Asker, root: Path, count: int, seed: int) -> Counter[str]:
+async def disturb(requester: RequestingAgent, root: Path, count: int, seed: int) -> Counter[str]:
     """Read and write at random, several at once; what came of it."""
     chance = random.Random(seed)
     outcomes: Counter[str] = Counter()
@@ -77,9 +77,9 @@ async def disturb(desk: Asker, root: Path, count: int, seed: int) -> Counter[str
             what = chance.choice(["read", "write"])
             if what == "write":
                 params["content"] = f"mine {number}\n"
-            flying[await desk.hand.ask(f"fs/{what}_text_file", params)] = what
+            flying[await requester.hand.ask(f"fs/{what}_text_file", params)] = what
         if len(flying) >= AT_ONCE or (number >= count and flying):
-            answer = await desk.hand.hear()
+            answer = await requester.hand.hear()
             what = flying.pop(answer["id"])
             assert SECRET.strip() not in str(answer)
             code = answer["error"]["code"] if "error" in answer else "done"
@@ -98,8 +98,8 @@ async def race(tmp_path: Path, count: int) -> None:
         # Read before it was written: where a file system notes reads at all, it notes the next one.
         os.utime(path, (LONG_AGO, LONG_AGO + 1))
     before = trace_of(tree.outside)
-    async with asker(tree.root) as desk, swapping(tree) as swaps:
-        outcomes = await disturb(desk, tree.root, count, seed=count)
+    async with requesting_agent(tree.root) as requester, swapping(tree) as swaps:
+        outcomes = await disturb(requester, tree.root, count, seed=count)
     assert trace_of(tree.outside) == before
     assert swaps[0] > count // 100
     assert sum(outcomes.values()) == count

@@ -14,11 +14,11 @@ import accord
 from accord.client import terminals
 from accord.client.terminals import MAX_OUTPUT_BYTES, SCREEN_BYTES, SCREEN_REST_BYTES, ClientTerminals, _Screen
 from accord.client.turn import MAX_WAITING_BYTES
-from accord.session.agent_ask import AwaitTerminal, ReleaseTerminal, StartTerminal
+from accord.session.agent_requests import AwaitTerminal, ReleaseTerminal, StartTerminal
 from accord.session.event import Event, TerminalChanged, TerminalOutput
 from accord.session.transcript import Transcript
 from accord.workspace import Workspace
-from tests.client.desk import Asker, asker
+from tests.client.requesting_agent import RequestingAgent, requesting_agent
 from tests.transport.processes import runs, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups: run it on Linux or macOS")
@@ -26,20 +26,20 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups:
 PYTHON = (sys.executable, "-I", "-S", "-u", "-c")
 
 
-async def output_of(desk: Asker, terminal: str) -> Any:
-    return await desk.ask("terminal/output", terminalId=terminal)
+async def output_of(requester: RequestingAgent, terminal: str) -> Any:
+    return await requester.ask("terminal/output", terminalId=terminal)
 
 
-async def written(desk: Asker, terminal: str) -> str:
+async def written(requester: RequestingAgent, terminal: str) -> str:
     """The output as soon as there is some."""
     async with asyncio.timeout(20):
-        while not (found := await output_of(desk, terminal))["output"].endswith("\n"):
+        while not (found := await output_of(requester, terminal))["output"].endswith("\n"):
             await asyncio.sleep(0.01)
     return str(found["output"])
 
 
-def shown(desk: Asker, terminal: str) -> str:
-    return desk.session.transcript.terminals[terminal].text
+def shown(requester: RequestingAgent, terminal: str) -> str:
+    return requester.session.transcript.terminals[terminal].text
 
 
 # --- what they do
@@ -47,84 +47,84 @@ def shown(desk: Asker, terminal: str) -> str:
 
 async def test_a_command_runs_in_the_sessions_directory_with_its_environment(tmp_path: Path) -> None:
     script = "import os; print(os.getcwd(), os.environ['WANTED'], len(os.environ) > 1)"
-    async with asker(tmp_path) as desk:
-        terminal = await desk.start(*PYTHON, script, env=[{"name": "WANTED", "value": "here"}])
-        ended = await desk.finished(terminal)
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start(*PYTHON, script, env=[{"name": "WANTED", "value": "here"}])
+        ended = await requester.finished(terminal)
         assert (ended["output"], ended["truncated"]) == (f"{tmp_path} here True\n", False)
         assert ended["exitStatus"]["exitCode"] == 0
 
 
 async def test_output_can_be_read_while_the_command_runs(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        terminal = await desk.start(*PYTHON, "import time; print('began'); time.sleep(600)")
-        assert await written(desk, terminal) == "began\n"
-        running = await output_of(desk, terminal)
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start(*PYTHON, "import time; print('began'); time.sleep(600)")
+        assert await written(requester, terminal) == "began\n"
+        running = await output_of(requester, terminal)
         assert running.get("exitStatus") is None
-        assert shown(desk, terminal) == "began\n"
+        assert shown(requester, terminal) == "began\n"
 
 
 async def test_waiting_for_the_end_blocks_nobody_else(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        slow = await desk.start(*PYTHON, "import time; time.sleep(600)")
-        waiting = await desk.hand.ask("terminal/wait_for_exit", {"sessionId": "s", "terminalId": slow})
-        quick = await desk.start(*PYTHON, "print('quick')")
-        assert (await desk.finished(quick))["output"] == "quick\n"
-        await desk.hand.ask("terminal/kill", {"sessionId": "s", "terminalId": slow})
-        ended = (await desk.hand.answer_to(waiting))["result"]
+    async with requesting_agent(tmp_path) as requester:
+        slow = await requester.start(*PYTHON, "import time; time.sleep(600)")
+        waiting = await requester.hand.ask("terminal/wait_for_exit", {"sessionId": "s", "terminalId": slow})
+        quick = await requester.start(*PYTHON, "print('quick')")
+        assert (await requester.finished(quick))["output"] == "quick\n"
+        await requester.hand.ask("terminal/kill", {"sessionId": "s", "terminalId": slow})
+        ended = (await requester.hand.answer_to(waiting))["result"]
         assert (ended.get("exitCode"), ended["signal"]) == (None, "SIGTERM")
 
 
 @pytest.mark.parametrize("status", [0, 7])
 async def test_the_exit_status_is_told(tmp_path: Path, status: int) -> None:
-    async with asker(tmp_path) as desk:
-        terminal = await desk.start(*PYTHON, f"raise SystemExit({status})")
-        ended = await desk.ask("terminal/wait_for_exit", terminalId=terminal)
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start(*PYTHON, f"raise SystemExit({status})")
+        ended = await requester.ask("terminal/wait_for_exit", terminalId=terminal)
         assert (ended["exitCode"], ended.get("signal")) == (status, None)
-        again = await desk.ask("terminal/wait_for_exit", terminalId=terminal)
+        again = await requester.ask("terminal/wait_for_exit", terminalId=terminal)
         assert again == ended
 
 
 async def test_a_killed_terminal_still_has_its_output(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        terminal = await desk.start(*PYTHON, "import time; print('began'); time.sleep(600)")
-        await written(desk, terminal)
-        await desk.ask("terminal/kill", terminalId=terminal)
-        ended = await desk.finished(terminal)
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start(*PYTHON, "import time; print('began'); time.sleep(600)")
+        await written(requester, terminal)
+        await requester.ask("terminal/kill", terminalId=terminal)
+        ended = await requester.finished(terminal)
         assert (ended["output"], ended["exitStatus"]["signal"]) == ("began\n", "SIGTERM")
-        await desk.ask("terminal/kill", terminalId=terminal)
+        await requester.ask("terminal/kill", terminalId=terminal)
 
 
 async def test_a_released_terminal_is_unknown_and_its_output_stays_in_the_transcript(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        terminal = await desk.start(*PYTHON, "import os, time; print(os.getpid()); time.sleep(600)")
-        pid = int(await written(desk, terminal))
-        await desk.ask("terminal/release", terminalId=terminal)
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start(*PYTHON, "import os, time; print(os.getpid()); time.sleep(600)")
+        pid = int(await written(requester, terminal))
+        await requester.ask("terminal/release", terminalId=terminal)
         assert not runs(pid)
         for method in ("output", "wait_for_exit", "kill", "release"):
-            assert await desk.refusal(f"terminal/{method}", terminalId=terminal) == -32002
-        assert await until(lambda: desk.session.transcript.terminals[terminal].exit is not None)
-        assert shown(desk, terminal) == f"{pid}\n"
+            assert await requester.refusal(f"terminal/{method}", terminalId=terminal) == -32002
+        assert await until(lambda: requester.session.transcript.terminals[terminal].exit is not None)
+        assert shown(requester, terminal) == f"{pid}\n"
 
 
 @pytest.mark.parametrize("method", ["output", "wait_for_exit", "kill", "release"])
 async def test_a_terminal_that_never_was_is_unknown(tmp_path: Path, method: str) -> None:
-    async with asker(tmp_path) as desk:
-        assert await desk.refusal(f"terminal/{method}", terminalId="nonsense") == -32002
+    async with requesting_agent(tmp_path) as requester:
+        assert await requester.refusal(f"terminal/{method}", terminalId="nonsense") == -32002
 
 
 async def test_whoever_waits_for_a_terminal_that_is_released_gets_its_end(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        terminal = await desk.start(*PYTHON, "import time; time.sleep(600)")
-        waiting = await desk.hand.ask("terminal/wait_for_exit", {"sessionId": "s", "terminalId": terminal})
-        await desk.hand.ask("terminal/release", {"sessionId": "s", "terminalId": terminal})
-        assert (await desk.hand.answer_to(waiting))["result"]["signal"] == "SIGTERM"
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start(*PYTHON, "import time; time.sleep(600)")
+        waiting = await requester.hand.ask("terminal/wait_for_exit", {"sessionId": "s", "terminalId": terminal})
+        await requester.hand.ask("terminal/release", {"sessionId": "s", "terminalId": terminal})
+        assert (await requester.hand.answer_to(waiting))["result"]["signal"] == "SIGTERM"
 
 
 async def test_a_command_that_cannot_be_started_leaves_no_terminal(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        assert await desk.refusal("terminal/create", command="there-is-no-such-program") == -32602
-        assert await desk.refusal("terminal/create", command="") == -32602
-        assert desk.session.transcript.terminals == {}
+    async with requesting_agent(tmp_path) as requester:
+        assert await requester.refusal("terminal/create", command="there-is-no-such-program") == -32602
+        assert await requester.refusal("terminal/create", command="") == -32602
+        assert requester.session.transcript.terminals == {}
 
 
 @pytest.mark.parametrize("cwd", ["/", "relative", "{outside}", "{root}/../outside", "{root}/link", "{root}/missing"])
@@ -133,37 +133,37 @@ async def test_a_command_runs_nowhere_but_inside_the_roots(tmp_path: Path, cwd: 
     root.mkdir()
     outside.mkdir()
     (root / "link").symlink_to(outside)
-    async with asker(root) as desk:
+    async with requesting_agent(root) as requester:
         where = cwd.format(root=root, outside=outside)
-        assert await desk.refusal("terminal/create", command="true", cwd=where) in {-32602, -32002}
-        assert desk.session.transcript.terminals == {}
+        assert await requester.refusal("terminal/create", command="true", cwd=where) in {-32602, -32002}
+        assert requester.session.transcript.terminals == {}
 
 
 async def test_a_command_may_run_in_a_further_root(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()
-    async with asker(one, roots=[two]) as desk:
-        terminal = await desk.start(*PYTHON, "import os; print(os.getcwd())", cwd=str(two))
-        assert (await desk.finished(terminal))["output"] == f"{two}\n"
+    async with requesting_agent(one, roots=[two]) as requester:
+        terminal = await requester.start(*PYTHON, "import os; print(os.getcwd())", cwd=str(two))
+        assert (await requester.finished(terminal))["output"] == f"{two}\n"
 
 
 async def test_without_terminals_there_are_none(tmp_path: Path) -> None:
-    async with asker(tmp_path, offer=accord.client.Offer(terminals=False)) as desk:
-        assert await desk.refusal("terminal/create", command="true") == -32601
+    async with requesting_agent(tmp_path, offer=accord.client.Offer(terminals=False)) as requester:
+        assert await requester.refusal("terminal/create", command="true") == -32601
 
 
 async def test_a_terminal_of_another_session_is_unknown(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        answer = await desk.hand.request("terminal/create", {"sessionId": "another", "command": "true"})
+    async with requesting_agent(tmp_path) as requester:
+        answer = await requester.hand.request("terminal/create", {"sessionId": "another", "command": "true"})
         assert answer["error"]["code"] == -32002
 
 
 @pytest.mark.parametrize(("pty", "told"), [(False, "False"), (True, "True")])
 async def test_with_a_pty_the_program_sees_a_terminal(tmp_path: Path, *, pty: bool, told: str) -> None:
-    async with asker(tmp_path, offer=accord.client.Offer(pty=pty)) as desk:
-        terminal = await desk.start(*PYTHON, "import sys; print(sys.stdout.isatty())")
-        ended = await desk.finished(terminal)
+    async with requesting_agent(tmp_path, offer=accord.client.Offer(pty=pty)) as requester:
+        terminal = await requester.start(*PYTHON, "import sys; print(sys.stdout.isatty())")
+        ended = await requester.finished(terminal)
         assert (ended["output"].strip(), ended["exitStatus"]["exitCode"]) == (told, 0)
 
 
@@ -171,17 +171,17 @@ async def test_with_a_pty_the_program_sees_a_terminal(tmp_path: Path, *, pty: bo
 
 
 async def test_beyond_its_limit_output_is_cut_from_the_beginning_at_a_character(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        terminal = await desk.start(*PYTHON, "print('ä' * 50, end='', flush=True)", outputByteLimit=11, env=UTF8)
-        ended = await desk.finished(terminal)
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start(*PYTHON, "print('ä' * 50, end='', flush=True)", outputByteLimit=11, env=UTF8)
+        ended = await requester.finished(terminal)
         assert (ended["output"], ended["truncated"]) == ("ä" * 5, True)
-        assert shown(desk, terminal) == "ä" * 50
+        assert shown(requester, terminal) == "ä" * 50
 
 
 async def test_a_limit_of_nothing_keeps_nothing(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        terminal = await desk.start(*PYTHON, "print('much')", outputByteLimit=0)
-        ended = await desk.finished(terminal)
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start(*PYTHON, "print('much')", outputByteLimit=0)
+        ended = await requester.finished(terminal)
         assert (ended["output"], ended["truncated"]) == ("", True)
 
 
@@ -190,23 +190,23 @@ MUCH = "import os\npiece = b'x' * 65536\nfor _ in range({pieces}): os.write(1, p
 
 
 async def test_the_client_keeps_no_more_than_it_likes_whatever_the_agent_asks_for(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
+    async with requesting_agent(tmp_path) as requester:
         pieces = MAX_OUTPUT_BYTES // 65536 + 16
-        terminal = await desk.start(*PYTHON, MUCH.format(pieces=pieces), outputByteLimit=2**53)
-        ended = await desk.finished(terminal)
+        terminal = await requester.start(*PYTHON, MUCH.format(pieces=pieces), outputByteLimit=2**53)
+        ended = await requester.finished(terminal)
         assert (len(ended["output"]), ended["truncated"]) == (MAX_OUTPUT_BYTES, True)
         assert ended["output"].endswith("the end")
 
 
 async def test_a_gigabyte_of_output_takes_little_memory(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
+    async with requesting_agent(tmp_path) as requester:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        terminal = await desk.start(*PYTHON, MUCH.format(pieces=16 * 1024), outputByteLimit=1024)
-        ended = await desk.finished(terminal)
+        terminal = await requester.start(*PYTHON, MUCH.format(pieces=16 * 1024), outputByteLimit=1024)
+        ended = await requester.finished(terminal)
         assert ended["output"].endswith("the end")
-        assert await until(lambda: desk.session.transcript.terminals[terminal].exit is not None)
-        assert shown(desk, terminal).endswith("the end")
-        assert len(shown(desk, terminal)) <= SCREEN_BYTES
+        assert await until(lambda: requester.session.transcript.terminals[terminal].exit is not None)
+        assert shown(requester, terminal).endswith("the end")
+        assert len(shown(requester, terminal)) <= SCREEN_BYTES
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40 * 1024
 
 
@@ -312,34 +312,34 @@ time.sleep(600)
 
 @pytest.mark.parametrize("method", ["kill", "release", None])
 async def test_a_program_that_ignores_sigterm_and_forks_is_gone(tmp_path: Path, method: str | None) -> None:
-    async with asker(tmp_path) as desk:
-        terminal = await desk.start(*PYTHON, STUBBORN)
-        pids = [int(pid) for pid in (await written(desk, terminal)).split()]
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start(*PYTHON, STUBBORN)
+        pids = [int(pid) for pid in (await written(requester, terminal)).split()]
         assert all(runs(pid) for pid in pids)
         if method is not None:
-            await desk.ask(f"terminal/{method}", terminalId=terminal)
+            await requester.ask(f"terminal/{method}", terminalId=terminal)
             assert not any(runs(pid) for pid in pids)
     assert not any(runs(pid) for pid in pids)
-    assert desk.session.transcript.terminals[terminal].exit is not None
+    assert requester.session.transcript.terminals[terminal].exit is not None
 
 
 async def test_closing_the_session_ends_its_terminals(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        terminal = await desk.start(*PYTHON, "import os, time; print(os.getpid()); time.sleep(600)")
-        pid = int(await written(desk, terminal))
-        await desk.session.close()
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start(*PYTHON, "import os, time; print(os.getpid()); time.sleep(600)")
+        pid = int(await written(requester, terminal))
+        await requester.session.close()
         assert await until(lambda: not runs(pid))
-        assert await desk.refusal("terminal/output", terminalId=terminal) == -32002
+        assert await requester.refusal("terminal/output", terminalId=terminal) == -32002
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors in /proc: run it on Linux")
 async def test_fifty_terminals_leave_no_descriptor_behind(tmp_path: Path) -> None:
-    async with asker(tmp_path) as desk:
-        await desk.ask("terminal/release", terminalId=await desk.start("true"))
+    async with requesting_agent(tmp_path) as requester:
+        await requester.ask("terminal/release", terminalId=await requester.start("true"))
         before = len(list(Path("/proc/self/fd").iterdir()))
-        terminals = [await desk.start("true") for _ in range(50)]
+        terminals = [await requester.start("true") for _ in range(50)]
         for terminal in terminals:
-            await desk.ask("terminal/release", terminalId=terminal)
+            await requester.ask("terminal/release", terminalId=terminal)
         assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
@@ -364,30 +364,30 @@ def test_the_events_of_a_terminal_are_part_of_a_turn(tmp_path: Path) -> None:
 
 async def test_the_terminals_of_a_session_share_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminals, "MAX_TOTAL_BYTES", 400_000)
-    async with asker(tmp_path) as desk:
+    async with requesting_agent(tmp_path) as requester:
         ids = []
         for _ in range(4):
-            ids.append(await desk.start(*PYTHON, "print('x' * 300_000)"))
-            await desk.finished(ids[-1])
-        sizes = [await output_of(desk, terminal) for terminal in ids]
+            ids.append(await requester.start(*PYTHON, "print('x' * 300_000)"))
+            await requester.finished(ids[-1])
+        sizes = [await output_of(requester, terminal) for terminal in ids]
         assert [len(read["output"]) for read in sizes] == [100_000] * 4
         assert all(read["truncated"] for read in sizes)
         for terminal in ids[1:]:
-            await desk.ask("terminal/release", terminalId=terminal)
-        again = await desk.start(*PYTHON, "print('y' * 150_000)")
-        assert len((await desk.finished(again))["output"]) == 150_001
+            await requester.ask("terminal/release", terminalId=terminal)
+        again = await requester.start(*PYTHON, "print('y' * 150_000)")
+        assert len((await requester.finished(again))["output"]) == 150_001
 
 
 async def test_beyond_the_limit_an_ended_terminal_is_forgotten_and_running_ones_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(terminals, "MAX_TERMINALS", 2)
-    async with asker(tmp_path) as desk:
-        ended = await desk.start(*PYTHON, "print('done')")
-        await desk.finished(ended)
-        running = [await desk.start(*PYTHON, "import time; time.sleep(600)") for _ in range(2)]
-        assert await desk.refusal("terminal/output", terminalId=ended) == accord.ResourceNotFound.code
-        refused = await desk.refusal("terminal/create", command=sys.executable, args=["-c", "print('one more')"])
+    async with requesting_agent(tmp_path) as requester:
+        ended = await requester.start(*PYTHON, "print('done')")
+        await requester.finished(ended)
+        running = [await requester.start(*PYTHON, "import time; time.sleep(600)") for _ in range(2)]
+        assert await requester.refusal("terminal/output", terminalId=ended) == accord.ResourceNotFound.code
+        refused = await requester.refusal("terminal/create", command=sys.executable, args=["-c", "print('one more')"])
         assert refused == accord.RateLimited.code
-        await desk.ask("terminal/release", terminalId=running[0])
-        assert (await desk.finished(await desk.start(*PYTHON, "print('now')")))["output"] == "now\n"
+        await requester.ask("terminal/release", terminalId=running[0])
+        assert (await requester.finished(await requester.start(*PYTHON, "print('now')")))["output"] == "now\n"

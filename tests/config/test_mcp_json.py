@@ -9,7 +9,7 @@ import pytest
 
 from accord.config.errors import ConfigError
 from accord.config.mcp_json import McpFile, load_mcp, user_mcp_files
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 from tests.config.world import World, write
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import accord.connection.receiver
 from accord.errors import AccordError
-from accord.jsonrpc.message import Message, MessageRules
+from accord.jsonrpc.message import MessageRules, ParsedMessage
 from accord.jsonrpc.parse import parse
 from accord.protocol import v1
 from tests.connection.rig import Hand, agent_handlers, initialized
@@ -124,7 +124,7 @@ async def test_a_result_means_the_same_in_every_spelling(result: str) -> None:
 async def test_plain_requests_and_results_take_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     long_way: list[bytes] = []
 
-    def watched(text: bytes, rules: MessageRules) -> Message | list[Message]:
+    def watched(text: bytes, rules: MessageRules) -> ParsedMessage | list[ParsedMessage]:
         long_way.append(text)
         return parse(text, rules)
 

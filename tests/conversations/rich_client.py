@@ -12,30 +12,15 @@ from typing import Any
 from accord.connection import Connection, Handlers
 from accord.errors import RequestError
 from accord.protocol.edition import Edition
-from accord.session.ask import (
-    AskPermission,
+from accord.session.agent_requests import (
     AwaitTerminal,
-    Cancel,
-    CloseSession,
-    Done,
     FileRead,
-    Initialize,
-    Initialized,
     KillTerminal,
-    ListSessions,
-    NewSession,
     PermissionGiven,
-    Prompt,
-    PromptAnswered,
     ReadFile,
     ReadTerminal,
     ReleaseTerminal,
-    ReopenSession,
-    SessionOpened,
-    SessionsListed,
-    SessionSummary,
-    SetMode,
-    SetOption,
+    RequestPermission,
     StartTerminal,
     TerminalEnded,
     TerminalRead,
@@ -43,9 +28,25 @@ from accord.session.ask import (
     WriteFile,
 )
 from accord.session.capability import AgentCapabilities, ClientCapabilities, Implementation
+from accord.session.client_requests import (
+    Cancel,
+    CloseSession,
+    Done,
+    Initialize,
+    Initialized,
+    ListSessions,
+    NewSession,
+    Prompt,
+    PromptAnswered,
+    ReopenSession,
+    SessionOpened,
+    SessionsListed,
+    SessionSummary,
+    SetMode,
+    SetOption,
+)
 from accord.session.content import Text
-from accord.session.dialect import Binding
-from accord.session.dialects import dialect_of
+from accord.session.dialect import Binding, dialect_of
 from accord.session.entry import ToolCall
 from accord.session.event import (
     CommandsChanged,
@@ -81,7 +82,7 @@ class RichClient:
         self.agent = AgentCapabilities()
         self.session_id = ""
         self.transcript = Transcript()
-        self.questions: list[AskPermission] = []
+        self.questions: list[RequestPermission] = []
         self.asked: list[tuple[str, str | None, str]] = []
         """What the agent asked for: the name of the ask, the newest tool call by then, and the session's state."""
         self.milestones: list[tuple[Any, ...]] = []
@@ -100,32 +101,32 @@ class RichClient:
         self.connection = Connection(transport, "client", handlers, editions=(edition,))
         handlers.on(self.dialect.update, self._update)
         for binding in self.dialect.client_bindings:
-            if binding.ask in self._SERVERS and (not binding.needs or getattr(capabilities, binding.needs)):
+            if binding.request in self._SERVERS and (not binding.needs or getattr(capabilities, binding.needs)):
                 handlers.on(binding.method, functools.partial(self._serve, binding))
 
     # --- what it asks
 
-    async def ask(self, ask: Any) -> Any:
+    async def request(self, ask: Any) -> Any:
         said = self.dialect.encode(ask)
         assert said is not None, f"{self.dialect.edition.name} has no binding for {ask}"
         binding, params = said
         return binding.decode_result(await self.connection.call(binding.method, params, timeout_seconds=30), ask)
 
     async def initialize(self) -> Initialized:
-        answer: Initialized = await self.ask(Initialize(US, self.capabilities))
+        answer: Initialized = await self.request(Initialize(US, self.capabilities))
         self.agent = answer.capabilities
         return answer
 
     async def open(self) -> str:
         """A new session."""
-        opened = await self.ask(NewSession(self._root))
+        opened = await self.request(NewSession(self._root))
         await self._opened(opened)
         return self.session_id
 
     async def reopen(self, session_id: str) -> None:
         """A session from before, with its conversation told again."""
         self.session_id = session_id
-        await self._opened(await self.ask(ReopenSession(session_id, self._root, replay=True)))
+        await self._opened(await self.request(ReopenSession(session_id, self._root, replay=True)))
 
     async def _opened(self, opened: SessionOpened) -> None:
         self.session_id = opened.session_id
@@ -138,36 +139,36 @@ class RichClient:
     async def set_mode(self, mode: str) -> None:
         """By the word of its own where the edition has one, else by the option."""
         if self.dialect.find(SetMode):
-            await self.ask(SetMode(self.session_id, mode))
+            await self.request(SetMode(self.session_id, mode))
             self.fold(ModeChanged(mode))
         else:
-            answer = await self.ask(SetOption(self.session_id, "mode", mode))
+            answer = await self.request(SetOption(self.session_id, "mode", mode))
             self.fold(ConfigChanged(answer.options))
 
     async def set_option(self, option: str, value: str) -> None:
-        answer = await self.ask(SetOption(self.session_id, option, value))
+        answer = await self.request(SetOption(self.session_id, option, value))
         self.fold(ConfigChanged(answer.options))
 
     async def list_sessions(self) -> list[SessionSummary]:
-        page: SessionsListed = await self.ask(ListSessions(self._root))
+        page: SessionsListed = await self.request(ListSessions(self._root))
         return page.sessions
 
     async def close_session(self) -> None:
-        await self.ask(CloseSession(self.session_id))
+        await self.request(CloseSession(self.session_id))
 
     async def prompt(self, text: str) -> None:
         """One turn to its end."""
         ask = Prompt(self.session_id, [Text(text)])
         self._idle.clear()
         if self.dialect.echoes:
-            await self.ask(ask)
+            await self.request(ask)
             await self._idle.wait()
             return
         # Where the answer ends the turn, who asks knows best what was said and that it is worked on.
         self._prompts += 1
         self.fold(MessageChanged("user", f"prompt-{self._prompts}", list(ask.content)))
         self.fold(StateChanged("running"))
-        answer: PromptAnswered = await self.ask(ask)
+        answer: PromptAnswered = await self.request(ask)
         self.fold(StateChanged("idle", answer.stop_reason))
 
     async def _cancel(self) -> None:
@@ -224,11 +225,11 @@ class RichClient:
         newest = next(reversed(self.transcript.tool_calls.values()), None)
         self.asked.append((type(ask).__name__, newest.title if newest else None, self.transcript.state))
         try:
-            return binding.encode_result(await self._SERVERS[binding.ask](self, ask))
+            return binding.encode_result(await self._SERVERS[binding.request](self, ask))
         except WorkspaceError as error:
             raise RequestError(str(error), code=error.code) from error
 
-    async def _permit(self, ask: AskPermission) -> PermissionGiven:
+    async def _permit(self, ask: RequestPermission) -> PermissionGiven:
         self.questions.append(ask)
         if ask.tool is not None:
             self.fold(ask.tool)
@@ -282,7 +283,7 @@ class RichClient:
         return list(self._commands)
 
     _SERVERS: dict[type[Any], Callable[[Any, Any], Awaitable[Any]]] = {  # noqa: RUF012 - a table
-        AskPermission: _permit,
+        RequestPermission: _permit,
         ReadFile: _read,
         WriteFile: _write,
         StartTerminal: _start,

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
-from accord.session.ask import SessionSummary
 from accord.session.capability import ClientCapabilities
+from accord.session.client_requests import SessionSummary
 from accord.session.entry import Message, Plan, ToolCall
 from accord.session.transcript import Transcript
 from accord.transport import spawn

@@ -142,23 +142,23 @@ def test_files_and_commands_go_to_the_client_where_it_offers_them_and_nowhere_el
     begun, run = ["StartTerminal", "AwaitTerminal"], ["ReadTerminal", "ReleaseTerminal"]
     everything = [
         *["ReadFile"] * 3,
-        "AskPermission",
+        "RequestPermission",
         *["WriteFile"] * 2,
         *(*begun, *run),
         *(*begun, "KillTerminal", *run),
     ]
-    assert [ask for ask, _, _ in held.asked] == (everything if way.capabilities.terminals else ["AskPermission"])
+    assert [ask for ask, _, _ in held.asked] == (everything if way.capabilities.terminals else ["RequestPermission"])
 
 
 def test_what_is_asked_of_the_client_comes_behind_the_tool_call_that_needs_it(held: Held) -> None:
     newest = {"ReadFile": ["Read greeting.txt"] * 2 + ["Read missing.txt"], "WriteFile": ["Edit greeting.txt"] * 2}
-    newest |= {"AskPermission": ["Edit greeting.txt"], "StartTerminal": ["Try it", "Watch"]}
+    newest |= {"RequestPermission": ["Edit greeting.txt"], "StartTerminal": ["Try it", "Watch"]}
     for kind, titles in newest.items():
         assert [title for ask, title, _ in held.asked if ask == kind] in ([], titles)
 
 
 def test_the_user_is_asked_while_the_session_says_that_it_waits(way: Way, held: Held) -> None:
-    states = [state for ask, _, state in held.asked if ask == "AskPermission"]
+    states = [state for ask, _, state in held.asked if ask == "RequestPermission"]
     assert states == ["requires_action" if way.edition is V2 else "running"]
 
 

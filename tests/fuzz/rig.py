@@ -312,7 +312,7 @@ class Target:
     def _state(self) -> dict[str, Any]:
         """Everything that should be empty between rounds and is not."""
         connection = self.connection
-        peer = connection._incoming._peer
+        peer = connection._incoming._pending
         held: dict[str, Any] = {
             "tasks": len(connection._running()),
             "backlog": connection.backlog_bytes,

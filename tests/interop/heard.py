@@ -7,9 +7,9 @@ from typing import Any
 from accord.protocol.codec import Codec
 from accord.protocol.edition import Edition
 from accord.protocol.model import UNSET
-from accord.session.ask import NewSession, ReopenSession
+from accord.session.client_requests import NewSession, ReopenSession
 from accord.session.content import Text
-from accord.session.dialects import dialect_of
+from accord.session.dialect import dialect_of
 from accord.session.event import (
     CommandsChanged,
     ConfigChanged,

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import ErrorObject, Failure, Malformed, Notification, Request, Result
 from accord.jsonrpc.parse import parse
-from accord.jsonrpc.serialize import TAIL, error_text, result_head
+from accord.jsonrpc.serialize import TAIL, BatchAnswer, error_text, result_head
 from tests.jsonrpc.texts import RULES, VALID, dump, near_messages, read
 
 JUNE = RULES["june"]

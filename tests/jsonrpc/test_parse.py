@@ -13,9 +13,9 @@ from accord.jsonrpc.message import (
     ErrorObject,
     Failure,
     Malformed,
-    Message,
     MessageRules,
     Notification,
+    ParsedMessage,
     Request,
     RequestId,
     Result,
@@ -173,7 +173,7 @@ def test_a_malformed_answer_is_not_answered_and_names_its_call(name: str, rules:
 # --- what is fine
 
 LONG = b"7" * 5000
-FINE: dict[str, tuple[bytes, Message]] = {
+FINE: dict[str, tuple[bytes, ParsedMessage]] = {
     "a request": (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":1}}', Request(1, "x", b'{"a":1}')),
     "a request without params": (b'{"jsonrpc":"2.0","id":1,"method":"x"}', Request(1, "x", None)),
     "a request with params null": (b'{"jsonrpc":"2.0","id":1,"method":"x","params":null}', Request(1, "x", b"null")),
@@ -269,7 +269,7 @@ def fields(message: Any) -> list[tuple[str, Any]]:
         ("v2", Malformed("an id that is none", ErrorObject(NO_MESSAGE, "Invalid request"), None)),
     ],
 )
-def test_a_request_under_null_is_one_where_the_edition_allows_null_ids(edition: str, expected: Message) -> None:
+def test_a_request_under_null_is_one_where_the_edition_allows_null_ids(edition: str, expected: ParsedMessage) -> None:
     assert parse(b'{"jsonrpc":"2.0","id":null,"method":"x"}', RULES[edition]) == expected
 
 

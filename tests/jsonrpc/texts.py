@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from accord.jsonrpc.message import Message, Notification, Request, Result
+from accord.jsonrpc.message import Notification, ParsedMessage, Request, Result
 from accord.protocol.edition import V1, V2, V2_JUNE
 
 RULES = {"v1": V1.rules, "v2": V2.rules, "june": V2_JUNE.rules}
@@ -75,5 +75,5 @@ def read(message: Any) -> Any:
     return message
 
 
-def messages_of(parsed: Message | list[Message]) -> list[Message]:
+def messages_of(parsed: ParsedMessage | list[ParsedMessage]) -> list[ParsedMessage]:
     return parsed if isinstance(parsed, list) else [parsed]

@@ -58,7 +58,7 @@ MUTANTS = (
         "order",
         "a tool of the client overtakes what was said before",
         "agent/turn.py",
-        "        await self._outlet.settle()\n        return await self.client.request(",
+        "        await self._publisher.flush()\n        return await self.client.request(",
         "        return await self.client.request(",
         "tests/simse/test_agent.py::test_the_client_runs_a_tool_and_one_that_fails",
     ),
@@ -269,14 +269,14 @@ MUTANTS = (
         "one answer",
         "a cancelled handler is not answered",
         "connection/incoming.py",
-        "                if self.lost:\n                    raise  # nobody is there to be answered\n",
+        "                if self.lost:\n                    raise  # there is no peer to answer\n",
         "                raise\n",
         ANSWERS + "test_a_cancelled_request_is_answered_with_request_cancelled",
     ),
     Mutant(
         "one answer",
         "the text of an exception crosses the wire",
-        "connection/fault.py",
+        "connection/error_objects.py",
         '    return ErrorObject(-32603, "Internal error", {"correlationId": correlation_id})',
         '    return ErrorObject(-32603, str(error), {"correlationId": correlation_id})',
         ANSWERS + "test_a_faulty_handler_is_an_internal_error_that_says_only_where_to_look",
@@ -284,7 +284,7 @@ MUTANTS = (
     Mutant(
         "one answer",
         "an error of the peer travels on",
-        "connection/fault.py",
+        "connection/error_objects.py",
         "isinstance(error, RequestError) and not error.received",
         "isinstance(error, RequestError)",
         ANSWERS + "test_an_error_of_the_peer_that_is_not_caught_does_not_travel_back",
@@ -300,7 +300,7 @@ MUTANTS = (
     Mutant(
         "one answer",
         "a second request under an open id is served",
-        "jsonrpc/peer.py",
+        "jsonrpc/pending.py",
         "        if id_ in self._open:\n            return False\n",
         "",
         ANSWERS + "test_a_second_request_under_an_open_id_is_refused_and_the_first_is_answered",
@@ -465,7 +465,7 @@ MUTANTS = (
     Mutant(
         "kept",
         "what is said is kept a moment later",
-        "agent/outlet.py",
+        "agent/publisher.py",
         "            await self._store.commit(self._session_id, ticket)\n",
         "            asyncio.ensure_future(self._store.commit(self._session_id, ticket))\n",
         PROMISES + "test_nothing_is_said_before_it_is_kept",
@@ -473,7 +473,7 @@ MUTANTS = (
     Mutant(
         "kept",
         "what is said is kept a moment later, and then comes the kill",
-        "agent/outlet.py",
+        "agent/publisher.py",
         "            await self._store.commit(self._session_id, ticket)\n",
         "            asyncio.ensure_future(self._store.commit(self._session_id, ticket))\n",
         KILLS + "test_what_a_client_received_survives_every_kill",
@@ -481,9 +481,9 @@ MUTANTS = (
     Mutant(
         "kept",
         "a prompt is worked on before it is kept",
-        "agent/foreground.py",
-        "            await outlet.tell(message, show=self._echoes)\n            await outlet.settle()\n",
-        "            await outlet.tell(message, show=self._echoes)\n",
+        "agent/turn_runner.py",
+        "            await publisher.publish(message, show=self._echoes)\n            await publisher.flush()\n",
+        "            await publisher.publish(message, show=self._echoes)\n",
         PROMISES + "test_a_prompt_is_kept_before_its_handler_runs_and_before_it_is_answered",
     ),
     Mutant(
@@ -499,7 +499,7 @@ MUTANTS = (
         "turns",
         "a terminal is given back before it was shown",
         "agent/session.py",
-        "        elif isinstance(ask, ReleaseTerminal) and",
+        "        elif isinstance(request, ReleaseTerminal) and",
         "        elif isinstance(ask, bytes) and",
         "tests/agent/test_promises.py::test_a_terminal_is_shown_before_it_is_released_unless_that_takes_too_long",
     ),
@@ -538,7 +538,7 @@ MUTANTS = (
     Mutant(
         "turns",
         "updates overtake the answer that opens their session",
-        "agent/outlet.py",
+        "agent/publisher.py",
         "        if self._opening and self._holds:\n            return failure\n",
         "",
         "tests/agent/test_sessions.py::test_what_is_told_while_a_session_is_opened_leaves_behind_the_answer",
@@ -554,7 +554,7 @@ MUTANTS = (
     Mutant(
         "turns",
         "the command of a cancelled turn runs on",
-        "agent/foreground.py",
+        "agent/turn_runner.py",
         "            await self._session._end_commands()\n        except asyncio.CancelledError:",
         '            if status != "cancelled":\n                await self._session._end_commands()\n'
         "        except asyncio.CancelledError:",
@@ -563,7 +563,7 @@ MUTANTS = (
     Mutant(
         "turns",
         "the client's terminal of a cancelled turn is not released",
-        "agent/foreground.py",
+        "agent/turn_runner.py",
         "            await self._session._end_commands()\n        except asyncio.CancelledError:",
         '            if status != "cancelled":\n                await self._session._end_commands()\n'
         "        except asyncio.CancelledError:",
@@ -573,7 +573,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "a substitution between double quotes is text",
-        "session/shell_words.py",
+        "session/shell_word.py",
         '                self._dollar(word, quoted=True)\n            elif char == "`":\n'
         "                self._backticks(word, quoted=True)\n            else:\n                self._quoted_escape",
         '                self._quoted_escape(word, end)\n            elif char == "`":\n'
@@ -591,7 +591,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "an operator without blanks does not end a command",
-        "session/shell_words.py",
+        "session/shell_word.py",
         'WORD_ENDS = frozenset(" \\t\\n;&|()<>")',
         'WORD_ENDS = frozenset(" \\t\\n;|()<>")',
         "tests/session/test_shell_line_real.py::test_what_a_shell_runs_of_a_telling_line_is_found",
@@ -599,7 +599,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "an unknown option of a wrapper is skipped",
-        "session/shell_options.py",
+        "session/shell_wrappers.py",
         "        if letter not in wrapper.flags:\n            return 0\n",
         "",
         SHELL_LINE + "test_a_line_that_is_not_understood_still_shows_its_commands",
@@ -704,7 +704,7 @@ MUTANTS = (
     Mutant(
         "consent",
         "a rules file knows every separator",
-        "client/rules_file.py",
+        "client/policy.py",
         '    for number, line in enumerate(text.split("\\n"), 1):\n',
         "    for number, line in enumerate(text.splitlines(), 1):\n",
         "tests/client/test_policy.py::test_a_rules_file_has_no_separators_but_line_feeds",
@@ -925,7 +925,7 @@ MUTANTS = (
     Mutant(
         "kept",
         "what a dead process left open stays open",
-        "agent/desk.py",
+        "agent/session_registry.py",
         "missing = healing(outline) if heal else []\n",
         "missing = healing(outline)[:0] if heal else []\n",
         "tests/agent/test_sessions.py::test_what_a_dead_process_left_open_is_brought_to_an_end",
@@ -942,7 +942,7 @@ MUTANTS = (
     Mutant(
         "one owner",
         "who does not own a session heals it",
-        "agent/desk.py",
+        "agent/session_registry.py",
         "missing = healing(outline) if heal else []\n",
         "missing = healing(outline)\n",
         "tests/agent/test_owner.py::test_two_agents_of_one_process_share_a_session_and_heal_nothing",
@@ -1057,10 +1057,10 @@ MUTANTS = (
     Mutant(
         "consent",
         "a refusal with an invisible character in it allows",
-        "session/refusal_words.py",
+        "session/refusal.py",
         "unicodedata.category(each) not in _INVISIBLE\n",
         "True\n",
-        "tests/session/test_refusal_words.py::test_a_refusal_is_recognised_however_it_is_spelt",
+        "tests/session/test_refusal.py::test_a_refusal_is_recognised_however_it_is_spelt",
     ),
     Mutant(
         "consent",

@@ -31,8 +31,7 @@ from accord.session.event import (
     UsageChanged,
 )
 from accord.session.git_patch import read_patch
-from accord.session.mode import mode_option, with_mode
-from accord.session.option import ConfigOption, Toggle
+from accord.session.option import ConfigOption, Toggle, mode_option, with_mode
 from accord.session.tool import Diff, Shown, TerminalView, ToolContent
 from accord.session.tool_state import terminal_text
 

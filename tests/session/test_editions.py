@@ -8,9 +8,8 @@ import pytest
 
 from accord.protocol import v1, v2
 from accord.protocol.model import UNSET
-from accord.session.ask import CancelTool, Done
-from accord.session.dialect import Dialect
-from accord.session.dialects import DIALECTS
+from accord.session.client_requests import CancelTool, Done
+from accord.session.dialect import DIALECTS, Dialect
 from accord.session.editions.shared.bindings import bind, decoder, encoder, names
 from accord.session.editions.shared.encoder import METHODS, EditionEncoder
 from accord.session.event import Event

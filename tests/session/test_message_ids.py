@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from accord.session.message_ids import MessageIds
+from accord.session.editions.shared.encoder import MessageIds
 
 
 def test_a_message_is_called_by_its_id() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.session.pattern import matches_path, matches_word
+from accord.session.rules import matches_path, matches_word
 
 WORDS = st.text("ab*", max_size=8)
 PATHS = st.text("ab/", max_size=10).map(lambda text: re.sub("/+", "/", text).strip("/"))

@@ -20,46 +20,20 @@ from accord.protocol.codec import Codec, encode
 from accord.protocol.edition import V1
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v1 import draft
-from accord.session.ask import (
-    Answer,
-    Ask,
-    AskPermission,
+from accord.session.agent_requests import (
     AwaitTerminal,
-    Cancel,
-    CancelTerminal,
-    CancelTool,
-    CloseSession,
     CommandSubject,
-    DeleteSession,
-    Done,
     ElicitationDone,
     Elicited,
     ElicitForm,
     ElicitUrl,
     FileRead,
-    ForkSession,
-    Initialize,
-    Initialized,
     KillTerminal,
-    ListSessions,
-    Login,
-    Logout,
-    McpServer,
-    NewSession,
-    OptionsSet,
     PermissionGiven,
-    Prompt,
-    PromptAnswered,
     ReadFile,
     ReadTerminal,
     ReleaseTerminal,
-    ReopenSession,
-    SessionOpened,
-    SessionsListed,
-    SessionSummary,
-    SetMode,
-    SetModel,
-    SetOption,
+    RequestPermission,
     StartTerminal,
     TerminalEnded,
     TerminalRead,
@@ -67,13 +41,38 @@ from accord.session.ask import (
     WriteFile,
 )
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
+from accord.session.client_requests import (
+    Cancel,
+    CancelTerminal,
+    CancelTool,
+    CloseSession,
+    DeleteSession,
+    Done,
+    ForkSession,
+    Initialize,
+    Initialized,
+    ListSessions,
+    Login,
+    Logout,
+    McpServer,
+    NewSession,
+    OptionsSet,
+    Prompt,
+    PromptAnswered,
+    ReopenSession,
+    SessionOpened,
+    SessionsListed,
+    SessionSummary,
+    SetMode,
+    SetModel,
+    SetOption,
+)
 from accord.session.content import Audio, Image, Link, Resource, Text
 from accord.session.dialect import Binding
 from accord.session.editions.v1 import DIALECT
 from accord.session.event import CommandsChanged, MessageChunk, TerminalExit, TokenUsage, ToolChanged
 from accord.session.meta_original import ORIGINAL
-from accord.session.mode import MADE_FROM
-from accord.session.option import Choice, Command, Group, PermissionOption, Select, Toggle
+from accord.session.option import MADE_FROM, Choice, Command, Group, PermissionOption, Select, Toggle
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView, ToolContent
 from tests.session import events
 from tests.session.editions import plain
@@ -164,8 +163,8 @@ FORM = {
 class Sample(NamedTuple):
     """One row's ask and answer, with every field that v1 has a place for."""
 
-    ask: Ask
-    answer: Answer
+    request: Any
+    answer: Any
     method: str
 
 
@@ -226,9 +225,11 @@ SAMPLES = [
     Sample(SetMode("s", "code", META), Done(META), "session/set_mode"),
     Sample(SetModel("s", "big", META), Done(META), "session/set_model"),
     Sample(
-        AskPermission("s", YES_OR_NO, tool=TOOL, meta=META), PermissionGiven("yes", META), "session/request_permission"
+        RequestPermission("s", YES_OR_NO, tool=TOOL, meta=META),
+        PermissionGiven("yes", META),
+        "session/request_permission",
     ),
-    Sample(AskPermission("s", [], tool=ToolChanged("t")), PermissionGiven(None), "session/request_permission"),
+    Sample(RequestPermission("s", [], tool=ToolChanged("t")), PermissionGiven(None), "session/request_permission"),
     Sample(
         ElicitForm("Who?", FORM, "s", "tool", meta=META),
         Elicited("accept", {"name": "a", "age": 3, "sure": True, "few": ["a"], "size": 0.5}, META),
@@ -266,7 +267,7 @@ SAMPLES = [
     ),
 ]
 each_sample = pytest.mark.parametrize(
-    "sample", SAMPLES, ids=[f"{type(sample.ask).__name__}-{number}" for number, sample in enumerate(SAMPLES)]
+    "sample", SAMPLES, ids=[f"{type(sample.request).__name__}-{number}" for number, sample in enumerate(SAMPLES)]
 )
 
 
@@ -316,17 +317,17 @@ def text_of(value: Any) -> Any:
 
 @each_sample
 def test_what_is_asked_is_heard(sample: Sample) -> None:
-    assert heard(sample.ask) == sample.ask
+    assert heard(sample.request) == sample.request
 
 
 @each_sample
 def test_what_is_answered_is_heard(sample: Sample) -> None:
-    assert answered(sample.ask, sample.answer) == sample.answer
+    assert answered(sample.request, sample.answer) == sample.answer
 
 
 @each_sample
 def test_what_is_said_is_typed_as_the_wire_is(sample: Sample) -> None:
-    binding, params = said(sample.ask)
+    binding, params = said(sample.request)
     result = binding.encode_result(sample.answer)
     assert binding.method.name == sample.method
     assert carried(binding.method.params, params) == params
@@ -335,10 +336,10 @@ def test_what_is_said_is_typed_as_the_wire_is(sample: Sample) -> None:
 
 def test_every_row_has_a_sample_and_every_method_its_row() -> None:
     rows = {
-        (binding.ask, binding.method.name)
+        (binding.request, binding.method.name)
         for binding in (*DIALECT.agent_bindings, *DIALECT.client_bindings, *DIALECT.draft_bindings)
     }
-    assert rows == {(type(sample.ask), sample.method) for sample in SAMPLES}
+    assert rows == {(type(sample.request), sample.method) for sample in SAMPLES}
     others = {DIALECT.update.name, DIALECT.cancel.name, "elicitation/complete", "$/cancel_request"}
     assert {name for _, name in rows} - {"session/fork"} == {method.name for method in V1.methods} - others
 
@@ -391,7 +392,7 @@ WITHOUT_SCHEMA = frozenset({"session/set_model"})
 
 @pytest.mark.parametrize("sample", [sample for sample in SAMPLES if sample.method not in WITHOUT_SCHEMA])
 def test_what_is_said_is_what_the_official_schema_allows(sample: Sample) -> None:
-    binding, params = said(sample.ask)
+    binding, params = said(sample.request)
     elicits = sample.method == "elicitation/create"
     assert faults("CreateElicitationRequest" if elicits else binding.method.params.__name__, params) == []
     result = binding.encode_result(sample.answer)
@@ -617,7 +618,7 @@ def test_models_are_told_only_where_they_are_wanted() -> None:
 
 
 @pytest.mark.parametrize("ask", [NewSession("/w"), ReopenSession("s", "/w", replay=True)])
-def test_modes_and_models_without_options_become_options(ask: Ask) -> None:
+def test_modes_and_models_without_options_become_options(ask: Any) -> None:
     result = {
         "sessionId": "s",
         "modes": {
@@ -663,7 +664,7 @@ def test_options_of_a_new_session_are_heard(options: list[Any], models: bool, me
 
 
 @pytest.mark.parametrize("ask", [NewSession("/w"), ReopenSession("s", "/w", replay=True), ReopenSession("s", "/w")])
-def test_a_session_without_options_says_nothing_of_them(ask: Ask) -> None:
+def test_a_session_without_options_says_nothing_of_them(ask: Any) -> None:
     result = said(ask)[0].encode_result(SessionOpened("s"))
     assert text_of(result) in ({}, {"sessionId": "s"})
 
@@ -720,7 +721,7 @@ def test_a_string_of_an_unknown_type_is_a_choice() -> None:
 # ── permission ──
 
 
-def call_of(ask: AskPermission) -> Any:
+def call_of(ask: RequestPermission) -> Any:
     """The tool call that a question goes out with."""
     return text_of(said(ask)[1])["toolCall"]
 
@@ -745,28 +746,28 @@ def test_any_report_of_a_tool_call_is_heard_with_its_question(tool: ToolChanged,
     defaults = {"kind": "other"} if tool.kind is None else {}
     if tool.status is None:
         defaults["status"] = "pending"
-    ask = AskPermission("s", [], tool=tool, meta=meta)
+    ask = RequestPermission("s", [], tool=tool, meta=meta)
     meant = msgspec.structs.replace(tool, **defaults)
-    assert heard(ask) == AskPermission("s", [], tool=meant, meta=meta)
+    assert heard(ask) == RequestPermission("s", [], tool=meant, meta=meta)
 
 
 def test_of_a_known_call_only_what_is_new_is_said() -> None:
-    assert call_of(AskPermission("s", [], tool=ToolChanged("t", status="pending"))) == {
+    assert call_of(RequestPermission("s", [], tool=ToolChanged("t", status="pending"))) == {
         "toolCallId": "t",
         "status": "pending",
     }
 
 
 def test_a_call_that_begins_with_the_question_has_a_title() -> None:
-    ask = AskPermission("s", [], tool=ToolChanged("t", name="rm", created=True))
+    ask = RequestPermission("s", [], tool=ToolChanged("t", name="rm", created=True))
     assert call_of(ask) == {"toolCallId": "t", "name": "rm", "title": "rm"}
 
 
 @pytest.mark.parametrize("own", [UNSET, None, "Edit a.py"])
 def test_the_title_of_the_question_stands_in_the_calls_place(own: Any) -> None:
-    ask = AskPermission("s", [], title="May I?", tool=ToolChanged("t", title=own))
+    ask = RequestPermission("s", [], title="May I?", tool=ToolChanged("t", title=own))
     assert call_of(ask) == {"toolCallId": "t", "title": "May I?"}
-    assert heard(ask) == AskPermission("s", [], tool=ToolChanged("t", title="May I?"))
+    assert heard(ask) == RequestPermission("s", [], tool=ToolChanged("t", title="May I?"))
 
 
 def shown(text: str) -> ToolContent:
@@ -783,25 +784,25 @@ def shown(text: str) -> ToolContent:
     ],
 )
 def test_the_description_comes_after_what_the_call_shows(tool: ToolChanged, content: list[str]) -> None:
-    call = call_of(AskPermission("s", [], description="because", tool=tool))
+    call = call_of(RequestPermission("s", [], description="because", tool=tool))
     assert [item["content"]["text"] for item in call["content"]] == content
 
 
 def test_a_description_does_not_replace_what_was_shown_before() -> None:
-    assert "content" not in call_of(AskPermission("s", [], description="because", tool=ToolChanged("t")))
+    assert "content" not in call_of(RequestPermission("s", [], description="because", tool=ToolChanged("t")))
     command = CommandSubject("rm", "/w", "t")
-    assert "content" not in call_of(AskPermission("s", [], description="because", command=command))
+    assert "content" not in call_of(RequestPermission("s", [], description="because", command=command))
 
 
 def test_a_terminal_that_may_not_be_the_clients_is_not_shown() -> None:
     tool = ToolChanged("t", content=[TerminalView("x"), shown("a")])
-    (item,) = call_of(AskPermission("s", [], tool=tool))["content"]
+    (item,) = call_of(RequestPermission("s", [], tool=tool))["content"]
     assert item["content"]["text"] == "a"
 
 
 def test_a_command_becomes_a_tool_call() -> None:
     command = CommandSubject("rm -r x", "/w", terminal_id="x", meta=META)
-    call = call_of(AskPermission("s", [], description="because", command=command))
+    call = call_of(RequestPermission("s", [], description="because", command=command))
     name = call.pop("toolCallId")
     assert call == {
         "title": "rm -r x",
@@ -811,37 +812,37 @@ def test_a_command_becomes_a_tool_call() -> None:
         "_meta": META,
     }
     again, elsewhere = CommandSubject("rm -r x", "/w"), CommandSubject("rm -r x", "/")
-    assert call_of(AskPermission("s", [], title="Now?", command=again)) == {
+    assert call_of(RequestPermission("s", [], title="Now?", command=again)) == {
         "toolCallId": name,
         "title": "Now?",
         "kind": "execute",
         "rawInput": {"command": "rm -r x", "cwd": "/w"},
     }
     assert name.startswith("command-")
-    assert call_of(AskPermission("s", [], command=elsewhere))["toolCallId"] != name
+    assert call_of(RequestPermission("s", [], command=elsewhere))["toolCallId"] != name
 
 
 def test_a_command_of_a_known_tool_call_keeps_its_id() -> None:
-    call = call_of(AskPermission("s", [], command=CommandSubject("ls \ud83d", "/w", "t")))
+    call = call_of(RequestPermission("s", [], command=CommandSubject("ls \ud83d", "/w", "t")))
     assert (call["toolCallId"], call["kind"]) == ("t", "execute")
 
 
 def test_a_command_with_half_a_character_has_a_name_too() -> None:
-    assert call_of(AskPermission("s", [], command=CommandSubject("ls \ud83d", "/w")))["toolCallId"]
+    assert call_of(RequestPermission("s", [], command=CommandSubject("ls \ud83d", "/w")))["toolCallId"]
 
 
 def test_a_bare_question_becomes_a_tool_call() -> None:
-    question = AskPermission("s", [], title="Go on?", other={"type": "_x"})
+    question = RequestPermission("s", [], title="Go on?", other={"type": "_x"})
     call = call_of(question)
     assert call == {"toolCallId": call["toolCallId"], "title": "Go on?", "kind": "other", "rawInput": {"type": "_x"}}
     assert call["toolCallId"].startswith("question-")
-    untitled = call_of(AskPermission("s", []))
+    untitled = call_of(RequestPermission("s", []))
     assert untitled == {"toolCallId": untitled["toolCallId"], "title": "Permission required", "kind": "other"}
     assert untitled["toolCallId"] != call["toolCallId"]
 
 
 def test_an_unknown_kind_of_option_is_said_as_a_rejection() -> None:
-    ask = AskPermission("s", [PermissionOption("x", "X", "_perhaps", META)], tool=ToolChanged("t"))
+    ask = RequestPermission("s", [PermissionOption("x", "X", "_perhaps", META)], tool=ToolChanged("t"))
     assert text_of(said(ask)[1])["options"] == [{"optionId": "x", "name": "X", "kind": "reject_once", "_meta": META}]
     assert heard(ask) == ask
 
@@ -849,7 +850,7 @@ def test_an_unknown_kind_of_option_is_said_as_a_rejection() -> None:
 def test_an_original_that_is_none_does_not_hide_what_was_said() -> None:
     option = {"optionId": "x", "name": "X", "kind": "allow_once", "_meta": {ORIGINAL: 5}}
     params = {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": [option]}
-    assert asked(AskPermission, params).options == [PermissionOption("x", "X", "allow_once")]
+    assert asked(RequestPermission, params).options == [PermissionOption("x", "X", "allow_once")]
 
 
 @pytest.mark.parametrize(
@@ -861,7 +862,7 @@ def test_an_original_that_is_none_does_not_hide_what_was_said() -> None:
     ],
 )
 def test_only_a_selected_option_is_given(outcome: dict[str, Any], option: str | None) -> None:
-    ask = AskPermission("s", YES_OR_NO, tool=ToolChanged("t"))
+    ask = RequestPermission("s", YES_OR_NO, tool=ToolChanged("t"))
     assert told(ask, {"outcome": outcome, "_meta": META}) == PermissionGiven(option, META)
 
 

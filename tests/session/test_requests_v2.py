@@ -20,19 +20,26 @@ from accord.protocol.codec import Codec, Misfit, encode
 from accord.protocol.edition import V2
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v2 import draft
-from accord.session.ask import (
-    AskPermission,
-    Cancel,
-    CancelTerminal,
-    CancelTool,
-    CloseSession,
+from accord.session.agent_requests import (
     CommandSubject,
-    DeleteSession,
-    Done,
     ElicitationDone,
     Elicited,
     ElicitForm,
     ElicitUrl,
+    PermissionGiven,
+    ReadFile,
+    RequestPermission,
+    StartTerminal,
+    WriteFile,
+)
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
+from accord.session.client_requests import (
+    Cancel,
+    CancelTerminal,
+    CancelTool,
+    CloseSession,
+    DeleteSession,
+    Done,
     ForkSession,
     Initialize,
     Initialized,
@@ -42,10 +49,8 @@ from accord.session.ask import (
     McpServer,
     NewSession,
     OptionsSet,
-    PermissionGiven,
     Prompt,
     PromptAnswered,
-    ReadFile,
     ReopenSession,
     SessionOpened,
     SessionsListed,
@@ -53,10 +58,7 @@ from accord.session.ask import (
     SetMode,
     SetModel,
     SetOption,
-    StartTerminal,
-    WriteFile,
 )
-from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.content import Audio, Image, Link, Resource, Text
 from accord.session.dialect import Binding
 from accord.session.editions.v2 import DIALECT, V2Decoder, V2Encoder
@@ -152,7 +154,7 @@ TOOL = ToolChanged(
     meta=META,
 )
 COMMAND = CommandSubject("ls", "/w", "c", "t", META)
-PERMISSION = AskPermission("s", OPTIONS, "May I?", "D", tool=TOOL, meta=META)
+PERMISSION = RequestPermission("s", OPTIONS, "May I?", "D", tool=TOOL, meta=META)
 FORM = ElicitForm("M", SCHEMA, session_id="s", tool_id="c", meta=META)
 URL = ElicitUrl("M", "e", "https://x/y", session_id="s", tool_id="c", meta=META)
 DONE = Done(META)
@@ -200,10 +202,10 @@ SAMPLES: list[tuple[Any, Any]] = [
     (CancelTool("s", "c", META), DONE),
     (CancelTerminal("s", "t", META), DONE),
     (PERMISSION, PermissionGiven("y", META)),
-    (AskPermission("s", OPTIONS, "May I?", command=COMMAND, meta=META), PermissionGiven(None, META)),
-    (AskPermission("s", OPTIONS, "May I?", command=CommandSubject("ls", "/w")), PermissionGiven("n")),
-    (AskPermission("s", OPTIONS, "May I?", other={"type": "_x", "k": 1}), PermissionGiven(None)),
-    (AskPermission("s", OPTIONS, "May I?"), PermissionGiven(None)),
+    (RequestPermission("s", OPTIONS, "May I?", command=COMMAND, meta=META), PermissionGiven(None, META)),
+    (RequestPermission("s", OPTIONS, "May I?", command=CommandSubject("ls", "/w")), PermissionGiven("n")),
+    (RequestPermission("s", OPTIONS, "May I?", other={"type": "_x", "k": 1}), PermissionGiven(None)),
+    (RequestPermission("s", OPTIONS, "May I?"), PermissionGiven(None)),
     (FORM, Elicited("accept", {"a": "x", "f": ["x"]}, META)),
     (msgspec.structs.replace(FORM, tool_id=None), Elicited("accept")),
     (ElicitForm("M", {"type": "object", "properties": {}}, request_id=7), Elicited("decline", meta=META)),
@@ -259,8 +261,8 @@ def heard_answer(ask: Any, result: Any) -> Any:
 
 def test_there_is_one_row_for_each_thing_that_v2_asks() -> None:
     rows = (*DIALECT.agent_bindings, *DIALECT.client_bindings, *DIALECT.draft_bindings)
-    assert len({binding.ask for binding in rows}) == len(rows)
-    assert {binding.ask for binding in rows} == {type(ask) for ask, _ in SAMPLES}
+    assert len({binding.request for binding in rows}) == len(rows)
+    assert {binding.request for binding in rows} == {type(ask) for ask, _ in SAMPLES}
     stable = {binding.method for binding in rows} - {draft.SESSION_FORK}
     notifications = {v2.SESSION_UPDATE, v2.SESSION_CANCEL, v2.ELICITATION_COMPLETE, v2.CANCEL_REQUEST}
     assert stable == set(v2.METHODS) - notifications
@@ -273,11 +275,13 @@ def test_each_row_is_served_by_the_side_it_belongs_to() -> None:
 
 def test_what_is_no_baseline_names_the_capability_it_needs() -> None:
     gated = {
-        binding.ask: binding.needs for binding in (*DIALECT.agent_bindings, *DIALECT.draft_bindings) if binding.needs
+        binding.request: binding.needs
+        for binding in (*DIALECT.agent_bindings, *DIALECT.draft_bindings)
+        if binding.needs
     }
     assert gated == {Logout: "logout", DeleteSession: "delete", ForkSession: "fork"}
     assert set(gated.values()) <= set(AgentCapabilities.__struct_fields__)
-    asked_of_clients = {binding.ask: binding.needs for binding in DIALECT.client_bindings if binding.needs}
+    asked_of_clients = {binding.request: binding.needs for binding in DIALECT.client_bindings if binding.needs}
     assert asked_of_clients == {ElicitForm: "elicit_form", ElicitUrl: "elicit_url"}
     assert set(asked_of_clients.values()) <= set(ClientCapabilities.__struct_fields__)
 
@@ -395,9 +399,11 @@ def test_any_prompt_goes_and_comes_back(ask: Prompt) -> None:
 
 
 @given(
-    st.builds(AskPermission, ids, permission_options, titles, st.none() | texts, tool=st.none() | reports, meta=metas)
+    st.builds(
+        RequestPermission, ids, permission_options, titles, st.none() | texts, tool=st.none() | reports, meta=metas
+    )
 )
-def test_any_question_goes_and_comes_back(ask: AskPermission) -> None:
+def test_any_question_goes_and_comes_back(ask: RequestPermission) -> None:
     # A file that has only a new text was added, whatever its author called that.
     for item in ask.tool.content or [] if ask.tool is not None else []:
         for change in item.changes if isinstance(item, Diff) else []:
@@ -649,39 +655,39 @@ def test_a_value_of_another_type_is_refused(kind: str) -> None:
 @pytest.mark.parametrize(
     ("ask", "title"),
     [
-        (AskPermission("s", OPTIONS, "May I?", tool=TOOL), "May I?"),
-        (AskPermission("s", OPTIONS, tool=TOOL), "T"),
-        (AskPermission("s", OPTIONS, tool=ToolChanged("c")), "Permission required"),
-        (AskPermission("s", OPTIONS, tool=ToolChanged("c", title=None), command=COMMAND), "ls"),
-        (AskPermission("s", OPTIONS, command=COMMAND), "ls"),
-        (AskPermission("s", OPTIONS, other=FURTHER.payload), "Permission required"),
-        (AskPermission("s", OPTIONS, ""), "Permission required"),
+        (RequestPermission("s", OPTIONS, "May I?", tool=TOOL), "May I?"),
+        (RequestPermission("s", OPTIONS, tool=TOOL), "T"),
+        (RequestPermission("s", OPTIONS, tool=ToolChanged("c")), "Permission required"),
+        (RequestPermission("s", OPTIONS, tool=ToolChanged("c", title=None), command=COMMAND), "ls"),
+        (RequestPermission("s", OPTIONS, command=COMMAND), "ls"),
+        (RequestPermission("s", OPTIONS, other=FURTHER.payload), "Permission required"),
+        (RequestPermission("s", OPTIONS, ""), "Permission required"),
     ],
 )
-def test_every_question_has_a_title(ask: AskPermission, title: str) -> None:
+def test_every_question_has_a_title(ask: RequestPermission, title: str) -> None:
     assert said(ask)["title"] == title
 
 
 def test_a_tool_call_is_told_like_any_report_of_it() -> None:
-    subject = said(AskPermission("s", OPTIONS, tool=ToolChanged("c", status=None, title="T")))["subject"]
+    subject = said(RequestPermission("s", OPTIONS, tool=ToolChanged("c", status=None, title="T")))["subject"]
     assert subject == {"type": "tool_call", "toolCall": {"toolCallId": "c", "title": "T", "status": None}}
 
 
 def test_a_tool_call_that_begins_with_the_question_begins_from_its_defaults() -> None:
-    heard_ask = asked(AskPermission("s", OPTIONS, tool=ToolChanged("c", title="T", created=True)))
+    heard_ask = asked(RequestPermission("s", OPTIONS, tool=ToolChanged("c", title="T", created=True)))
     assert heard_ask.tool.title == "T"
     assert (heard_ask.tool.kind, heard_ask.tool.status, heard_ask.tool.content) == (None, None, None)
 
 
 def test_a_tool_call_stands_before_a_command_and_a_command_before_others() -> None:
-    every = AskPermission("s", OPTIONS, tool=TOOL, command=COMMAND, other=FURTHER.payload)
+    every = RequestPermission("s", OPTIONS, tool=TOOL, command=COMMAND, other=FURTHER.payload)
     assert said(every)["subject"]["type"] == "tool_call"
     assert said(msgspec.structs.replace(every, tool=None))["subject"]["type"] == "command"
 
 
 def test_a_question_without_options_cannot_be_said() -> None:
     with pytest.raises(LocalProtocolError) as caught:
-        row(PERMISSION).encode_params(AskPermission("s", []))
+        row(PERMISSION).encode_params(RequestPermission("s", []))
     assert caught.value.field == "options"
 
 
@@ -689,7 +695,7 @@ def test_what_stands_at_the_subject_goes_with_the_question() -> None:
     tool = {"type": "tool_call", "toolCall": {"toolCallId": "c"}, "_meta": {"a": 1, "b": 1}}
     options_said = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
     params = {"sessionId": "s", "title": "T", "options": options_said, "subject": tool, "_meta": {"b": 2}}
-    assert heard(AskPermission, params).meta == {"a": 1, "b": 2}
+    assert heard(RequestPermission, params).meta == {"a": 1, "b": 2}
 
 
 @pytest.mark.parametrize(

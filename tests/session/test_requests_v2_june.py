@@ -20,17 +20,24 @@ from accord.protocol.codec import Codec, encode
 from accord.protocol.edition import V2_JUNE
 from accord.protocol.method import RequestMethod
 from accord.protocol.model import UNSET, Unknown
-from accord.session.ask import (
-    AskPermission,
+from accord.session.agent_requests import (
+    CommandSubject,
+    ElicitForm,
+    ElicitUrl,
+    PermissionGiven,
+    ReadFile,
+    RequestPermission,
+    StartTerminal,
+    WriteFile,
+)
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
+from accord.session.client_requests import (
     Cancel,
     CancelTerminal,
     CancelTool,
     CloseSession,
-    CommandSubject,
     DeleteSession,
     Done,
-    ElicitForm,
-    ElicitUrl,
     ForkSession,
     Initialize,
     Initialized,
@@ -40,10 +47,8 @@ from accord.session.ask import (
     McpServer,
     NewSession,
     OptionsSet,
-    PermissionGiven,
     Prompt,
     PromptAnswered,
-    ReadFile,
     ReopenSession,
     SessionOpened,
     SessionsListed,
@@ -51,10 +56,7 @@ from accord.session.ask import (
     SetMode,
     SetModel,
     SetOption,
-    StartTerminal,
-    WriteFile,
 )
-from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.content import Image, Text
 from accord.session.dialect import Binding
 from accord.session.editions.v2_june import DIALECT, JuneDecoder, JuneEncoder
@@ -105,7 +107,7 @@ class Sample:
     """An ask with every field this edition has binding for, the same for its answer, and their row."""
 
     method: RequestMethod[Any, Any]
-    ask: Any
+    request: Any
     answer: Any
 
 
@@ -150,10 +152,12 @@ SAMPLES = [
     Sample(v2_june.SESSION_SET_CONFIG_OPTION, SetOption("s", "m", "ask", META), OptionsSet([MODE, SLIDER], META)),
     Sample(
         v2_june.SESSION_REQUEST_PERMISSION,
-        AskPermission("s", [ALLOW, PermissionOption("x", "X", "_further")], tool=TOOL, meta=META),
+        RequestPermission("s", [ALLOW, PermissionOption("x", "X", "_further")], tool=TOOL, meta=META),
         PermissionGiven("yes", META),
     ),
-    Sample(v2_june.SESSION_REQUEST_PERMISSION, AskPermission("s", [], tool=ToolChanged("t")), PermissionGiven(None)),
+    Sample(
+        v2_june.SESSION_REQUEST_PERMISSION, RequestPermission("s", [], tool=ToolChanged("t")), PermissionGiven(None)
+    ),
 ]
 
 
@@ -213,16 +217,16 @@ def answered(ask: Any, result: dict[str, Any]) -> Any:
 
 
 def test_every_ask_is_heard_as_it_was_said(sample: Sample) -> None:
-    assert row_of(sample.ask)[0].method is sample.method
-    assert heard(sample.ask) == sample.ask
+    assert row_of(sample.request)[0].method is sample.method
+    assert heard(sample.request) == sample.request
 
 
 def test_every_answer_is_heard_as_it_was_said(sample: Sample) -> None:
-    assert heard_answer(sample.answer, sample.ask) == sample.answer
+    assert heard_answer(sample.answer, sample.request) == sample.answer
 
 
 def test_what_is_asked_and_answered_is_what_the_schema_wants(sample: Sample, definitions: Any) -> None:
-    binding, params = row_of(sample.ask)
+    binding, params = row_of(sample.request)
     for value in (params, binding.encode_result(sample.answer)):
         schema = {"$ref": f"#/$defs/{type(value).__name__}", "$defs": definitions}
         Draft202012Validator(schema).validate(json.loads(encode(value)))
@@ -521,7 +525,7 @@ def test_an_option_cannot_be_turned_on() -> None:
 
 def asked(**fields: Any) -> Any:
     """The tool call that a question is put as, as plain JSON."""
-    return said(AskPermission("s", [ALLOW], **fields))["toolCall"]
+    return said(RequestPermission("s", [ALLOW], **fields))["toolCall"]
 
 
 def test_the_question_is_the_title_and_its_description_stands_last() -> None:
@@ -588,14 +592,14 @@ def test_half_a_character_does_not_spoil_an_id() -> None:
 
 def test_the_kind_of_an_option_passes_because_kinds_are_open() -> None:
     option = PermissionOption("x", "X", "_allow_session", META)
-    assert heard(AskPermission("s", [option], title="?")).options == [option]
+    assert heard(RequestPermission("s", [option], title="?")).options == [option]
 
 
 @given(tool_changes(blocks(st.none())), optional, optional)
 def test_whatever_is_heard_of_a_question_is_said_and_heard_again(
     tool: ToolChanged, title: str | None, description: str | None
 ) -> None:
-    once = heard(AskPermission("s", [ALLOW], title, description, tool))
+    once = heard(RequestPermission("s", [ALLOW], title, description, tool))
     assert once.title is None
     assert once.description is None
     assert once.tool.id == tool.id
@@ -609,5 +613,5 @@ def test_whatever_is_heard_of_a_question_is_said_and_heard_again(
     "outcome", [{"outcome": "cancelled"}, {"outcome": "_later", "optionId": "yes"}, {"outcome": "approved"}]
 )
 def test_an_outcome_that_selects_nothing_approves_of_nothing(outcome: dict[str, Any]) -> None:
-    ask = AskPermission("s", [ALLOW], "?")
+    ask = RequestPermission("s", [ALLOW], "?")
     assert answered(ask, {"outcome": outcome, "_meta": META}) == PermissionGiven(None, META)

@@ -11,60 +11,58 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from accord.session.event import Background, StateChanged, TokenUsage, WorkError
 from accord.session.turn import STATES, TABLE, AnswerRule, Move, TurnAutomaton
-from accord.session.turn_input import (
-    BackgroundChanged,
-    CancelAsked,
-    CloseAsked,
-    ConnectionLost,
-    HandlerCancelled,
-    HandlerFailed,
-    HandlerFinished,
-    Input,
-    InsertionFailed,
-    PromptArrived,
-    PromptInserted,
-    PromptWithdrawn,
-    QuestionAnswered,
-    QuestionAsked,
-    WorkStarted,
-)
-from accord.session.turn_output import (
+from accord.session.turn_io import (
     AnswerClosed,
     AnswerFailed,
     AnswerInserted,
     AnswerStopped,
     AnswerWithdrawn,
+    BackgroundChanged,
     CancelHandler,
-    Closed,
+    CancelRequested,
+    ClientLost,
+    CloseRequested,
+    HandlerCancelled,
+    HandlerFailed,
+    HandlerFinished,
     Hold,
     Illegal,
+    Input,
     Insert,
+    InsertionFailed,
     Output,
+    PromptArrived,
+    PromptInserted,
+    PromptWithdrawn,
+    PublishState,
+    QuestionAnswered,
+    QuestionOpened,
     Retire,
+    SessionEnded,
     Start,
     StopBackground,
-    Tell,
     TurnState,
+    WorkStarted,
 )
 
 RULES: list[AnswerRule] = ["end", "insertion"]
 BROKEN = WorkError(-32603, "Internal error")
 BUILD = Background("terminal", "build")
 
-RUNNING = Tell(StateChanged("running"))
-WAITING = Tell(StateChanged("requires_action"))
-ENDED = Tell(StateChanged("idle", "end_turn"))
-CANCELLED = Tell(StateChanged("idle", "cancelled"))
-FAILED = Tell(StateChanged("idle", "error", BROKEN))
+RUNNING = PublishState(StateChanged("running"))
+WAITING = PublishState(StateChanged("requires_action"))
+ENDED = PublishState(StateChanged("idle", "end_turn"))
+CANCELLED = PublishState(StateChanged("idle", "cancelled"))
+FAILED = PublishState(StateChanged("idle", "error", BROKEN))
 
 REACHED_BY: dict[TurnState, list[Input]] = {
     "idle": [],
     "inserting": [PromptArrived("p")],
     "running": [PromptArrived("p"), PromptInserted("p")],
-    "requires_action": [PromptArrived("p"), PromptInserted("p"), QuestionAsked("q")],
-    "cancelling": [PromptArrived("p"), PromptInserted("p"), CancelAsked()],
-    "closing": [PromptArrived("p"), PromptInserted("p"), CloseAsked()],
-    "closed": [CloseAsked()],
+    "requires_action": [PromptArrived("p"), PromptInserted("p"), QuestionOpened("q")],
+    "cancelling": [PromptArrived("p"), PromptInserted("p"), CancelRequested()],
+    "closing": [PromptArrived("p"), PromptInserted("p"), CloseRequested()],
+    "closed": [CloseRequested()],
 }
 HAPPENINGS: list[Input] = [
     PromptArrived("n"),
@@ -72,15 +70,15 @@ HAPPENINGS: list[Input] = [
     InsertionFailed("p", BROKEN),
     PromptWithdrawn("p"),
     WorkStarted(),
-    QuestionAsked("r"),
+    QuestionOpened("r"),
     QuestionAnswered("q"),
-    CancelAsked(),
+    CancelRequested(),
     HandlerFinished(),
     HandlerFailed(BROKEN),
     HandlerCancelled(),
     BackgroundChanged((BUILD,)),
-    CloseAsked(),
-    ConnectionLost(),
+    CloseRequested(),
+    ClientLost(),
 ]
 
 
@@ -122,13 +120,13 @@ CELLS: dict[
     ("PromptWithdrawn", "closing"): ("closing", []),
     ("PromptWithdrawn", "closed"): ("closed", []),
     ("WorkStarted", "idle"): ("running", [RUNNING]),
-    ("QuestionAsked", "idle"): ("idle", []),
-    ("QuestionAsked", "inserting"): ("inserting", []),
-    ("QuestionAsked", "running"): ("requires_action", [WAITING]),
-    ("QuestionAsked", "requires_action"): ("requires_action", []),
-    ("QuestionAsked", "cancelling"): ("cancelling", [Retire(("r",))]),
-    ("QuestionAsked", "closing"): ("closing", [Retire(("r",))]),
-    ("QuestionAsked", "closed"): ("closed", [Retire(("r",))]),
+    ("QuestionOpened", "idle"): ("idle", []),
+    ("QuestionOpened", "inserting"): ("inserting", []),
+    ("QuestionOpened", "running"): ("requires_action", [WAITING]),
+    ("QuestionOpened", "requires_action"): ("requires_action", []),
+    ("QuestionOpened", "cancelling"): ("cancelling", [Retire(("r",))]),
+    ("QuestionOpened", "closing"): ("closing", [Retire(("r",))]),
+    ("QuestionOpened", "closed"): ("closed", [Retire(("r",))]),
     ("QuestionAnswered", "idle"): ("idle", []),
     ("QuestionAnswered", "inserting"): ("inserting", []),
     ("QuestionAnswered", "running"): ("running", []),
@@ -136,13 +134,13 @@ CELLS: dict[
     ("QuestionAnswered", "cancelling"): ("cancelling", []),
     ("QuestionAnswered", "closing"): ("closing", []),
     ("QuestionAnswered", "closed"): ("closed", []),
-    ("CancelAsked", "idle"): ("idle", []),
-    ("CancelAsked", "inserting"): ("cancelling", []),
-    ("CancelAsked", "running"): ("cancelling", [CancelHandler()]),
-    ("CancelAsked", "requires_action"): ("cancelling", [Retire(("q",)), CancelHandler()]),
-    ("CancelAsked", "cancelling"): ("cancelling", []),
-    ("CancelAsked", "closing"): ("closing", []),
-    ("CancelAsked", "closed"): ("closed", []),
+    ("CancelRequested", "idle"): ("idle", []),
+    ("CancelRequested", "inserting"): ("cancelling", []),
+    ("CancelRequested", "running"): ("cancelling", [CancelHandler()]),
+    ("CancelRequested", "requires_action"): ("cancelling", [Retire(("q",)), CancelHandler()]),
+    ("CancelRequested", "cancelling"): ("cancelling", []),
+    ("CancelRequested", "closing"): ("closing", []),
+    ("CancelRequested", "closed"): ("closed", []),
     ("HandlerFinished", "running"): {
         "end": ("idle", [ENDED, AnswerStopped("p", "end_turn")]),
         "insertion": ("idle", [ENDED]),
@@ -167,29 +165,29 @@ CELLS: dict[
         "end": ("idle", [Retire(("q",)), CANCELLED, AnswerStopped("p", "cancelled")]),
         "insertion": ("idle", [Retire(("q",)), CANCELLED]),
     },
-    ("BackgroundChanged", "idle"): ("idle", [Tell(StateChanged("idle", background=[BUILD]))]),
-    ("BackgroundChanged", "inserting"): ("inserting", [Tell(StateChanged("idle", background=[BUILD]))]),
-    ("BackgroundChanged", "running"): ("running", [Tell(StateChanged("running", background=[BUILD]))]),
+    ("BackgroundChanged", "idle"): ("idle", [PublishState(StateChanged("idle", background=[BUILD]))]),
+    ("BackgroundChanged", "inserting"): ("inserting", [PublishState(StateChanged("idle", background=[BUILD]))]),
+    ("BackgroundChanged", "running"): ("running", [PublishState(StateChanged("running", background=[BUILD]))]),
     ("BackgroundChanged", "requires_action"): (
         "requires_action",
-        [Tell(StateChanged("requires_action", background=[BUILD]))],
+        [PublishState(StateChanged("requires_action", background=[BUILD]))],
     ),
-    ("BackgroundChanged", "cancelling"): ("cancelling", [Tell(StateChanged("running", background=[BUILD]))]),
-    ("BackgroundChanged", "closing"): ("closing", [Tell(StateChanged("running", background=[BUILD]))]),
-    ("CloseAsked", "idle"): ("closed", [Closed()]),
-    ("CloseAsked", "inserting"): ("closing", []),
-    ("CloseAsked", "running"): ("closing", [CancelHandler()]),
-    ("CloseAsked", "requires_action"): ("closing", [Retire(("q",)), CancelHandler()]),
-    ("CloseAsked", "cancelling"): ("closing", []),
-    ("CloseAsked", "closing"): ("closing", []),
-    ("CloseAsked", "closed"): ("closed", [Closed()]),
-    ("ConnectionLost", "idle"): ("closed", [Closed()]),
-    ("ConnectionLost", "inserting"): ("closing", []),
-    ("ConnectionLost", "running"): ("closing", [CancelHandler()]),
-    ("ConnectionLost", "requires_action"): ("closing", [Retire(("q",)), CancelHandler()]),
-    ("ConnectionLost", "cancelling"): ("closing", []),
-    ("ConnectionLost", "closing"): ("closing", []),
-    ("ConnectionLost", "closed"): ("closed", []),
+    ("BackgroundChanged", "cancelling"): ("cancelling", [PublishState(StateChanged("running", background=[BUILD]))]),
+    ("BackgroundChanged", "closing"): ("closing", [PublishState(StateChanged("running", background=[BUILD]))]),
+    ("CloseRequested", "idle"): ("closed", [SessionEnded()]),
+    ("CloseRequested", "inserting"): ("closing", []),
+    ("CloseRequested", "running"): ("closing", [CancelHandler()]),
+    ("CloseRequested", "requires_action"): ("closing", [Retire(("q",)), CancelHandler()]),
+    ("CloseRequested", "cancelling"): ("closing", []),
+    ("CloseRequested", "closing"): ("closing", []),
+    ("CloseRequested", "closed"): ("closed", [SessionEnded()]),
+    ("ClientLost", "idle"): ("closed", [SessionEnded()]),
+    ("ClientLost", "inserting"): ("closing", []),
+    ("ClientLost", "running"): ("closing", [CancelHandler()]),
+    ("ClientLost", "requires_action"): ("closing", [Retire(("q",)), CancelHandler()]),
+    ("ClientLost", "cancelling"): ("closing", []),
+    ("ClientLost", "closing"): ("closing", []),
+    ("ClientLost", "closed"): ("closed", []),
 }
 for ending in ("HandlerFinished", "HandlerFailed", "HandlerCancelled"):
     CELLS[ending, "cancelling"] = {
@@ -197,8 +195,8 @@ for ending in ("HandlerFinished", "HandlerFailed", "HandlerCancelled"):
         "insertion": ("idle", [CANCELLED]),
     }
     CELLS[ending, "closing"] = {
-        "end": ("closed", [CANCELLED, AnswerStopped("p", "cancelled"), Closed()]),
-        "insertion": ("closed", [CANCELLED, Closed()]),
+        "end": ("closed", [CANCELLED, AnswerStopped("p", "cancelled"), SessionEnded()]),
+        "insertion": ("closed", [CANCELLED, SessionEnded()]),
     }
 
 
@@ -236,10 +234,10 @@ def test_a_prompt_that_is_cancelled_during_its_insertion_never_starts_but_is_tol
     for each in (
         PromptArrived(1),
         PromptInserted(1),
-        CancelAsked(),
+        CancelRequested(),
         HandlerCancelled(),
         PromptArrived(2),
-        CancelAsked(),
+        CancelRequested(),
     ):
         automaton.feed(each)
 
@@ -254,7 +252,7 @@ def test_a_prompt_that_is_cancelled_during_its_insertion_never_starts_but_is_tol
 
 
 def test_a_prompt_that_is_cancelled_during_an_insertion_that_fails_is_dropped() -> None:
-    inputs = (PromptArrived(1), CancelAsked(), InsertionFailed(1, BROKEN))
+    inputs = (PromptArrived(1), CancelRequested(), InsertionFailed(1, BROKEN))
     assert told(*inputs, rule="insertion") == [AnswerWithdrawn(1)]
     # v1 rule 38: never an error for a cancel.
     assert told(*inputs, rule="end") == [AnswerStopped(1, "cancelled")]
@@ -267,7 +265,7 @@ def test_held_prompts_are_inserted_one_by_one_in_the_order_of_arrival(rule: Answ
         automaton.feed(each)
 
     first = automaton.feed(HandlerFinished("max_tokens"))
-    assert first[0] == Tell(StateChanged("idle", "max_tokens"))
+    assert first[0] == PublishState(StateChanged("idle", "max_tokens"))
     assert first[-1] == Insert(2)
     # What could not be inserted makes room for the next.
     assert automaton.feed(InsertionFailed(2, BROKEN)) == [AnswerFailed(2, BROKEN), Insert(3)]
@@ -295,17 +293,17 @@ def test_the_token_usage_of_a_handler_goes_with_the_end_of_its_turn(
 
     end, *answers = automaton.feed(ending)
     error = BROKEN if reason == "error" else None
-    assert end == Tell(StateChanged("idle", reason, error, token_usage=USAGE))
+    assert end == PublishState(StateChanged("idle", reason, error, token_usage=USAGE))
     if rule == "end":
         assert answers == [AnswerFailed(1, error) if error else AnswerStopped(1, reason, USAGE)]
     # The next turn has its own.
     automaton.feed(PromptArrived(2))
-    assert Tell(StateChanged("running")) in automaton.feed(PromptInserted(2))
+    assert PublishState(StateChanged("running")) in automaton.feed(PromptInserted(2))
 
 
 def test_the_token_usage_of_a_cancelled_turn_is_not_that_of_the_prompts_behind_it() -> None:
     automaton = TurnAutomaton("end")
-    for each in (PromptArrived(1), PromptInserted(1), PromptArrived(2), CancelAsked()):
+    for each in (PromptArrived(1), PromptInserted(1), PromptArrived(2), CancelRequested()):
         automaton.feed(each)
 
     answers = automaton.feed(HandlerCancelled(USAGE))[1:]
@@ -317,7 +315,7 @@ def test_under_the_rule_of_the_end_a_cancel_answers_all_prompts_cancelled_after_
     for each in (PromptArrived(1), PromptInserted(1), PromptArrived(2), PromptArrived(3)):
         automaton.feed(each)
 
-    assert automaton.feed(CancelAsked()) == [CancelHandler()]
+    assert automaton.feed(CancelRequested()) == [CancelHandler()]
     assert automaton.feed(PromptArrived(4)) == [Hold(4)]
     assert automaton.feed(PromptArrived(2)) == [Illegal("cancelling", PromptArrived(2))]
     assert automaton.feed(HandlerFailed(BROKEN)) == [
@@ -334,7 +332,7 @@ def test_under_the_rule_of_insertion_a_cancel_drops_what_is_held_at_once() -> No
     for each in (PromptArrived(1), PromptInserted(1), PromptArrived(2), PromptArrived(3)):
         automaton.feed(each)
 
-    assert automaton.feed(CancelAsked()) == [CancelHandler(), AnswerWithdrawn(2), AnswerWithdrawn(3)]
+    assert automaton.feed(CancelRequested()) == [CancelHandler(), AnswerWithdrawn(2), AnswerWithdrawn(3)]
     assert automaton.feed(PromptArrived(4)) == [Hold(4)]
     assert automaton.feed(HandlerFinished()) == [CANCELLED, Insert(4)]
 
@@ -343,7 +341,7 @@ def test_under_the_rule_of_insertion_a_cancel_drops_what_is_held_at_once() -> No
 def test_a_second_cancel_drops_what_came_after_the_first_and_bothers_the_handler_no_more(
     rule: AnswerRule, now: list[Output]
 ) -> None:
-    inputs = (PromptArrived(1), PromptInserted(1), CancelAsked(), PromptArrived(2), CancelAsked())
+    inputs = (PromptArrived(1), PromptInserted(1), CancelRequested(), PromptArrived(2), CancelRequested())
     assert told(*inputs, rule=rule) == now
     assert Insert(2) not in told(*inputs, HandlerCancelled(), rule=rule)
 
@@ -363,7 +361,7 @@ def test_withdrawing_the_running_prompt_of_v1_leaves_the_held_ones() -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_work_without_a_prompt_is_told_and_answered_to_nobody(rule: AnswerRule) -> None:
     assert told(WorkStarted(), HandlerFinished(), rule=rule) == [ENDED]
-    assert told(WorkStarted(), CancelAsked(), HandlerCancelled(), rule=rule) == [CANCELLED]
+    assert told(WorkStarted(), CancelRequested(), HandlerCancelled(), rule=rule) == [CANCELLED]
     assert told(WorkStarted(), PromptArrived(1), HandlerFinished(), rule=rule) == [ENDED, Insert(1)]
 
 
@@ -373,20 +371,20 @@ def test_only_the_last_answer_that_all_work_waits_for_lets_it_run_on(rule: Answe
     for each in (PromptArrived(1), PromptInserted(1)):
         automaton.feed(each)
 
-    assert automaton.feed(QuestionAsked("aside", blocking=False)) == []
-    assert automaton.feed(QuestionAsked("a")) == [WAITING]
-    assert automaton.feed(QuestionAsked("b")) == []
-    assert automaton.feed(QuestionAsked("b")) == [Illegal("requires_action", QuestionAsked("b"))]
+    assert automaton.feed(QuestionOpened("aside", blocking=False)) == []
+    assert automaton.feed(QuestionOpened("a")) == [WAITING]
+    assert automaton.feed(QuestionOpened("b")) == []
+    assert automaton.feed(QuestionOpened("b")) == [Illegal("requires_action", QuestionOpened("b"))]
     assert automaton.feed(QuestionAnswered("a")) == []
     assert automaton.feed(QuestionAnswered("b")) == [RUNNING]
     assert automaton.feed(QuestionAnswered("b")) == []
-    assert automaton.feed(CancelAsked()) == [Retire(("aside",)), CancelHandler()]
+    assert automaton.feed(CancelRequested()) == [Retire(("aside",)), CancelHandler()]
     # v2 rule A52: what is answered too late revives nothing.
     assert automaton.feed(QuestionAnswered("aside")) == []
 
 
 def test_an_answer_to_nothing_while_the_user_is_asked_changes_nothing() -> None:
-    inputs = (PromptArrived(1), PromptInserted(1), QuestionAsked("a"), QuestionAnswered("never asked"))
+    inputs = (PromptArrived(1), PromptInserted(1), QuestionOpened("a"), QuestionAnswered("never asked"))
     assert told(*inputs, rule="insertion") == []
 
 
@@ -398,8 +396,8 @@ def test_once_reported_the_background_is_part_of_every_report(rule: AnswerRule) 
         outputs = automaton.feed(each)
     assert outputs == []
 
-    assert automaton.feed(HandlerFinished())[0] == Tell(StateChanged("idle", "end_turn", background=[BUILD]))
-    assert automaton.feed(BackgroundChanged()) == [Tell(StateChanged("idle", "end_turn", background=[]))]
+    assert automaton.feed(HandlerFinished())[0] == PublishState(StateChanged("idle", "end_turn", background=[BUILD]))
+    assert automaton.feed(BackgroundChanged()) == [PublishState(StateChanged("idle", "end_turn", background=[]))]
     assert automaton.snapshot() == StateChanged("idle", "end_turn", background=[])
 
 
@@ -409,29 +407,29 @@ def test_a_cancel_leaves_the_background_alone_and_a_close_waits_for_its_end(rule
     for each in (PromptArrived(1), PromptInserted(1), BackgroundChanged((BUILD,))):
         automaton.feed(each)
 
-    assert automaton.feed(CancelAsked()) == [CancelHandler()]
-    assert automaton.feed(CloseAsked()) == [StopBackground()]
-    assert automaton.feed(HandlerCancelled())[0] == Tell(StateChanged("idle", "cancelled", background=[BUILD]))
+    assert automaton.feed(CancelRequested()) == [CancelHandler()]
+    assert automaton.feed(CloseRequested()) == [StopBackground()]
+    assert automaton.feed(HandlerCancelled())[0] == PublishState(StateChanged("idle", "cancelled", background=[BUILD]))
     assert automaton.state == "closing"
     assert automaton.feed(HandlerCancelled()) == [Illegal("closing", HandlerCancelled())]
     assert automaton.feed(BackgroundChanged()) == [
-        Tell(StateChanged("idle", "cancelled", background=[])),
-        Closed(),
+        PublishState(StateChanged("idle", "cancelled", background=[])),
+        SessionEnded(),
     ]
 
 
 @pytest.mark.parametrize(
     ("rule", "now", "then"),
     [
-        ("end", [], [RUNNING, CANCELLED, AnswerStopped(1, "cancelled"), AnswerStopped(2, "cancelled"), Closed()]),
-        ("insertion", [AnswerWithdrawn(2)], [AnswerInserted(1), RUNNING, CANCELLED, Closed()]),
+        ("end", [], [RUNNING, CANCELLED, AnswerStopped(1, "cancelled"), AnswerStopped(2, "cancelled"), SessionEnded()]),
+        ("insertion", [AnswerWithdrawn(2)], [AnswerInserted(1), RUNNING, CANCELLED, SessionEnded()]),
     ],
 )
 def test_a_close_during_an_insertion_waits_for_it(rule: AnswerRule, now: list[Output], then: list[Output]) -> None:
-    inputs = (PromptArrived(1), PromptArrived(2), CloseAsked())
+    inputs = (PromptArrived(1), PromptArrived(2), CloseRequested())
     assert told(*inputs, rule=rule) == now
     assert told(*inputs, PromptInserted(1), rule=rule) == then
-    assert told(*inputs, InsertionFailed(1, BROKEN), rule=rule)[-1] == Closed()
+    assert told(*inputs, InsertionFailed(1, BROKEN), rule=rule)[-1] == SessionEnded()
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -442,10 +440,10 @@ def test_a_close_during_an_insertion_waits_for_it(rule: AnswerRule, now: list[Ou
         (PromptArrived(1), InsertionFailed(2, BROKEN)),
         (PromptArrived(1), PromptArrived(1)),
         (PromptArrived(1), PromptArrived(2), PromptArrived(2)),
-        (PromptArrived(1), CancelAsked(), PromptInserted(2)),
-        (PromptArrived(1), CancelAsked(), InsertionFailed(2, BROKEN)),
-        (PromptArrived(1), CancelAsked(), HandlerCancelled()),
-        (PromptArrived(1), PromptInserted(1), CancelAsked(), PromptInserted(1)),
+        (PromptArrived(1), CancelRequested(), PromptInserted(2)),
+        (PromptArrived(1), CancelRequested(), InsertionFailed(2, BROKEN)),
+        (PromptArrived(1), CancelRequested(), HandlerCancelled()),
+        (PromptArrived(1), PromptInserted(1), CancelRequested(), PromptInserted(1)),
     ],
 )
 def test_what_cannot_happen_is_a_value_and_changes_nothing(inputs: tuple[Input, ...], rule: AnswerRule) -> None:
@@ -493,7 +491,7 @@ class Session(RuleBasedStateMachine):
         match output:
             case Insert() | Start() | CancelHandler():
                 self.work_on(output)
-            case Tell(state):
+            case PublishState(state):
                 assert not self.closed
                 assert state != self.tells[-1]
                 self.tells.append(state)
@@ -502,7 +500,7 @@ class Session(RuleBasedStateMachine):
                 assert retired
                 assert retired <= self.questions
                 self.questions -= retired
-            case Closed():
+            case SessionEnded():
                 assert not self.working
                 assert self.inserting is None
                 assert not self.background
@@ -550,7 +548,7 @@ class Session(RuleBasedStateMachine):
     @rule()
     def cancel(self) -> None:
         before = set(self.arrived)
-        self.feed(CancelAsked())
+        self.feed(CancelRequested())
         # None of those that were held is ever worked on.
         self.cancelled_at = max(before, default=None)
 
@@ -561,7 +559,7 @@ class Session(RuleBasedStateMachine):
         self.questions.discard(question)
         self.feed(QuestionAnswered(question))
 
-    @rule(ending=st.sampled_from([CloseAsked(), ConnectionLost()]), really=st.integers(0, 9))
+    @rule(ending=st.sampled_from([CloseRequested(), ClientLost()]), really=st.integers(0, 9))
     def close(self, ending: Input, really: int) -> None:
         if really == 0:
             self.feed(ending)
@@ -587,7 +585,7 @@ class Session(RuleBasedStateMachine):
         was_cancelled, self.working = self.handler_cancelled, False
         outputs = self.feed(ending)
         if was_cancelled:
-            assert [each.state.stop_reason for each in outputs if isinstance(each, Tell)] == ["cancelled"]
+            assert [each.state.stop_reason for each in outputs if isinstance(each, PublishState)] == ["cancelled"]
         assert not self.questions
 
     @precondition(lambda self: self.automaton.state == "idle")
@@ -601,7 +599,7 @@ class Session(RuleBasedStateMachine):
     def ask(self, *, blocking: bool) -> None:
         self.asked += 1
         self.questions.add(self.asked)
-        self.feed(QuestionAsked(self.asked, blocking=blocking))
+        self.feed(QuestionOpened(self.asked, blocking=blocking))
 
     @precondition(lambda self: not self.closed)
     @rule(names=st.sets(st.sampled_from(["build", "watch"])))
@@ -640,7 +638,7 @@ class Session(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Let everything come to its end: every prompt has its answer, and the session is idle or closed."""
-        self.feed(CancelAsked())
+        self.feed(CancelRequested())
         for _ in range(3):
             if self.inserting is not None:
                 self.end_of_insertion(fails=False)

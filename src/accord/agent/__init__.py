@@ -1,4 +1,4 @@
-"""What an agent's author is given and writes against, in whichever edition the client speaks."""
+"""The public API for authors of agents, independent of the edition that the client speaks."""
 
 from accord.agent.agent import (
     Agent,
@@ -26,14 +26,12 @@ from accord.agent.blocking import (
     BlockingTool,
     BlockingTurn,
 )
-from accord.agent.book import PromptKind
 from accord.agent.client import (
     Client,
     ClientFeature,
 )
-from accord.agent.desk import InUse
+from accord.agent.client_connection import Extension
 from accord.agent.files import Files
-from accord.agent.link import Extension
 from accord.agent.mcp import (
     McpError,
     McpFailure,
@@ -46,7 +44,9 @@ from accord.agent.question import (
     Elicitation,
     Permission,
 )
+from accord.agent.registrations import PromptKind
 from accord.agent.session import Session
+from accord.agent.session_registry import InUse
 from accord.agent.terminal import (
     CommandOutcome,
     Terminal,
@@ -62,10 +62,8 @@ from accord.agent.tool import (
     ToolFailed,
     Viewable,
 )
-from accord.agent.turn import (
-    Compaction,
-    Turn,
-)
+from accord.agent.turn import Turn
+from accord.agent.turn_values import Compaction
 from accord.session.event import (
     Background,
     CommandsChanged,

@@ -1,4 +1,4 @@
-"""An agent as its author writes it: handlers are registered here, and it runs anywhere, in every edition."""
+"""`Agent`: where an author registers handlers, and what runs them over stdio or any transport, in every edition."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from typing import Literal, Self, TypeAlias, TypeVar, overload
 import accord.stores
 import accord.transport
 from accord.agent.blocking import BlockingExtension, BlockingSession, BlockingTurn
-from accord.agent.book import PROMPT_KINDS, Book, PromptKind
-from accord.agent.desk import InUse
-from accord.agent.link import Extension, Link
-from accord.agent.login import Gate
+from accord.agent.client_connection import ClientConnection, Extension
+from accord.agent.registrations import PROMPT_KINDS, LoginGate, PromptKind, Registrations
 from accord.agent.session import Session
+from accord.agent.session_registry import InUse
 from accord.agent.tool import checked_json
 from accord.agent.turn import Turn
 from accord.connection.handlers import extension_name
@@ -122,10 +121,10 @@ class Agent:
             raise TypeError("the store lacks methods of accord.Store: see check_store")
         self.name: str = name
         """The name that clients see."""
-        self._book = Book(Implementation(name, version, title))
+        self._registrations = Registrations(Implementation(name, version, title))
         self._store_wanted = store
         self._store: Store | None = None
-        self._gate = Gate(self._book)
+        self._gate = LoginGate(self._registrations)
         self._strict = strict
         self._drafts = drafts
         self._cancel_grace_seconds = cancel_grace_seconds
@@ -148,9 +147,9 @@ class Agent:
             raise ValueError(f"prompts can hold {', '.join(sorted(PROMPT_KINDS))}")
 
         def register(given: P) -> P:
-            if self._book.prompt is not None:
+            if self._registrations.prompt is not None:
                 raise ValueError("there is one handler for prompts")
-            self._book.prompt, self._book.accepts = given, kinds
+            self._registrations.prompt, self._registrations.accepts = given, kinds
             return given
 
         return register if handler is None else register(handler)
@@ -161,7 +160,7 @@ class Agent:
             raise ValueError("the name of a command is one word, without the slash")
 
         def register(handler: C) -> C:
-            self._book.commands[name] = (Command(name, description, hint), handler)
+            self._registrations.commands[name] = (Command(name, description, hint), handler)
             return handler
 
         return register
@@ -186,7 +185,7 @@ class Agent:
         if not option.values():
             raise ValueError(f"the option {id!r} needs a value")
         option.value = option.values()[0] if default is None else default
-        self._book.add_option(option)
+        self._registrations.add_option(option)
 
     def toggle(
         self,
@@ -198,7 +197,7 @@ class Agent:
         description: str | None = None,
     ) -> None:
         """Declare an option that is on or off; clients that cannot show it do not get it."""
-        self._book.add_option(Toggle(id, name, default, description, category))
+        self._registrations.add_option(Toggle(id, name, default, description, category))
 
     def modes(
         self,
@@ -227,12 +226,12 @@ class Agent:
 
         An exception in it refuses the change; a `RequestError` also says why.
         """
-        self._book.on_option.append(handler)
+        self._registrations.on_option.append(handler)
         return handler
 
     def on_session(self, handler: S) -> S:
         """Register a handler that gets every session that is opened, new or from before, before it is used."""
-        self._book.on_session.append(handler)
+        self._registrations.on_session.append(handler)
         return handler
 
     # --- logging in
@@ -244,7 +243,7 @@ class Agent:
         """
 
         def register(handler: L) -> L:
-            self._book.logins[id] = (AuthMethod(id, name, "agent", description), handler)
+            self._registrations.logins[id] = (AuthMethod(id, name, "agent", description), handler)
             return handler
 
         return register
@@ -263,16 +262,16 @@ class Agent:
         Only clients that can do so are offered it. The function of `check_login` must return True afterwards.
         """
         method = AuthMethod(id, name, "terminal", description, list(args), dict(env or {}))
-        self._book.logins[id] = (method, None)
+        self._registrations.logins[id] = (method, None)
 
     def check_login(self, handler: K) -> K:
         """Register the function that returns whether there is a login. It is called before a session is opened."""
-        self._book.check_login = handler
+        self._registrations.check_login = handler
         return handler
 
     def logout(self, handler: X) -> X:
         """Register the function that forgets the login."""
-        self._book.logout = handler
+        self._registrations.logout = handler
         return handler
 
     # --- beside the protocol
@@ -282,7 +281,7 @@ class Agent:
         name = extension_name(method)
 
         def register(handler: E) -> E:
-            self._book.requests[name] = handler
+            self._registrations.requests[name] = handler
             return handler
 
         return register
@@ -292,14 +291,14 @@ class Agent:
         name = extension_name(method)
 
         def register(handler: N) -> N:
-            self._book.notifications[name] = handler
+            self._registrations.notifications[name] = handler
             return handler
 
         return register
 
     def advertise(self, name: str, value: JsonValue) -> None:
         """Declare a capability beside the protocol: it stands in the `_meta` of the capabilities."""
-        self._book.advertised[name] = checked_json(value, name)
+        self._registrations.advertised[name] = checked_json(value, name)
 
     def use_dialect(self, dialect: DialectPlugin) -> Self:
         """Also serve clients of a dialect, on every connection that is served from now on; several may be added.
@@ -327,13 +326,13 @@ class Agent:
         Raises:
             LocalProtocolError: There is no handler for prompts.
         """
-        if self._book.prompt is None and not self._book.commands:
+        if self._registrations.prompt is None and not self._registrations.commands:
             raise LocalProtocolError("an agent needs a handler for prompts: use @agent.prompt")
         for dialect in self._dialects:
             transport = dialect.link_to_client(transport)
-        served = Link(
+        served = ClientConnection(
             transport,
-            self._book,
+            self._registrations,
             self.store,
             self._gate,
             strict=self._strict,
@@ -341,7 +340,7 @@ class Agent:
             cancel_grace_seconds=self._cancel_grace_seconds,
             in_use=self._in_use,
         )
-        async with self._book.threads.in_use(self._cancel_grace_seconds):
+        async with self._registrations.threads.in_use(self._cancel_grace_seconds):
             await served.serve()
 
     async def close(self) -> None:
@@ -354,7 +353,7 @@ class Agent:
         """Serve the client on stdin and stdout until it leaves, or until this process is asked to end."""
         serving = asyncio.ensure_future(self.serve(accord.transport.open_stdio()))
         try:
-            with _told_to_end(serving.cancel):
+            with _stop_on_signals(serving.cancel):
                 await asyncio.wait([serving])
         finally:
             serving.cancel()
@@ -371,7 +370,7 @@ class Agent:
     @property
     def options(self) -> list[ConfigOption]:
         """The declared options with their defaults."""
-        return list(self._book.options.values())
+        return list(self._registrations.options.values())
 
 
 def offer_session_models(agent: Agent) -> None:
@@ -379,11 +378,11 @@ def offer_session_models(agent: Agent) -> None:
 
     Those were the messages of 2025; a client of today reads the option that `Agent.models` declares.
     """
-    agent._book.models = True
+    agent._registrations.models = True
 
 
 @contextlib.contextmanager
-def _told_to_end(end: Callable[[], object]) -> Iterator[None]:
+def _stop_on_signals(end: Callable[[], object]) -> Iterator[None]:
     """Let the signals that ask a program to end do so in good order, as long as this lasts."""
     loop = asyncio.get_running_loop()
     taken: list[signal.Signals] = []

@@ -1,25 +1,24 @@
-"""Who is on the other end, as an author sees it: its name, what it can do, and methods beside the protocol."""
+"""The client of a connection: what an author sees of it, and how the session's services send it requests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from accord.connection import Connection
 from accord.connection.handlers import extension_name
 from accord.json_values import JsonValue
-from accord.session.ask import AskPermission, ElicitationDone, ElicitForm, ElicitUrl
+from accord.session.agent_requests import ElicitationDone, ElicitForm, ElicitUrl, RequestPermission
 from accord.session.capability import ClientCapabilities, Implementation
 from accord.session.dialect import Dialect
 from accord.session.event import ToolChanged
 
-__all__ = ["CAPABILITIES", "Client", "ClientFeature"]
-
+__all__ = ["CAPABILITIES", "Client", "ClientCaller", "ClientFeature"]
 
 ClientFeature: TypeAlias = Literal[
     "elicit", "elicit_url", "read_files", "write_files", "terminals", "notices", "compaction", "toggles"
 ]
-"""What `Client.can` knows: questions that the client answers, and what it shows as such instead of as text."""
+"""The features that `Client.can` knows: questions that the client answers, and events that it shows instead of text."""
 
 
 class Client:
@@ -61,19 +60,19 @@ class Client:
             raise ValueError(f"there is no capability {what!r}: one of {known}")
         return capability(self)
 
-    def _stand_in(self, ask: AskPermission) -> ToolChanged | None:
+    def _stand_in(self, request: RequestPermission) -> ToolChanged | None:
         """The tool call that a permission request without one is sent with in this edition."""
-        return self._dialect.stand_in(ask)
+        return self._dialect.stand_in(request)
 
     async def complete_elicitation(self, elicitation_id: str) -> None:
-        """Tell the client that an elicitation by address is finished, where the edition has a message for that."""
-        method, say = self._dialect.elicitation_done, self._dialect.encode_elicitation_done
-        if method is not None and say is not None and self.capabilities.elicit_url:
-            await self._connection.notify(method, say(ElicitationDone(elicitation_id)))
+        """Notify the client that an elicitation by address is finished, where the edition has a message for that."""
+        method, encode = self._dialect.elicitation_done, self._dialect.encode_elicitation_done
+        if method is not None and encode is not None and self.capabilities.elicit_url:
+            await self._connection.notify(method, encode(ElicitationDone(elicitation_id)))
 
-    def _speaks(self, ask: type[Any]) -> bool:
+    def _has_request(self, request: type[Any]) -> bool:
         """Whether the edition has a request for this at all."""
-        return bool(self._dialect.find(ask))
+        return bool(self._dialect.find(request))
 
     async def request(
         self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None
@@ -87,8 +86,8 @@ class Client:
 
 
 CAPABILITIES: dict[ClientFeature, Callable[[Client], bool]] = {
-    "elicit": lambda client: client._speaks(ElicitForm) and client.capabilities.elicit_form,
-    "elicit_url": lambda client: client._speaks(ElicitUrl) and client.capabilities.elicit_url,
+    "elicit": lambda client: client._has_request(ElicitForm) and client.capabilities.elicit_form,
+    "elicit_url": lambda client: client._has_request(ElicitUrl) and client.capabilities.elicit_url,
     "read_files": lambda client: client.capabilities.read_files,
     "write_files": lambda client: client.capabilities.write_files,
     "terminals": lambda client: client.capabilities.terminals,
@@ -96,3 +95,21 @@ CAPABILITIES: dict[ClientFeature, Callable[[Client], bool]] = {
     "compaction": lambda client: client.capabilities.compaction,
     "toggles": lambda client: client.capabilities.toggles,
 }
+
+
+class ClientCaller(Protocol):
+    """Sends requests to the client, independent of its edition."""
+
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        """The capabilities of the client."""
+
+    async def call(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
+        """Send one of `accord.session.agent_requests` to the client, and return its answer.
+
+        Raises:
+            RequestError: The client refused.
+            CallTimeout: It did not answer in time.
+            ConnectionLost: It is gone.
+            LocalProtocolError: Its edition has no such request; nothing was sent.
+        """

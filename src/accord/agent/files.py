@@ -1,4 +1,4 @@
-"""The text files of a session: asked of the client where it offers them, else on this machine's disk; one interface."""
+"""The text files of a session, with one interface: the client's where it offers them, else those on the local disk."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from accord.agent.asker import Asker
-from accord.agent.reach import Reach
+from accord.agent.client import ClientCaller
+from accord.agent.session_paths import SessionPaths
 from accord.errors import PermissionDenied, ResourceNotFound
-from accord.session.ask import FileRead, ReadFile, WriteFile
+from accord.session.agent_requests import FileRead, ReadFile, WriteFile
 from accord.workspace import AccessDenied, NoSuchFile, Workspace
 
 __all__ = ["Files"]
@@ -26,10 +26,12 @@ class Files:
     too (its own error is then the cause). Any other refusal of a client is a `RequestError`. Both kinds have a `code`.
     """
 
-    def __init__(self, session_id: str, roots: Sequence[str], asker: Asker, workspace: Callable[[], Workspace]) -> None:
+    def __init__(
+        self, session_id: str, roots: Sequence[str], caller: ClientCaller, workspace: Callable[[], Workspace]
+    ) -> None:
         self._session_id = session_id
-        self._asker = asker
-        self._reach = Reach(roots, workspace)
+        self._caller = caller
+        self._paths = SessionPaths(roots, workspace)
         self._writing = asyncio.Lock()
 
     async def read(self, path: str | os.PathLike[str], line: int | None = None, limit: int | None = None) -> str:
@@ -49,12 +51,12 @@ class Files:
         """
         if (line or 0) < 0 or (limit or 0) < 0:
             raise ValueError("line and limit cannot be negative")
-        place = self._reach.file(path)
-        if not self._asker.capabilities.read_files:
-            return await self._reach.workspace.read_text(place, line, limit)
-        await self._reach.check(place)
+        place = self._paths.file(path)
+        if not self._caller.capabilities.read_files:
+            return await self._paths.workspace.read_text(place, line, limit)
+        await self._paths.check(place)
         with _translated(place):
-            answer: FileRead = await self._asker.ask(ReadFile(self._session_id, place, line or None, limit))
+            answer: FileRead = await self._caller.call(ReadFile(self._session_id, place, line or None, limit))
         return answer.content
 
     async def write(self, path: str | os.PathLike[str], text: str) -> None:
@@ -69,15 +71,15 @@ class Files:
             RequestError: What else the client answered.
             ConnectionLost: The client is gone.
         """
-        place = self._reach.file(path)
-        if not self._asker.capabilities.write_files:
-            await self._reach.workspace.write_text(place, text)
+        place = self._paths.file(path)
+        if not self._caller.capabilities.write_files:
+            await self._paths.workspace.write_text(place, text)
             return
         # Held until the client has answered: it may handle two requests in any order.
         async with self._writing:
-            await self._reach.check(place)
+            await self._paths.check(place)
             with _translated(place):
-                await self._asker.ask(WriteFile(self._session_id, place, text))
+                await self._caller.call(WriteFile(self._session_id, place, text))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What a kept conversation is when it is opened again: how it is read, told, and ended where it broke off.
+"""The log of a kept session: its outline, its replay, and the events that end an interrupted turn.
 
 A log is read in pages, twice, so that a long one neither fills the memory nor keeps other sessions waiting
 (`accord.session.replay` has the reason).
@@ -22,7 +22,7 @@ from accord.session.event import (
 from accord.session.replay import Outline, Replay
 from accord.stores.interface import Store
 
-__all__ = ["healing", "outlined", "retold"]
+__all__ = ["healing", "outlined", "replayed"]
 
 
 async def outlined(store: Store, session_id: str) -> Outline:
@@ -34,7 +34,7 @@ async def outlined(store: Store, session_id: str) -> Outline:
     return outline
 
 
-async def retold(store: Store, session_id: str, outline: Outline) -> AsyncIterator[list[Event]]:
+async def replayed(store: Store, session_id: str, outline: Outline) -> AsyncIterator[list[Event]]:
     """The conversation for one who was not there, some events at a time, as far as the outline goes.
 
     The options are left out: they are what the answer says, as they are today.
@@ -50,7 +50,7 @@ async def retold(store: Store, session_id: str, outline: Outline) -> AsyncIterat
 
 
 def healing(outline: Outline) -> list[Event]:
-    """What is missing at the end of a log whose process died in the middle of a turn: an end for what was going on."""
+    """The events that end a log whose process died in a turn: for each open part, and for the turn."""
     reason = "The agent stopped before the turn was over"
     events: list[Event] = [
         *(TerminalChanged(each, exit=TerminalExit(), cancellable=False) for each in outline.open_terminals),

@@ -1,4 +1,4 @@
-"""What an agent asks its user, and what comes back."""
+"""Permission requests and elicitations of an agent, and their answers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 from accord.session.option import PermissionOption
 
-__all__ = ["ALLOW_OPTIONS", "Elicitation", "Permission", "Question"]
+__all__ = ["ALLOW_OPTIONS", "Elicitation", "PendingQuestion", "Permission"]
 
 ALLOW_OPTIONS = (
     PermissionOption("allow", "Allow", "allow_once"),
     PermissionOption("allow-always", "Always allow", "allow_always"),
     PermissionOption("reject", "Reject", "reject_once"),
 )
-"""What is offered where an author names no options."""
+"""The options where an author names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Permission:
 
     @classmethod
     def _chosen(cls, option_id: str | None, offered: Iterable[PermissionOption]) -> Permission:
-        """What an answer means: an id that was never offered is no answer (v2 rule A75)."""
+        """The permission of an answer: an id that was never offered is no answer (v2 rule A75)."""
         return cls(next((option for option in offered if option.id == option_id), None))
 
     @property
@@ -55,13 +55,13 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """What a user did with a form or an address; true if it was accepted. `content` are a form's values.
+    """The result of a form or an address; true if the user accepted. `content` are a form's values.
 
     `id` is that of an address; `Client.complete_elicitation` takes it when what was begun there is finished.
     """
 
     action: Literal["accept", "decline", "cancel"]
-    """What the user did."""
+    """The action of the user."""
     content: dict[str, Any]
     """The values of the form, by field."""
     id: str | None = None
@@ -71,11 +71,11 @@ class Elicitation:
         return self.action == "accept"
 
 
-class Question:
-    """A question that is open. Retiring it ends the waiting; whoever asked gets None for an answer."""
+class PendingQuestion:
+    """An open question. Retiring it ends the wait, and `answer` returns None."""
 
-    def __init__(self, ask: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        self._ask = ask
+    def __init__(self, request: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        self._send = request
         self._task: asyncio.Task[Any] | None = None
         self._retired = False
 
@@ -89,7 +89,7 @@ class Question:
         """Ask, and give the answer; None once it is retired."""
         if self._retired:
             return None
-        self._task = asyncio.get_running_loop().create_task(self._ask())
+        self._task = asyncio.get_running_loop().create_task(self._send())
         try:
             return await self._task
         except asyncio.CancelledError:

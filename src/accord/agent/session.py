@@ -1,4 +1,4 @@
-"""One session of an agent: its place, its settings, what is kept of it, and what goes on beside its turns.
+"""One session of an agent: its directories, its settings, its state in the store, and its work beside turns.
 
 It lives as long as its client has it open; what must outlast that is in the store.
 """
@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from accord.agent.asker import Asker
-from accord.agent.book import Book
-from accord.agent.client import Client
+from accord.agent.client import Client, ClientCaller
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers, open_servers
-from accord.agent.outlet import Outlet
+from accord.agent.publisher import EventPublisher
+from accord.agent.registrations import Registrations
 from accord.agent.settings import Settings
 from accord.agent.terminals import Terminal, Terminals
 from accord.errors import InvalidParams, LocalProtocolError
@@ -25,8 +24,9 @@ from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain
 from accord.protocol.codec import encode_json
 from accord.protocol.model import UNSET
-from accord.session.ask import McpServer, ReadFile, ReleaseTerminal, StartTerminal, WriteFile
+from accord.session.agent_requests import ReadFile, ReleaseTerminal, StartTerminal, WriteFile
 from accord.session.capability import ClientCapabilities
+from accord.session.client_requests import McpServer
 from accord.session.event import (
     Background,
     CommandsChanged,
@@ -39,7 +39,7 @@ from accord.session.event import (
 )
 from accord.session.option import Command, ConfigOption, Toggle
 from accord.session.transcript import Transcript
-from accord.session.turn_input import BackgroundChanged, Input
+from accord.session.turn_io import BackgroundChanged, Input
 from accord.stores.interface import Store
 from accord.time_scale import scaled
 from accord.workspace import Workspace
@@ -48,7 +48,7 @@ __all__ = ["Session", "new_id"]
 
 log = logging.getLogger("accord.agent")
 
-# How long the release of a terminal waits until what was told of it has left.
+# How long the release of a terminal waits until its events are sent.
 RELEASE_PATIENCE_SECONDS = scaled(2.0)
 
 T = TypeVar("T")
@@ -71,8 +71,8 @@ class Session:
         session_id: str,
         roots: Sequence[str],
         client: Client,
-        asker: Asker,
-        book: Book,
+        caller: ClientCaller,
+        registrations: Registrations,
         store: Store | None,
         meta: Meta | None,
     ) -> None:
@@ -95,15 +95,15 @@ class Session:
         self._roots = tuple(roots)
         self._touched_at = 0.0
         """When a prompt was taken last, in seconds since 1970."""
-        self._outlet: Outlet
+        self._publisher: EventPublisher
         """Where events go."""
         self._feed: Callable[[Input], None] = lambda _: None
         """Takes the inputs of the turn automaton."""
-        self._book = book
+        self._registrations = registrations
         self._store = store
-        self._asker = asker
-        self._settings = Settings(book.options.values())
-        self._commands = [command for command, _ in book.commands.values()]
+        self._caller = caller
+        self._settings = Settings(registrations.options.values())
+        self._commands = [command for command, _ in registrations.commands.values()]
         self._workspace: Workspace | None = None
         self._files: Files | None = None
         self._terminals: Terminals | None = None
@@ -132,7 +132,7 @@ class Session:
     def files(self) -> Files:
         """Text files, the client's where it offers them, otherwise those on the local disk."""
         if self._files is None:
-            self._files = Files(self.id, self._roots, _Behind(self._asker, self), lambda: self.workspace)
+            self._files = Files(self.id, self._roots, _Behind(self._caller, self), lambda: self.workspace)
         return self._files
 
     @property
@@ -142,7 +142,7 @@ class Session:
             self._terminals = Terminals(
                 self.id,
                 self._roots,
-                _Behind(self._asker, self),
+                _Behind(self._caller, self),
                 lambda: self.workspace,
                 self.send,
                 client_terminal=self._client_terminal,
@@ -150,8 +150,8 @@ class Session:
         return self._terminals
 
     def _client_terminal(self, terminal_id: str) -> None:
-        # Asked for each time: the voice is another one when the session was told again.
-        self._outlet.voice.client_terminals.add(terminal_id)
+        # Looked up each time: a replay replaces the encoder.
+        self._publisher.encoder.client_terminals.add(terminal_id)
 
     async def mcp(self) -> McpServers:
         """The MCP servers, when each is connected or has failed.
@@ -166,7 +166,7 @@ class Session:
         return await asyncio.shield(self._mcp)
 
     def _connect_servers(self, servers: Sequence[McpServer]) -> None:
-        """Begin to connect; nobody has to wait for it."""
+        """Begin to connect, in the background."""
         self._servers = list(servers)
         if self._servers:
             self.spawn(self._report_servers())
@@ -177,13 +177,13 @@ class Session:
             log.warning("MCP server %s: %s", failure.server, failure.reason)
             notice = Noticed(f"MCP server {failure.server} is not available", "warning", failure.reason)
             if self.client.capabilities.notices:
-                await self._outlet.tell(notice, keep=False)
+                await self._publisher.publish(notice, keep=False)
             else:
                 # It would become a message of the agent: that has its place in a turn.
                 self._unreported.append(notice)
 
     def _take_unreported(self) -> list[Noticed]:
-        """What is to be said when the next turn begins."""
+        """The notices to send when the next turn begins."""
         notices, self._unreported = self._unreported, []
         return notices
 
@@ -197,7 +197,7 @@ class Session:
             TypeError: The state is no JSON value.
         """
         if state is not UNSET:
-            # What a restart would give back; a list or a dict stays the one that its author goes on to use.
+            # As a restart would load it; a list or a dict stays the object that its author goes on to use.
             self.state = state if isinstance(state, dict | list) else plain(state)
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing: it was made with store=None")
@@ -211,7 +211,7 @@ class Session:
         """
         if self._store is None:
             raise LocalProtocolError("this agent keeps nothing: it was made with store=None")
-        await self._outlet.settle()
+        await self._publisher.flush()
         transcript = Transcript(await self._store.read(self.id))
         if not refused:
             transcript.timeline = [entry for entry in transcript.timeline if not entry.refused]
@@ -234,7 +234,7 @@ class Session:
         return [option for option in self._settings.options if toggles or not isinstance(option, Toggle)]
 
     async def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001 - the value of a toggle
-        """Give an option another value and tell the client.
+        """Give an option another value and notify the client.
 
         Raises:
             InvalidParams: There is no such option, or it has no such value.
@@ -243,8 +243,8 @@ class Session:
         if self.option(option_id) == value:
             return
         # Before it is made: a change that is refused was never there.
-        for handler in self._book.on_option:
-            await self._book.threads.call(handler, self, option_id, value)
+        for handler in self._registrations.on_option:
+            await self._registrations.threads.call(handler, self, option_id, value)
         self._settings.set(option_id, value)
         await self.send(ConfigChanged(list(self._settings.options)))
 
@@ -256,7 +256,7 @@ class Session:
     async def set_commands(self, commands: Sequence[Command]) -> None:
         """Offer other slash commands in this session; those that no handler was registered for come as prompts."""
         self._commands = list(commands)
-        await self._outlet.tell(CommandsChanged(self.commands), keep=False)
+        await self._publisher.publish(CommandsChanged(self.commands), keep=False)
 
     async def set_title(self, title: str | None) -> None:
         """Give the session a title; lists show it too. None takes it away."""
@@ -267,7 +267,7 @@ class Session:
 
     async def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
         """Show the user something once; it is not kept. A client without notices gets it as a message."""
-        await self._outlet.tell(Noticed(title, severity, description), keep=False)
+        await self._publisher.publish(Noticed(title, severity, description), keep=False)
 
     async def send(self, event: Event) -> None:
         """Send an event beside the turns: it is kept in the store first.
@@ -277,7 +277,7 @@ class Session:
         """
         if self.is_closed:
             raise LocalProtocolError("the session is closed")
-        await self._outlet.tell(event)
+        await self._publisher.publish(event)
 
     async def _touch(self) -> None:
         """Note that something happened, for the order of lists."""
@@ -300,16 +300,16 @@ class Session:
             log.error("work beside the turns of a session failed", exc_info=task.exception())
 
     def _announce(self, kind: str, id_: str) -> None:
-        """Something that was told of goes on in the background."""
+        """A published tool call or terminal continues in the background."""
         self._background[(kind, id_)] = Background(kind, id_)
-        self._tell_background()
+        self._publish_background()
 
     def _withdraw(self, kind: str, id_: str) -> None:
-        """It ended, and its end was told."""
+        """It ended, and its end was published."""
         if self._background.pop((kind, id_), None) is not None:
-            self._tell_background()
+            self._publish_background()
 
-    def _tell_background(self) -> None:
+    def _publish_background(self) -> None:
         self._feed(BackgroundChanged(tuple(self._background.values())))
 
     async def _stop_background(self) -> None:
@@ -361,17 +361,17 @@ class Session:
         stop()
 
     async def _close(self) -> None:
-        """Let go of everything; whoever closes it has ended its turns before."""
+        """Release everything; the turns have ended before."""
         if self.is_closed:
             return
         await self._stop_beside()
         if self._terminals is not None:
-            # Before it is closed: how they ended is still told and kept.
+            # Before it is closed: their ends are still published and kept.
             await self._terminals._close()
         self.is_closed = True
         if self._mcp is not None:
             await self._close_servers(self._mcp)
-        await self._outlet.close()
+        await self._publisher.close()
 
     async def _close_servers(self, opening: asyncio.Task[McpServers]) -> None:
         if not opening.done():
@@ -382,24 +382,24 @@ class Session:
 
 
 class _Behind:
-    """Asks the client for files and commands behind all that was told before: it hears of a tool call before its work.
+    """Sends the client requests for files and commands behind all earlier events: a tool call is shown before its work.
 
-    What ends something does not wait, or not for long: a store that hangs must not keep a command alive.
+    Requests that end something do not wait, or not for long: a store that hangs must not keep a command alive.
     """
 
-    def __init__(self, asker: Asker, session: Session) -> None:
-        self._asker = asker
+    def __init__(self, caller: ClientCaller, session: Session) -> None:
+        self._caller = caller
         self._session = session
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        return self._asker.capabilities
+        return self._caller.capabilities
 
-    async def ask(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
-        outlet = self._session._outlet
-        if isinstance(ask, ReadFile | WriteFile | StartTerminal):
-            await outlet.settle()
-        elif isinstance(ask, ReleaseTerminal) and (settling := outlet.settling()) is not None:
-            # A client cannot show a terminal that it first hears of when it is gone.
-            await asyncio.wait([settling], timeout=RELEASE_PATIENCE_SECONDS)
-        return await self._asker.ask(ask, timeout_seconds=timeout_seconds)
+    async def call(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
+        publisher = self._session._publisher
+        if isinstance(request, ReadFile | WriteFile | StartTerminal):
+            await publisher.flush()
+        elif isinstance(request, ReleaseTerminal) and (flush_future := publisher.flush_future()) is not None:
+            # A client cannot show a terminal whose first event arrives after its release.
+            await asyncio.wait([flush_future], timeout=RELEASE_PATIENCE_SECONDS)
+        return await self._caller.call(request, timeout_seconds=timeout_seconds)

@@ -1,4 +1,4 @@
-"""The values of a session's config options: what may be chosen, and what is chosen now."""
+"""The config options of a session: their choices and current values."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from accord.errors import InvalidParams
-from accord.session.mode import mode_option
-from accord.session.option import ConfigOption, Select, Toggle
+from accord.session.option import ConfigOption, Select, Toggle, mode_option
 
 __all__ = ["OptionValue", "Settings"]
 
@@ -18,8 +17,6 @@ OptionValue: TypeAlias = str | bool
 
 
 class Settings:
-    """One session's options."""
-
     def __init__(self, options: Iterable[ConfigOption]) -> None:
         self.options: list[ConfigOption] = list(options)
 
@@ -75,10 +72,8 @@ class Settings:
 
     @property
     def mode(self) -> Select | None:
-        """The option that stands for the mode."""
         return mode_option(self.options)
 
     @property
     def model(self) -> Select | None:
-        """The option that stands for the model."""
         return next((each for each in self.options if isinstance(each, Select) and each.category == "model"), None)

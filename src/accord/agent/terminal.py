@@ -1,4 +1,4 @@
-"""What an author can do with a command that was started, whoever runs it, and that it is given back exactly once."""
+"""The interface of a terminal for authors; every terminal is released exactly once."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from accord.session.event import Event, TerminalExit
 from accord.session.tool import TerminalView
 from accord.time_scale import scaled
 
-__all__ = ["CommandOutcome", "Spawn", "Tell", "Terminal", "TerminalText", "settle"]
+__all__ = ["CommandOutcome", "PublishEvent", "Spawn", "Terminal", "TerminalText", "wait_for_tasks"]
 
 Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 """Starts a task that is held until it ends, and cancelled when the session closes."""
 
-Tell: TypeAlias = Callable[[Event], Awaitable[None]]
-"""Puts an event into the conversation; the next one may be told when it returns."""
+PublishEvent: TypeAlias = Callable[[Event], Awaitable[None]]
+"""Publishes an event; the next one may be published when it returns."""
 
-# How long a release waits for the client, or for the last event to be told; it goes on after that.
+# How long a release waits for the client, or for the last event; it continues in the background after that.
 RELEASE_SECONDS = scaled(10.0)
 
 
 class TerminalText(NamedTuple):
-    """What a command has written, `truncated` if the beginning is missing; `exit` is None while it runs."""
+    """The output of a command, `truncated` if the beginning is missing; `exit` is None while it runs."""
 
     text: str
     truncated: bool
@@ -33,7 +33,7 @@ class TerminalText(NamedTuple):
 
 
 class CommandOutcome(NamedTuple):
-    """What came of a command. Killed by a signal it has no `exit_code`; both are None where nobody could say."""
+    """The outcome of a command. Killed by a signal it has no `exit_code`; both are None where they are unknown."""
 
     exit_code: int | None
     signal: str | None
@@ -78,7 +78,7 @@ class Terminal(ABC):
 
     @abstractmethod
     async def output(self) -> TerminalText:
-        """What it has written so far; after the release what it had written by then.
+        """Its output so far; after the release, its output up to then.
 
         Raises:
             RequestError: The client refused.
@@ -106,13 +106,13 @@ class Terminal(ABC):
         """
 
     async def release(self) -> None:
-        """Kill it if it runs, tell its end, and give it back: once, whoever calls this how often.
+        """Kill it if it runs, publish its end, and release it; further calls wait for the first one.
 
         Returns after a few seconds at the latest, also if a client does not answer; and not before, also if the
         caller is cancelled meanwhile. What a client answers is no matter: there is nothing left to do about it.
 
         Raises:
-            AccordError: What happened could not be told or kept; it is released all the same.
+            AccordError: An event could not be published or kept; the terminal is released all the same.
         """
         task = await self._settle()
         if task.done() and not task.cancelled():
@@ -122,9 +122,9 @@ class Terminal(ABC):
         """Release it where something else went wrong already: raises nothing."""
         await self._settle()
 
-    def _when_released(self, hear: Callable[[], None]) -> None:
+    def _when_released(self, callback: Callable[[], None]) -> None:
         """Have this called when its release, which has not begun, is done."""
-        self._on_released = hear
+        self._on_released = callback
 
     async def __aenter__(self) -> Self:
         return self
@@ -142,12 +142,12 @@ class Terminal(ABC):
         if self._releasing is None:
             self._releasing = self._spawn(self._let_go())
             self._releasing.add_done_callback(lambda _: self._on_released())
-        await settle([self._releasing], RELEASE_SECONDS)
+        await wait_for_tasks([self._releasing], RELEASE_SECONDS)
         return self._releasing
 
 
-async def settle(tasks: Collection[asyncio.Task[Any]], seconds: float) -> None:
-    """Wait for tasks, so long at most, also if the caller is cancelled meanwhile; whoever insists is let go."""
+async def wait_for_tasks(tasks: Collection[asyncio.Task[Any]], seconds: float) -> None:
+    """Wait for tasks up to a timeout, also if the caller is cancelled once meanwhile; a second cancel ends the wait."""
     try:
         await asyncio.wait(tasks, timeout=seconds)
     except asyncio.CancelledError:

@@ -1,4 +1,4 @@
-"""The commands of a session: in the client's terminals where it offers them, else processes of ours; one interface.
+"""The commands of a session, with one interface: in the client's terminals where it offers them, else local processes.
 
 Nothing outlives what it was started for: not a call that is cancelled, not a client that is gone, not the session.
 """
@@ -12,14 +12,13 @@ import shlex
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from accord.agent.asker import Asker
-from accord.agent.reach import Reach
-from accord.agent.terminal import RELEASE_SECONDS, CommandOutcome, Tell, Terminal, TerminalText, settle
-from accord.agent.terminal_client import ClientTerminal
-from accord.agent.terminal_local import LocalTerminal, Screen
+from accord.agent.client import ClientCaller
+from accord.agent.session_paths import SessionPaths
+from accord.agent.terminal import RELEASE_SECONDS, CommandOutcome, PublishEvent, Terminal, TerminalText, wait_for_tasks
+from accord.agent.terminal_kinds import ClientTerminal, LocalTerminal, OutputScreen
 from accord.errors import InvalidParams, LocalProtocolError, RequestError
 from accord.jsonrpc.plain import plain_text
-from accord.session.ask import StartTerminal, TerminalStarted
+from accord.session.agent_requests import StartTerminal, TerminalStarted
 from accord.session.event import TerminalChanged
 from accord.time_scale import scaled
 from accord.workspace import StartFailed, Workspace, start_command
@@ -59,16 +58,16 @@ class Terminals:
         self,
         session_id: str,
         roots: Sequence[str],
-        asker: Asker,
+        caller: ClientCaller,
         workspace: Callable[[], Workspace],
-        tell: Tell,
+        publish: PublishEvent,
         *,
         client_terminal: Callable[[str], object],
     ) -> None:
         self._session_id = session_id
-        self._reach = Reach(roots, workspace)
-        self._asker = asker
-        self._tell = tell
+        self._paths = SessionPaths(roots, workspace)
+        self._caller = caller
+        self._publish = publish
         self._client_terminal = client_terminal
         self._terminals: list[Terminal] = []
         self._starting: set[asyncio.Task[Terminal]] = set()
@@ -82,7 +81,7 @@ class Terminals:
 
     @property
     def _unreleased(self) -> list[Terminal]:
-        """Those that nobody has released yet, in the order of their start."""
+        """Those that are not released yet, in the order of their start."""
         return list(self._terminals)
 
     async def start(
@@ -97,8 +96,8 @@ class Terminals:
         """Start a program; no shell is involved. It is the caller's to release.
 
         `cwd` is the session's directory unless given, lies inside the roots, and may be relative. `env` adds to the
-        environment of whoever runs it; None unsets a variable, and sets it to nothing where the client runs it, which
-        is the nearest that can be said. The last `output_byte_limit` bytes of its output are kept. `cancellable` lets
+        environment of the side that runs it; None unsets a variable, and sets it to an empty text where the client runs
+        it. The last `output_byte_limit` bytes of its output are kept. `cancellable` lets
         the user end it, where it is ours and the client can show that. If this is cancelled, nothing is left running.
 
         Raises:
@@ -138,9 +137,9 @@ class Terminals:
 
         Raises:
             StartFailed: See `start`, also for all that is wrong with `cwd`.
-            RequestError: The client refused to wait for it, or to tell its output.
+            RequestError: The client refused to wait for it, or to send its output.
             ConnectionLost: The client is gone.
-            AccordError: What happened could not be told or kept.
+            AccordError: An event could not be published or kept.
         """
         loop = asyncio.get_running_loop()
         async with await self.start(argv, cwd=cwd, env=env, output_byte_limit=output_byte_limit) as terminal:
@@ -175,10 +174,10 @@ class Terminals:
         ending = [self._spawn(terminal._discard()) for terminal in self._terminals]
         ending += [self._spawn(_discard(starting)) for starting in self._starting]
         if ending:
-            await settle(ending, CLOSE_SECONDS)
+            await wait_for_tasks(ending, CLOSE_SECONDS)
 
     async def _close(self) -> None:
-        """Stop for good: nothing can be started again, and what could not be told by now is not told."""
+        """Stop for good: no command can be started again, and events that are still unpublished are dropped."""
         self._is_closed = True
         try:
             await self._stop()
@@ -186,7 +185,7 @@ class Terminals:
             for task in self._tasks:
                 task.cancel()
             if self._tasks:
-                await settle(list(self._tasks), SWEEP_SECONDS)
+                await wait_for_tasks(list(self._tasks), SWEEP_SECONDS)
 
     # --- inside
 
@@ -203,15 +202,17 @@ class Terminals:
             raise TypeError("a command is a list of arguments, not a line for a shell")
         if (output_byte_limit or 0) < 0:
             raise ValueError("an output limit cannot be negative")
-        words = tuple(plain_text(os.fspath(word)) for word in argv)
-        if not words or not words[0]:
-            raise StartFailed("the command cannot be started: no program was named", argv=words)
-        return _Order(words, shlex.join(words), self._reach.directory(cwd), env or {}, output_byte_limit, cancellable)
+        arguments = tuple(plain_text(os.fspath(word)) for word in argv)
+        if not arguments or not arguments[0]:
+            raise StartFailed("the command cannot be started: no program was named", argv=arguments)
+        return _Order(
+            arguments, shlex.join(arguments), self._paths.directory(cwd), env or {}, output_byte_limit, cancellable
+        )
 
     async def _open(self, order: _Order) -> Terminal:
-        by_client = self._asker.capabilities.terminals
+        by_client = self._caller.capabilities.terminals
         if by_client:
-            await self._reach.check(order.cwd)
+            await self._paths.check(order.cwd)
         if self._is_closed:
             raise _closed()
         starting = self._spawn(self._start_at_client(order) if by_client else self._start_here(order))
@@ -231,7 +232,7 @@ class Terminals:
         return starting.result()
 
     async def _start_at_client(self, order: _Order) -> Terminal:
-        ask = StartTerminal(
+        request = StartTerminal(
             self._session_id,
             order.argv[0],
             list(order.argv[1:]),
@@ -240,19 +241,19 @@ class Terminals:
             order.output_byte_limit,
         )
         try:
-            answer: TerminalStarted = await self._asker.ask(ask)
+            answer: TerminalStarted = await self._caller.call(request)
         except RequestError as error:
             raise StartFailed("the client did not start the command", argv=order.argv) from error
         self._client_terminal(answer.terminal_id)
         started = TerminalChanged(answer.terminal_id, command=order.line, cwd=order.cwd)
-        return self._hold(ClientTerminal(self._session_id, started, self._asker, self._tell, self._spawn))
+        return self._hold(ClientTerminal(self._session_id, started, self._caller, self._publish, self._spawn))
 
     async def _start_here(self, order: _Order) -> Terminal:
-        screen = Screen(order.output_byte_limit)
+        screen = OutputScreen(order.output_byte_limit)
         command = await start_command(
             order.argv,
             cwd=order.cwd,
-            within=self._reach.workspace,
+            within=self._paths.workspace,
             env=order.env,
             output_byte_limit=order.output_byte_limit,
             on_output=screen.feed,
@@ -260,7 +261,7 @@ class Terminals:
         started = TerminalChanged(
             LocalTerminal.new_id(), command=order.line, cwd=order.cwd, cancellable=order.cancellable
         )
-        return self._hold(LocalTerminal(command, screen, started, self._tell, self._spawn))
+        return self._hold(LocalTerminal(command, screen, started, self._publish, self._spawn))
 
     def _hold(self, terminal: Terminal) -> Terminal:
         self._terminals.append(terminal)
@@ -276,7 +277,7 @@ class Terminals:
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            # Whoever waits for it hears of it; if nobody does any more, nobody complains.
+            # Retrieved: a waiter gets the exception, and without one there is no warning.
             task.exception()
 
 

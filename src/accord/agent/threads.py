@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from accord.time_scale import scaled
 
-__all__ = ["MAX_THREADS", "HandlerThreads", "Scope", "blocking_view", "runs_on_the_loop"]
+__all__ = ["MAX_THREADS", "HandlerScope", "HandlerThreads", "blocking_view", "runs_on_the_loop"]
 
 log = logging.getLogger("accord.agent")
 
@@ -40,12 +40,12 @@ MAX_DEPTH = 32
 # How long the end of threads that have nothing to do is waited for.
 JOIN_SECONDS = scaled(0.5)
 
-_scope: ContextVar[Scope | None] = ContextVar("accord-handler-scope", default=None)
+_scope: ContextVar[HandlerScope | None] = ContextVar("accord-handler-scope", default=None)
 
 
 @functools.singledispatch
-def blocking_view(value: Any, _: Scope) -> Any:
-    """What a handler in a thread is given in place of `value`; the views register themselves here."""
+def blocking_view(value: Any, _: HandlerScope) -> Any:
+    """The view that a handler in a thread gets in place of `value`; the views register themselves here."""
     return value
 
 
@@ -69,8 +69,8 @@ class _Call:
     task: asyncio.Task[Any] | None = None
 
 
-class Scope:
-    """What one function in a thread may do on the loop, until it is cancelled. Made on the loop's thread."""
+class HandlerScope:
+    """The access of one function in a thread to the loop, until it is cancelled. Made on the loop's thread."""
 
     def __init__(self, threads: HandlerThreads, loop: asyncio.AbstractEventLoop, depth: int = 0) -> None:
         self.threads = threads
@@ -93,7 +93,7 @@ class Scope:
     # --- in the thread
 
     @property
-    def current(self) -> Scope:
+    def current(self) -> HandlerScope:
         """The scope that binds this thread: that of the function it runs for us, whichever object is used in it.
 
         So work beside the turns outlives the turn that began it. A thread of the author's own is bound to this scope.
@@ -222,7 +222,7 @@ class HandlerThreads:
         self._threads: set[threading.Thread] = set()
         self._idle: list[SimpleQueue[Work | None]] = []
         self._waiting: deque[Work] = deque()
-        self._running: dict[asyncio.Future[Any], Scope] = {}
+        self._running: dict[asyncio.Future[Any], HandlerScope] = {}
         self._users = 0
 
     @contextlib.asynccontextmanager
@@ -256,13 +256,13 @@ class HandlerThreads:
         If this is cancelled it does not wait for the function, which can do nothing on the loop from then on.
         """
         loop = asyncio.get_running_loop()
-        scope = Scope(self, loop, depth)
+        scope = HandlerScope(self, loop, depth)
         ended: asyncio.Future[Any] = loop.create_future()
         self._running[ended] = scope
         ended.add_done_callback(self._running.pop)
         views = [blocking_view(argument, scope) for argument in arguments]
         work = functools.partial(_work, loop, ended, scope, copy_context(), function, views)
-        # What a handler waits for must not wait for a handler's end.
+        # A call that a handler waits for must not wait for the end of a handler.
         self._submit(work, is_bounded=depth == 0)
         try:
             return await asyncio.shield(ended)
@@ -341,19 +341,19 @@ class HandlerThreads:
 def _work(
     loop: asyncio.AbstractEventLoop,
     ended: asyncio.Future[Any],
-    scope: Scope,
+    scope: HandlerScope,
     context: Any,
     function: Callable[..., Any],
     arguments: list[Any],
 ) -> None:
-    """What a thread does for one function: runs it, and says on the loop what came of it."""
+    """The work of a thread for one function: runs it, and reports its result on the loop."""
     result: Any = None
     failure: BaseException | None = None
     scope.thread = threading.current_thread()
     if not scope.is_cancelled:
         try:
             result = context.run(_inside, scope, function, arguments)
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever called
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller
             # No future may hold these, or they would end the loop.
             unfit = isinstance(error, SystemExit | StopIteration | KeyboardInterrupt)
             failure = RuntimeError(f"the handler raised {type(error).__name__}") if unfit else error
@@ -363,7 +363,7 @@ def _work(
         loop.call_soon_threadsafe(_settle, ended, result, failure)
 
 
-def _inside(scope: Scope, function: Callable[..., Any], arguments: list[Any]) -> Any:
+def _inside(scope: HandlerScope, function: Callable[..., Any], arguments: list[Any]) -> Any:
     _scope.set(scope)
     return function(*arguments)
 
@@ -377,4 +377,4 @@ def _settle(ended: asyncio.Future[Any], result: Any, failure: BaseException | No
         ended.cancel()
     else:
         ended.set_exception(failure)
-        ended.exception()  # nobody waits for it any more if it was cancelled
+        ended.exception()  # retrieved: a cancelled caller does not wait for it

@@ -1,4 +1,4 @@
-"""A tool call as its author handles it: announced, changed, shown, and always brought to an end."""
+"""A tool call of an agent: started, updated, shown, and always ended."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Viewable(Protocol):
 
 
 Showable: TypeAlias = str | Block | ToolContent | FileChange | Viewable
-"""What a tool call can show: text, any block, a change to a file, a terminal."""
+"""The content of a tool call: text, any block, a change to a file, a terminal."""
 
 
 def tool_content(item: Showable) -> ToolContent:
@@ -105,7 +105,7 @@ class Tool:
     def __init__(  # noqa: PLR0913 - all of it is what a tool call can say
         self,
         session: Session,
-        tell: Callable[[Event], Awaitable[None]],
+        publish: Callable[[Event], Awaitable[None]],
         on_start: Callable[[], None],
         id_: str,
         title: str,
@@ -142,7 +142,7 @@ class Tool:
         self.refused: bool = False
         """Whether the user was asked about the call and did not allow it."""
         self._session = session
-        self._tell = tell
+        self._publish = publish
         self._on_start = on_start
         self._cancellable = cancellable
         self._meta = None if meta is None else checked_json(meta, "meta")
@@ -179,7 +179,7 @@ class Tool:
             self._on_start()
             if self._cancellable:
                 self._session._cancellable[self.id] = self._stop
-            await self._tell(
+            await self._publish(
                 ToolChanged(
                     self.id,
                     title=self.title,
@@ -216,7 +216,7 @@ class Tool:
         if not isinstance(error, Exception):
             return False
         if isinstance(error, ConnectionLost):
-            # Nobody is there who could be told; the turn ends with it.
+            # The client is gone; the turn ends with it.
             await self.cancel()
             return False
         self.error = error
@@ -268,7 +268,7 @@ class Tool:
         await self.start()
         for item in items:
             await self.show(item)
-        await self._tell(self._ended(status, raw_output))
+        await self._publish(self._ended(status, raw_output))
         if self.background:
             self._session._withdraw("tool_call", self.id)
 
@@ -310,7 +310,7 @@ class Tool:
         if raw_input is not UNSET:
             self.raw_input = raw_input
         await self.start()
-        await self._tell(
+        await self._publish(
             ToolChanged(
                 self.id, title=title, kind=kind, status=status, raw_input=raw_input, raw_output=raw_output, meta=meta
             )
@@ -322,7 +322,7 @@ class Tool:
         for item in items:
             content = tool_content(item)
             self.content.append(content)
-            await self._tell(ToolContentAdded(self.id, content))
+            await self._publish(ToolContentAdded(self.id, content))
 
     async def stream(self, text: str) -> None:
         """Append a piece of text; pieces that follow each other read as one where an edition can grow a text."""
@@ -332,7 +332,7 @@ class Tool:
         """Show this instead of all before."""
         await self.start()
         self.content = [tool_content(item) for item in items]
-        await self._tell(ToolChanged(self.id, content=list(self.content)))
+        await self._publish(ToolChanged(self.id, content=list(self.content)))
 
     async def diff(self, path: str | os.PathLike[str], old: str | None, new: str | None) -> None:
         """Show a change to a file: `old` is None for a new one, `new` for one that is gone."""
@@ -343,10 +343,10 @@ class Tool:
         """Say where it works now, so that an editor can follow; replaces the places before."""
         self.locations = [self._located(self._session, place) for place in places]
         await self.start()
-        await self._tell(ToolChanged(self.id, locations=list(self.locations)))
+        await self._publish(ToolChanged(self.id, locations=list(self.locations)))
 
     def _subject(self) -> ToolChanged:
-        """What a permission question says about it."""
+        """The tool call as a permission request sends it."""
         return ToolChanged(
             self.id,
             title=self.title,

@@ -1,4 +1,4 @@
-"""One turn as its author sees it: what the user said, and everything an agent can say, do and ask until it is over."""
+"""One turn of an agent: the prompt, and every message, tool call and request that a handler can send until it ends."""
 
 from __future__ import annotations
 
@@ -11,25 +11,23 @@ from typing import Any
 
 import msgspec
 
-from accord.agent.asker import Asker
-from accord.agent.client import Client, ClientFeature
+from accord.agent.client import Client, ClientCaller, ClientFeature
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers
-from accord.agent.plan import check_entry
-from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission, Question
+from accord.agent.question import ALLOW_OPTIONS, Elicitation, PendingQuestion, Permission
 from accord.agent.session import Session, new_id
 from accord.agent.terminals import Terminals
-from accord.agent.tokens import add_tokens
 from accord.agent.tool import Tool, checked_json
+from accord.agent.turn_values import Compaction, add_tokens, check_entry
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
 from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import UNSET, Maybe, Unknown
-from accord.session.ask import AskPermission, CommandSubject, ElicitForm, ElicitUrl, Prompt
+from accord.session.agent_requests import CommandSubject, ElicitForm, ElicitUrl, RequestPermission
+from accord.session.client_requests import Prompt
 from accord.session.content import Annotations, Block, Blocks, Text, blocks_of
 from accord.session.event import (
     CompactionChanged,
-    CompactionChunk,
     Cost,
     Event,
     MessageChanged,
@@ -47,9 +45,9 @@ from accord.session.event import (
 from accord.session.option import PermissionOption
 from accord.session.tool import Location, ToolKind, ToolStatus
 from accord.session.transcript import Transcript
-from accord.session.turn_input import QuestionAnswered, QuestionAsked
+from accord.session.turn_io import QuestionAnswered, QuestionOpened
 
-__all__ = ["Compaction", "Turn"]
+__all__ = ["Turn"]
 
 _REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
 TRACE_KEYS = ("traceparent", "tracestate", "baggage")
@@ -63,7 +61,13 @@ class Turn:
     """
 
     def __init__(
-        self, session: Session, asker: Asker, prompt: Prompt, message_id: str, command: str | None, argument: str
+        self,
+        session: Session,
+        caller: ClientCaller,
+        prompt: Prompt,
+        message_id: str,
+        command: str | None,
+        argument: str,
     ) -> None:
         self.session: Session = session
         """The session that the prompt belongs to."""
@@ -86,8 +90,8 @@ class Turn:
         self._tools: list[Tool] = []
         self._background_tools: list[Tool] = []
         """The tool calls that may go on when it is over."""
-        self._asker = asker
-        self._outlet = session._outlet
+        self._caller = caller
+        self._publisher = session._publisher
         self._over = False
         self._failure: Exception | None = None
         self._speaker: Speaker | None = None
@@ -155,22 +159,22 @@ class Turn:
         if type(content) is str and annotations is None and meta is None:
             if self._over or self._failure is not None:
                 self._refuse()
-            room = self._outlet.put(MessageChunk("agent", Text(content), self._speech), len(content))
-            if room is not None:
-                await room.wait()
+            drained = self._publisher.publish_chunk(MessageChunk("agent", Text(content), self._speech), len(content))
+            if drained is not None:
+                await drained.wait()
             return self._speech
-        return await self._speak(content, annotations, meta)
+        return await self._send_blocks(content, annotations, meta)
 
     async def think(self, content: Blocks, *, annotations: Annotations | None = None, meta: Meta | None = None) -> str:
         """Send a piece of the agent's thoughts. Works like `say`."""
         if self._speaker != "thought":
             self._begin("thought")
-        return await self._speak(content, annotations, meta)
+        return await self._send_blocks(content, annotations, meta)
 
     def _begin(self, speaker: Speaker) -> None:
         self._speaker, self._speech = speaker, new_id("message")
 
-    async def _speak(self, content: Blocks, annotations: Annotations | None, meta: Meta | None) -> str:
+    async def _send_blocks(self, content: Blocks, annotations: Annotations | None, meta: Meta | None) -> str:
         speaker, speech = self._speaker or "agent", self._speech
         if meta is not None:
             meta = checked_json(meta, "meta")
@@ -204,8 +208,8 @@ class Turn:
 
     async def update_usage(self, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> None:
         """Report how many tokens of the context are used, how many fit, and what the session has cost so far."""
-        told: Maybe[Cost] = UNSET if cost is None else Cost(cost, currency)
-        await self.send(UsageChanged(used, size, told))
+        total_cost: Maybe[Cost] = UNSET if cost is None else Cost(cost, currency)
+        await self.send(UsageChanged(used, size, total_cost))
 
     def add_token_usage(
         self,
@@ -226,8 +230,8 @@ class Turn:
         """
         self._check()
         total = input_tokens + output_tokens if total_tokens is None else total_tokens
-        more = TokenUsage(input_tokens, output_tokens, total, thought_tokens, cached_read_tokens, cached_write_tokens)
-        self.token_usage = add_tokens(self.token_usage, more)
+        added = TokenUsage(input_tokens, output_tokens, total, thought_tokens, cached_read_tokens, cached_write_tokens)
+        self.token_usage = add_tokens(self.token_usage, added)
 
     async def set_title(self, title: str | None) -> None:
         """Give the session a title."""
@@ -241,7 +245,7 @@ class Turn:
     @contextlib.asynccontextmanager
     async def compact(self) -> AsyncIterator[Compaction]:
         """Report that the context is being compacted while the block runs; the summary may be streamed inside."""
-        compaction = Compaction(self, new_id("compaction"))
+        compaction = Compaction(self.send, new_id("compaction"))
         await self.send(CompactionChanged(compaction.id, "in_progress"))
         self._speaker = None
         try:
@@ -341,16 +345,16 @@ class Turn:
             tool_id = subject.id if isinstance(subject, Tool) else None
             place = _absolute(directory, self.session.cwd)
             about, tool = CommandSubject(shlex.join(command), place, tool_id), None
-        ask = AskPermission(
+        request = RequestPermission(
             self.session.id, list(options), title, description, tool, about, meta={**self.trace, **(meta or {})} or None
         )
-        answer = await self._question(ask)
+        answer = await self._question(request)
         permission = Permission._chosen(answer and answer.option, options)
-        stand_in = self.client._stand_in(ask)
+        stand_in = self.client._stand_in(request)
         if stand_in is not None:
             # The client was shown a tool call for want of other words: it must not stay open there.
             stand_in.status = "completed" if permission else "cancelled"
-            await self._outlet.tell(stand_in, keep=False)
+            await self._publisher.publish(stand_in, keep=False)
         if isinstance(subject, Tool) and not subject.finished:
             await self._after(subject, title or (None if about is None else about.command), permission)
         return permission
@@ -381,8 +385,10 @@ class Turn:
         """
         names = list(fields) if required is None else list(required)
         schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": names}
-        ask = ElicitForm(message, schema, self.session.id, None if tool is None else tool.id, meta=self.trace or None)
-        return await self._elicit(ask, "elicit")
+        request = ElicitForm(
+            message, schema, self.session.id, None if tool is None else tool.id, meta=self.trace or None
+        )
+        return await self._elicit(request, "elicit")
 
     async def elicit_url(self, message: str, url: str, *, tool: Tool | None = None) -> Elicitation:
         """Ask the user to visit an address; accepting means that it was opened. See `can("elicit_url")`.
@@ -391,13 +397,13 @@ class Turn:
             LocalProtocolError: This client or this edition cannot.
         """
         tool_id = None if tool is None else tool.id
-        ask = ElicitUrl(message, new_id("elicitation"), url, self.session.id, tool_id, meta=self.trace or None)
-        return await self._elicit(ask, "elicit_url")
+        request = ElicitUrl(message, new_id("elicitation"), url, self.session.id, tool_id, meta=self.trace or None)
+        return await self._elicit(request, "elicit_url")
 
-    async def _elicit(self, ask: ElicitForm | ElicitUrl, capability: ClientFeature) -> Elicitation:
-        # Where it cannot be asked, to ask says why; nobody is told that the user is waited for.
-        answer = await (self._question(ask) if self.can(capability) else self._asker.ask(ask))
-        name = ask.elicitation_id if isinstance(ask, ElicitUrl) else None
+    async def _elicit(self, request: ElicitForm | ElicitUrl, capability: ClientFeature) -> Elicitation:
+        # Without the capability the call raises the reason, and no state `requires_action` is published.
+        answer = await (self._question(request) if self.can(capability) else self._caller.call(request))
+        name = request.elicitation_id if isinstance(request, ElicitUrl) else None
         if answer is None:
             return Elicitation("cancel", {}, name)
         return Elicitation(answer.action, answer.content or {} if answer.action == "accept" else {}, name)
@@ -407,16 +413,16 @@ class Turn:
     ) -> JsonValue:
         """`client.request` behind all that was said in this turn: call an extension method (`_name`) of the client."""
         self._check()
-        await self._outlet.settle()
+        await self._publisher.flush()
         return await self.client.request(method, params, timeout_seconds=timeout_seconds)
 
-    async def _question(self, ask: Any) -> Any:
+    async def _question(self, request: Any) -> Any:
         self._check()
-        question = Question(lambda: self._asker.ask(ask))
-        self.session._feed(QuestionAsked(question))
+        question = PendingQuestion(lambda: self._caller.call(request))
+        self.session._feed(QuestionOpened(question))
         try:
-            # What was said before must be on the screen before the question is, and that it is one.
-            await self._outlet.settle()
+            # Earlier events, and the state `requires_action`, must reach the client before the question.
+            await self._publisher.flush()
             return await question.answer()
         finally:
             self.session._feed(QuestionAnswered(question))
@@ -426,7 +432,7 @@ class Turn:
     async def send(self, event: Event) -> None:
         """Send an event of this turn for which there is no method here."""
         self._check()
-        await self._outlet.tell(event)
+        await self._publisher.publish(event)
 
     def _check(self) -> None:
         if self._over or self._failure is not None:
@@ -442,25 +448,7 @@ class Turn:
         self._failure = failure
 
     def _end(self) -> None:
-        """The turn is over."""
         self._over = True
-
-
-class Compaction:
-    """A compaction of the context that goes on. Made by `Turn.compact`."""
-
-    def __init__(self, turn: Turn, id_: str) -> None:
-        self.id: str = id_
-        """The id of the compaction."""
-        self.blocks: list[Block] = []
-        """The summary so far."""
-        self._turn = turn
-
-    async def say(self, content: Blocks) -> None:
-        """Append to the summary."""
-        for block in blocks_of(content):
-            self.blocks.append(block)
-            await self._turn.send(CompactionChunk(self.id, block))
 
 
 def _annotated(block: Block, annotations: Annotations) -> Block:

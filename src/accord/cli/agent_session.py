@@ -22,9 +22,8 @@ from accord.config import ClientSessionRecord, connect_to, load_mcp
 from accord.config.connect import deadlines_of
 from accord.display import exact, filled
 from accord.errors import AccordError, AuthRequired, DeadlineExceeded, LocalProtocolError
-from accord.session.ask import McpServer
-from accord.session.mode import mode_option
-from accord.session.option import Select, Toggle
+from accord.session.client_requests import McpServer
+from accord.session.option import Select, Toggle, mode_option
 
 __all__ = [
     "Opened",

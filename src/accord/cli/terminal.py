@@ -26,7 +26,7 @@ from accord.client.question import ElicitAnswer, WiderAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose_line
 from accord.errors import AuthRequired
 from accord.session.option import PermissionOption
-from accord.session.refusal_words import means_no
+from accord.session.refusal import means_no
 
 __all__ = ["LogIn", "Questions", "UserTerminal", "is_interactive", "keys_of", "naming_ways", "ways_at_terminal"]
 

@@ -1,4 +1,4 @@
-"""What a client's author is given and writes against: any agent, in whichever edition it speaks."""
+"""The public API for authors of clients, independent of the edition that the agent speaks."""
 
 from accord.client.agent import ConnectedAgent
 from accord.client.blocking import (
@@ -15,15 +15,16 @@ from accord.client.connect import (
     connect,
 )
 from accord.client.deadline import Deadlines
-from accord.client.door import InProcessAgent
-from accord.client.handshake import EditionChoice
 from accord.client.inbox import ExtensionCallback
+from accord.client.launch import InProcessAgent
 from accord.client.login import LoginCallback
 from accord.client.policy import (
     AnswerStore,
     DecidedBy,
     Policy,
+    RulesFileError,
     Verdict,
+    load_rules,
 )
 from accord.client.prompt import Promptable
 from accord.client.question import (
@@ -37,10 +38,6 @@ from accord.client.question import (
     UrlQuestion,
     WiderAnswer,
 )
-from accord.client.rules_file import (
-    RulesFileError,
-    load_rules,
-)
 from accord.client.services import (
     Offer,
     WorkspaceFactory,
@@ -51,12 +48,7 @@ from accord.client.session import (
 )
 from accord.client.turn import Turn
 from accord.connection.sender import Observer
-from accord.session.agent_ask import (
-    CommandSubject,
-    ReadFile,
-    StartTerminal,
-    WriteFile,
-)
+from accord.session.agent_requests import CommandSubject, ReadFile, StartTerminal, WriteFile
 from accord.session.claims import (
     CallClaims,
     CommandClaim,
@@ -93,6 +85,7 @@ from accord.session.event import (
     UsageChanged,
     WorkError,
 )
+from accord.session.proposals import EditionChoice
 from accord.session.remembered import (
     CommandTarget,
     InputTarget,

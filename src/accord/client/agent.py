@@ -1,4 +1,4 @@
-"""An agent as its client sees it: who it is, what it can do, its sessions; started again if it is lost."""
+"""A connected agent: its identity, its capabilities, its sessions; restarted if its process is lost."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ import functools
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from accord.client.deadline import Deadlines
-from accord.client.dial import Attempt, DialledLink, dial, loss_of, lost_session
-from accord.client.door import Door
-from accord.client.handshake import plan_for, plan_for_dialect
-from accord.client.inbox import ExtensionCallback, Inbox
+from accord.client.inbox import ExtensionCallback, Inbox, reopen
+from accord.client.launch import AgentLauncher
 from accord.client.login import LoginCallback, choose, run_in_terminal
-from accord.client.reopening import absolute, reopen
+from accord.client.negotiate import (
+    AgentConnection,
+    StartAttempt,
+    loss_of,
+    lost_session,
+    negotiate,
+    proposals_for_dialect,
+)
 from accord.client.services import Serving
 from accord.client.session import Session
 from accord.connection import Connection
@@ -25,7 +31,8 @@ from accord.connection.sender import Observer
 from accord.dialects import DialectPlugin
 from accord.errors import AuthRequired, ConnectionLost, LocalProtocolError, TransportError
 from accord.json_values import JsonValue
-from accord.session.ask import (
+from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
+from accord.session.client_requests import (
     Cancel,
     DeleteSession,
     ForkSession,
@@ -39,8 +46,8 @@ from accord.session.ask import (
     SessionsListed,
     SessionSummary,
 )
-from accord.session.capability import AgentCapabilities, AuthMethod, Implementation
 from accord.session.dialect import Dialect
+from accord.session.proposals import proposals_for
 
 __all__ = ["ConnectedAgent"]
 
@@ -55,7 +62,7 @@ class ConnectedAgent:
 
     def __init__(  # noqa: PLR0913 - what `connect` decides
         self,
-        door: Door,
+        launcher: AgentLauncher,
         *,
         edition: str,
         client: Implementation,
@@ -66,9 +73,9 @@ class ConnectedAgent:
         strict: bool,
         observers: Sequence[Observer],
     ) -> None:
-        self._door = door
+        self._launcher = launcher
         self._edition = edition
-        self._plan = plan_for(edition)
+        self._plan = proposals_for(edition)
         self._client = client
         self._serving = serving
         self._deadlines = deadlines
@@ -76,12 +83,12 @@ class ConnectedAgent:
         self._may_respawn = respawn
         self._strict = strict
         self._observers = list(observers)
-        self._link: DialledLink | None = None
+        self._current: AgentConnection | None = None
         self._lost: ConnectionLost | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._inbox = Inbox(serving)
-        self._attempt = Attempt()
-        self._attended: dict[str, DialledLink] = {}
+        self._start_attempt = StartAttempt()
+        self._attended: dict[str, AgentConnection] = {}
         self._reviving = asyncio.Lock()
         self._is_closed = False
         self.info: Implementation | None = None
@@ -105,11 +112,11 @@ class ConnectedAgent:
         Raises:
             LocalProtocolError: The agent is open already, or another edition was insisted on.
         """
-        if self._link is not None:
+        if self._current is not None:
             raise LocalProtocolError("the agent is open: choose the dialect before", field="dialect")
-        self._plan = plan_for_dialect(self._edition, dialect)
+        self._plan = proposals_for_dialect(self._edition, dialect)
         self._inbox.dialect_requests = dialect.agent_requests()
-        self._door.wrap = functools.partial(dialect.link_to_agent, start_seconds=self._deadlines.start_seconds)
+        self._launcher.wrap = functools.partial(dialect.link_to_agent, start_seconds=self._deadlines.start_seconds)
         return self
 
     # --- life
@@ -133,36 +140,36 @@ class ConnectedAgent:
             DeadlineExceeded: It did not answer within `start_seconds`.
         """
         try:
-            self._link = await self._attempt.make(self._connect(), self._deadlines.start_seconds)
+            self._current = await self._start_attempt.run(self._connect(), self._deadlines.start_seconds)
         except TransportError:
-            await self._door.close()
-            if self._door.failure is not None:
-                raise ConnectionLost("the agent in this process failed") from self._door.failure
+            await self._launcher.close()
+            if self._launcher.failure is not None:
+                raise ConnectionLost("the agent in this process failed") from self._launcher.failure
             raise
         except BaseException:
-            await self._door.close()
+            await self._launcher.close()
             raise
-        self._watcher = asyncio.get_running_loop().create_task(self._watch(self._link))
+        self._watcher = asyncio.get_running_loop().create_task(self._watch(self._current))
 
     async def close(self) -> None:
         """End the connection, and the agent's program with it; bounded in time."""
         self._is_closed = True
         try:
             await self._inbox.close()
-            await self._attempt.give_up()
+            await self._start_attempt.cancel()
         finally:
             await self._leave()
-            await self._door.close()
+            await self._launcher.close()
 
     async def _leave(self) -> None:
-        if self._link is not None:
-            await self._link.connection.close()
+        if self._current is not None:
+            await self._current.connection.close()
         if self._watcher is not None:
             await self._watcher
 
-    async def _connect(self) -> DialledLink:
-        connection, dialect, answer = await dial(
-            self._door,
+    async def _connect(self) -> AgentConnection:
+        connection, dialect, answer = await negotiate(
+            self._launcher,
             self._plan,
             self._client,
             self._serving.capabilities,
@@ -171,32 +178,32 @@ class ConnectedAgent:
             self._observers,
         )
         self.info, self.capabilities = answer.agent, answer.capabilities
-        return DialledLink(connection, dialect)
+        return AgentConnection(connection, dialect)
 
-    async def _watch(self, link: DialledLink) -> None:
-        lost = await link.connection.wait_closed()
-        self._lost = loss_of(link.connection, lost, we_closed=self._is_closed)
+    async def _watch(self, connected: AgentConnection) -> None:
+        lost = await connected.connection.wait_closed()
+        self._lost = loss_of(connected.connection, lost, we_closed=self._is_closed)
         await self._inbox.lost(self._lost)
 
     @property
     def edition(self) -> str | None:
         """The edition that is spoken: v1, v2 or v2_june."""
-        return None if self._link is None else self._link.dialect.edition.name
+        return None if self._current is None else self._current.dialect.edition.name
 
     @property
     def _dialect(self) -> Dialect:
         """The messages of the edition that is spoken."""
-        return self._linked().dialect
+        return self._connected().dialect
 
     @property
     def connection(self) -> Connection:
         """The connection, for typed calls of the edition that is spoken, and for observers."""
-        return self._linked().connection
+        return self._connected().connection
 
-    def _linked(self) -> DialledLink:
-        if self._link is None:
+    def _connected(self) -> AgentConnection:
+        if self._current is None:
             raise LocalProtocolError("the agent is not open: use `async with accord.connect(...)`")
-        return self._link
+        return self._current
 
     # --- sessions
 
@@ -213,10 +220,10 @@ class ConnectedAgent:
         Raises:
             AuthRequired: Log in first; `auth_methods` says how.
         """
-        place, extra = absolute(cwd), [absolute(each) for each in additional_directories]
+        place, extra = _absolute(cwd), [_absolute(each) for each in additional_directories]
         await self._be_there()
-        ask = NewSession(place, extra, list(mcp_servers), meta)
-        opened: SessionOpened = await self._gated(ask)
+        request = NewSession(place, extra, list(mcp_servers), meta)
+        opened: SessionOpened = await self._gated(request)
         return self._begin(opened, place, extra, mcp_servers)
 
     async def load_session(
@@ -266,16 +273,16 @@ class ConnectedAgent:
     async def list_sessions(self, cwd: str | os.PathLike[str] | None = None) -> AsyncIterator[SessionSummary]:
         """All sessions that the agent knows, page by page, of one directory where that is given."""
         cursor: str | None = None
-        seen: set[str] = set()
+        cursors: set[str] = set()
         while True:
             await self._be_there()
-            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else absolute(cwd), cursor))
+            page: SessionsListed = await self._gated(ListSessions(None if cwd is None else _absolute(cwd), cursor))
             for summary in page.sessions:
                 yield summary
             cursor = page.next_cursor
-            if cursor is None or cursor in seen:
+            if cursor is None or cursor in cursors:
                 return
-            seen.add(cursor)
+            cursors.add(cursor)
 
     async def delete_session(self, session_id: str) -> None:
         """Let the agent forget a session that is not open here; `Session.delete` is for one that is.
@@ -296,7 +303,7 @@ class ConnectedAgent:
         *,
         replay: bool,
     ) -> Session:
-        place, extra = absolute(cwd), [absolute(root) for root in roots]
+        place, extra = _absolute(cwd), [_absolute(root) for root in roots]
         await self._be_there()
         session = self._make(session_id, place, extra, servers, key)
         try:
@@ -306,17 +313,14 @@ class ConnectedAgent:
             raise
         return session
 
-    @property
-    def _can_resume(self) -> bool:
-        return self._dialect.rule == "insertion" or self.capabilities.resume
-
     async def _reopen_as_able(self, session: Session, *, replay: bool) -> SessionOpened:
-        ask = ReopenSession(
+        request = ReopenSession(
             session.id, session.cwd, list(session.additional_directories), [*session.mcp_servers], replay
         )
-        can_load, session._is_reopening = self.capabilities.load, True
+        can_resume, can_load = self._dialect.can_resume(self.capabilities), self.capabilities.load
+        session._is_reopening = True
         try:
-            return await reopen(ask, self._gated, self._inbox.deaf, can_resume=self._can_resume, can_load=can_load)
+            return await reopen(request, self._gated, self._inbox.muted, can_resume=can_resume, can_load=can_load)
         finally:
             session._is_reopening = False
 
@@ -326,7 +330,7 @@ class ConnectedAgent:
         session = Session(self, session_id, cwd, roots, servers, self._deadlines)
         session.key = key or session.key
         self._inbox.add(session)
-        self._attended[session_id] = self._linked()
+        self._attended[session_id] = self._connected()
         return session
 
     def session(self, session_id: str) -> Session | None:
@@ -334,7 +338,6 @@ class ConnectedAgent:
         return self._inbox.find(session_id)
 
     def _forget(self, session: Session) -> None:
-        """The session is closed."""
         self._attended.pop(session.id, None)
         self._inbox.remove(session)
 
@@ -346,36 +349,36 @@ class ConnectedAgent:
         Raises:
             ConnectionLost: It is gone, and cannot be brought back.
         """
-        link = self._linked()
-        if link.connection.is_open and self._attended.get(session.id) is link:
+        connected = self._connected()
+        if connected.connection.is_open and self._attended.get(session.id) is connected:
             return
         async with self._reviving:
             await self._revive()
-            link = self._linked()
-            if self._attended.get(session.id) is link:
+            connected = self._connected()
+            if self._attended.get(session.id) is connected:
                 return
-            if not self._can_resume and not self.capabilities.load:
+            if not connected.dialect.can_resume(self.capabilities) and not self.capabilities.load:
                 raise lost_session(self._lost)
-            session._reopened(link.dialect)
+            session._reopened(connected.dialect)
             self._inbox.add(session)
             session._opened(await self._reopen_as_able(session, replay=False))
             # A login on the way may have started it once more.
-            self._attended[session.id] = self._linked()
+            self._attended[session.id] = self._connected()
 
     async def _be_there(self) -> None:
         """See that there is an agent to ask, before something is asked that it need not know."""
-        if not self._linked().connection.is_open:
+        if not self._connected().connection.is_open:
             async with self._reviving:
                 await self._revive()
 
     async def _revive(self) -> None:
-        if self._linked().connection.is_open:
+        if self._connected().connection.is_open:
             return
         if self._watcher is not None:
             # It knows the reason; and what was done for the old one ends first.
             await self._watcher
         reason = self._lost or ConnectionLost("the agent is gone")
-        if self._is_closed or not self._may_respawn or not self._door.can_reopen:
+        if self._is_closed or not self._may_respawn or not self._launcher.can_reopen:
             raise copy.copy(reason)
         log.warning("the agent is started again: %s", reason)
         await self.open()
@@ -384,40 +387,39 @@ class ConnectedAgent:
 
     # --- asking
 
-    async def _request(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
-        """Send one of the requests of `accord.session.ask`, in the messages of the agent's edition.
+    async def _request(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
+        """Send one of the requests of `accord.session.client_requests`, in the messages of the agent's edition.
 
         Raises:
-            LocalProtocolError: The edition has no words for it, or the agent does not serve it.
+            LocalProtocolError: The edition has no such request, or the agent does not serve it.
             RequestError: It answered with an error.
             ConnectionLost: It is gone.
         """
-        link = self._linked()
-        said = link.dialect.encode(ask)
-        what = type(ask).__name__
-        if said is None:
-            raise LocalProtocolError(f"{link.dialect.edition.name} has no words for {what}", field=what)
-        words, params = said
-        if words.needs and not getattr(self.capabilities, words.needs):
-            raise LocalProtocolError(f"this agent does not offer {words.needs}", field=what)
-        result = await link.connection.call(words.method, params, timeout_seconds=timeout_seconds)
-        return words.decode_result(result, ask)
+        connected = self._connected()
+        encoded = connected.dialect.encode(request)
+        what = type(request).__name__
+        if encoded is None:
+            raise LocalProtocolError(f"{connected.dialect.edition.name} has no words for {what}", field=what)
+        binding, params = encoded
+        if binding.needs and not getattr(self.capabilities, binding.needs):
+            raise LocalProtocolError(f"this agent does not offer {binding.needs}", field=what)
+        result = await connected.connection.call(binding.method, params, timeout_seconds=timeout_seconds)
+        return binding.decode_result(result, request)
 
-    def _cancel(self, ask: Cancel) -> None:
-        """Stop a session's work."""
-        link = self._linked()
+    def _cancel(self, request: Cancel) -> None:
+        connected = self._connected()
         try:
-            link.connection.post(link.dialect.cancel, link.dialect.encode_cancel(ask))
+            connected.connection.post(connected.dialect.cancel, connected.dialect.encode_cancel(request))
         except TransportError:
             log.debug("a cancel was not sent: the agent is gone")
 
-    async def _gated(self, ask: Any) -> Any:
+    async def _gated(self, request: Any) -> Any:
         try:
-            return await self._request(ask)
+            return await self._request(request)
         except AuthRequired as error:
             method = await choose(self._login_callback, self.capabilities.auth_methods, error)
         await self._login(method)
-        return await self._request(ask)
+        return await self._request(request)
 
     @property
     def auth_methods(self) -> list[AuthMethod]:
@@ -442,10 +444,10 @@ class ConnectedAgent:
         if method.type != "terminal":
             await self._request(Login(method.id))
             return
-        argv = self._door.argv
+        argv = self._launcher.argv
         if argv is None:
             raise LocalProtocolError("a login in a terminal needs an agent that is a program")
-        await run_in_terminal(argv, method, self._door.env, self._door.program_cwd)
+        await run_in_terminal(argv, method, self._launcher.env, self._launcher.program_cwd)
         await self._leave()
         await self.open()
 
@@ -457,11 +459,11 @@ class ConnectedAgent:
         self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None
     ) -> JsonValue:
         """Call an extension method (`_name`); params and result are plain JSON."""
-        return await self._linked().connection.call_extension(method, params, timeout_seconds=timeout_seconds)
+        return await self._connected().connection.call_extension(method, params, timeout_seconds=timeout_seconds)
 
     async def notify(self, method: str, params: JsonValue = None) -> None:
         """Send an extension notification (`_name`)."""
-        await self._linked().connection.notify_extension(method, params)
+        await self._connected().connection.notify_extension(method, params)
 
     def on_request(self, method: str, handler: ExtensionCallback) -> None:
         """Answer an extension request of the agent; register it before the agent is opened."""
@@ -470,3 +472,7 @@ class ConnectedAgent:
     def on_notification(self, method: str, handler: ExtensionCallback) -> None:
         """Take an extension notification of the agent; register it before the agent is opened."""
         self._inbox.notifications[method] = handler
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    return str(Path(path).absolute())

@@ -1,4 +1,4 @@
-"""The client for scripts and notebooks: the same, without `await`. Its loop runs in a thread of its own."""
+"""The blocking client for scripts and notebooks; its event loop runs in a thread of its own."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 from accord.client.agent import ConnectedAgent
 from accord.client.connect import ConnectOptions, StrPath, connect
 from accord.client.deadline import Deadlines
-from accord.client.door import InProcessAgent
+from accord.client.launch import InProcessAgent
 from accord.client.prompt import Promptable
 from accord.client.session import Session
 from accord.client.turn import Turn
 from accord.errors import AccordError
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 from accord.session.event import Event, Meta, StopReason, TokenUsage
 from accord.session.option import Command, ConfigOption
 from accord.session.transcript import Transcript
@@ -33,7 +33,7 @@ __all__ = ["BlockingSession", "OpenOptions", "Reply", "SessionOptions", "open_se
 T = TypeVar("T")
 
 CANCEL_SECONDS = scaled(10.0)
-# How often a waiting thread looks up, so that Ctrl+C is heard on every system.
+# How often a waiting thread wakes up, so that Ctrl+C works on every system.
 LOOK_SECONDS = 0.2
 PUMP_EVENTS = 256
 
@@ -76,7 +76,6 @@ class _Thread:
             self._loop.close()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Let it run there."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def soon(self, function: Callable[..., Any], *arguments: Any) -> None:
@@ -112,14 +111,14 @@ class _Pump:
         self._turn = turn
         self._thread = thread
         self._events: SimpleQueue[Event | BaseException | None] = SimpleQueue()
-        self._room = asyncio.Semaphore(PUMP_EVENTS)
+        self._slots = asyncio.Semaphore(PUMP_EVENTS)
         self._is_left = False
 
     async def run(self) -> None:
         try:
             async with self._turn:
                 async for event in self._turn:
-                    await self._room.acquire()
+                    await self._slots.acquire()
                     if self._is_left:
                         break
                     self._events.put(event)
@@ -135,7 +134,7 @@ class _Pump:
                 raise event
             taken += 1
             if taken == PUMP_EVENTS // 2:
-                self._thread.soon(self._make_room, taken)
+                self._thread.soon(self._free_slots, taken)
                 taken = 0
             yield event
 
@@ -144,14 +143,14 @@ class _Pump:
             with suppress(Empty):
                 return self._events.get(timeout=LOOK_SECONDS)
 
-    def _make_room(self, count: int) -> None:
+    def _free_slots(self, count: int) -> None:
         for _ in range(count):
-            self._room.release()
+            self._slots.release()
 
     def let_go(self) -> None:
-        """Nobody takes events any more."""
+        """Events are not consumed any more."""
         self._is_left = True
-        self._thread.soon(self._make_room, 1)
+        self._thread.soon(self._free_slots, 1)
 
 
 class BlockingSession:
@@ -397,15 +396,15 @@ def _in_thread(callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
     if inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(call):
         return callback
 
-    async def asked(question: Any) -> Any:
+    async def answer(question: Any) -> Any:
         answer = await _called_in_thread(callback, question)
         return await answer if inspect.isawaitable(answer) else answer
 
-    return asked
+    return answer
 
 
 async def _called_in_thread(callback: Callable[[Any], Any], question: Any) -> Any:
-    """What it returns. Its thread is its own, and no reason for the program to stay: it may wait for a user."""
+    """The result of a callback, in a daemon thread of its own: it may wait for a user, and keeps no program alive."""
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[Any] = loop.create_future()
 
@@ -421,11 +420,11 @@ async def _called_in_thread(callback: Callable[[Any], Any], question: Any) -> An
         failure: BaseException | None = None
         try:
             answer = callback(question)
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller
             # No future may hold these, or they would end the loop.
             unfit = isinstance(error, SystemExit | StopIteration | KeyboardInterrupt)
             failure = RuntimeError(f"the callback raised {type(error).__name__}") if unfit else error
-        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
+        with suppress(RuntimeError):  # without a waiter: the loop is closed
             loop.call_soon_threadsafe(settle, answer, failure)
 
     threading.Thread(target=call, name="accord-callback", daemon=True).start()

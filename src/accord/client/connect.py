@@ -1,4 +1,4 @@
-"""`accord.connect`: one function for every agent, however it is reached."""
+"""`accord.connect`: one function for every kind of agent."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
 from accord.client.agent import ConnectedAgent
 from accord.client.deadline import Deadlines
-from accord.client.door import Door, InProcessAgent
-from accord.client.handshake import EditionChoice
+from accord.client.launch import AgentLauncher, InProcessAgent
 from accord.client.login import LoginCallback
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer, Serving
 from accord.connection.sender import Observer
 from accord.session.capability import Implementation
+from accord.session.proposals import EditionChoice
 from accord.transport.interface import Transport
 from accord.version import VERSION
 from accord.wire import Framing
@@ -102,7 +102,7 @@ def connect(  # noqa: PLR0913 - each is one thing that a client may want to deci
         LocalProtocolError: Options do not go together.
     """
     return ConnectedAgent(
-        Door(target, program_cwd=program_cwd, env=env, framing=framing, stderr=stderr),
+        AgentLauncher(target, program_cwd=program_cwd, env=env, framing=framing, stderr=stderr),
         edition=edition,
         client=client_info or Implementation("accord", VERSION),
         serving=Serving(offer or Offer(), permission, elicit),

@@ -1,4 +1,4 @@
-"""What was said, asked and allowed in one session: what a policy needs to know beyond its rules.
+"""Claims and grants of one session: the knowledge that a policy needs beyond its rules.
 
 Claims are collected from every report of a tool call. An allowed question is a grant: it lets the agent's requests for
 the same files and commands pass, inside the same turn, until the call has ended.
@@ -54,7 +54,7 @@ def _is_same_command(granted: Target, wanted: Target) -> bool:
 
 @dataclass
 class _Call:
-    """What is known of one tool call beside its entry in the transcript."""
+    """One tool call: the claims that are not in its entry of the transcript."""
 
     claims: CallClaims | None = None
     allowed: set[Access] = field(default_factory=set)
@@ -74,7 +74,7 @@ class SessionConsent:
 
     # --- what the agent says
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """An event of the session, after it became part of the transcript."""
         if type(event) is not ToolChanged and type(event) is not ToolContentAdded:
             return
@@ -105,7 +105,7 @@ class SessionConsent:
         return resolve_rules(rules, self.resolver.roots)
 
     def subject_of(self, question: PermissionQuestion) -> Subject:
-        """What a question is about, by all that was said of its call."""
+        """The subject of a question, by all claims about its call."""
         claims = question.claims
         if claims is None:
             claims = claims_in("other", question.other) if question.tool is None else claims_of(question.tool)
@@ -117,7 +117,7 @@ class SessionConsent:
         return self.resolver.of_call(claims, command)
 
     def unallowed(self, call: ToolCall) -> Subject:
-        """What a call is about beyond what was allowed of it: later reports may have made something else of it."""
+        """The accesses of a call beyond those that were allowed: later reports may have changed the call."""
         subject = self.resolver.of_call(self.claims(call.id) or claims_of(call))
         known = self._calls.get(call.id, _Call())
         return Subject(tuple(access for access in subject.accesses if access not in known.allowed), subject.roots)
@@ -125,7 +125,6 @@ class SessionConsent:
     # --- what was allowed
 
     def grant(self, question: PermissionQuestion, subject: Subject) -> None:
-        """A question was allowed."""
         turn, call_id = self.session.running_turn, question.call_id
         if call_id is not None:
             call = self._calls.setdefault(call_id, _Call())

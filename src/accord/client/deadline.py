@@ -1,4 +1,4 @@
-"""How long an agent may take: at its start, before its first sign of life, between two of them, for a whole turn."""
+"""Deadlines of an agent: its start, its first sign of life, silence between two of them, a whole turn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Deadlines:
 
 
 class Watch:
-    """One turn's clock. It rests while the agent waits for us: for an answer, or for somebody to take its events."""
+    """One turn's clock. It rests while the agent waits for us: for an answer, or for events to be consumed."""
 
     def __init__(self, deadlines: Deadlines, late: Callable[[DeadlineExceeded], None]) -> None:
         self._deadlines = deadlines
@@ -36,9 +36,9 @@ class Watch:
         self._loop = asyncio.get_running_loop()
         self._alive = False
         self._ended = False
-        self._told_to_stop = False
+        self._is_cancelled = False
         self._rests = 0
-        self._seen = self._loop.time()
+        self._last_sign = self._loop.time()
         self._silence: asyncio.TimerHandle | None = None
         self._whole: asyncio.TimerHandle | None = None
         if deadlines.turn_seconds is not None:
@@ -49,7 +49,7 @@ class Watch:
         """The agent said something: cheap, because it happens with every update."""
         if self._alive and self._deadlines.idle_seconds is None:
             return
-        self._seen = self._loop.time()
+        self._last_sign = self._loop.time()
         if not self._alive:
             self._alive = True
             self._set()
@@ -62,21 +62,21 @@ class Watch:
     def go_on(self) -> None:
         """It does not any more."""
         self._rests -= 1
-        self._seen = self._loop.time()
+        self._last_sign = self._loop.time()
         self._set()
 
     def cancelled(self) -> None:
-        """It was told to stop, and has a last deadline; to say so again gives it no more time."""
-        if self._told_to_stop:
+        """The turn was cancelled, and has a last deadline; cancelling again gives it no more time."""
+        if self._is_cancelled:
             return
-        self._told_to_stop = True
+        self._is_cancelled = True
         self.stop()
         seconds = self._deadlines.cancel_seconds
         if seconds is not None:
             self._whole = self._loop.call_later(seconds, self._ring, "cancel", seconds)
 
     def stop(self) -> None:
-        """It is over: whoever still says that the agent lives, or waits no more, starts nothing."""
+        """It is over: later signs of life start no timer."""
         self._ended = True
         self._unset()
         if self._whole is not None:
@@ -90,7 +90,7 @@ class Watch:
     def _set(self) -> None:
         self._unset()
         if self._seconds is not None and not self._rests and not self._ended:
-            self._silence = self._loop.call_at(self._seen + self._seconds, self._check)
+            self._silence = self._loop.call_at(self._last_sign + self._seconds, self._check)
 
     def _unset(self) -> None:
         if self._silence is not None:
@@ -101,7 +101,7 @@ class Watch:
         seconds = self._seconds
         if seconds is None:
             return
-        if self._loop.time() >= self._seen + seconds:
+        if self._loop.time() >= self._last_sign + seconds:
             self._ring("idle" if self._alive else "first", seconds)
         else:
             self._set()

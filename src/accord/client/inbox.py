@@ -1,4 +1,4 @@
-"""What an agent says and asks, brought to the session it is about, whenever that comes to be known."""
+"""Dispatches the updates and requests of an agent to sessions, also those that arrive before a session id is known."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
-from accord.client.handshake import Proposal
 from accord.client.question import called, elicit_question, elicited
 from accord.client.services import Services, Serving, unknown_session
 from accord.client.session import Session
 from accord.connection import Handlers
-from accord.errors import AccordError
+from accord.errors import AccordError, MethodNotFound
 from accord.json_values import JsonValue
 from accord.protocol.codec import encode
-from accord.session.agent_ask import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
+from accord.session.agent_requests import ElicitForm, ElicitUrl, ReadFile, ReadTerminal
+from accord.session.client_requests import ReopenSession, SessionOpened
 from accord.session.dialect import Binding
-from accord.session.dialects import dialect_of
+from accord.session.proposals import EditionProposal
 
-__all__ = ["ExtensionCallback", "Inbox"]
+__all__ = ["ExtensionCallback", "Inbox", "reopen"]
 
-# How much an agent may say about sessions before it has told us their ids, and what each update costs beyond its text.
+# How much an agent may send about sessions before their ids are known, and what each update costs beyond its text.
 MAX_EARLY_BYTES = 4 * 1024 * 1024
 EARLY_OVERHEAD_BYTES = 1024
 
@@ -45,21 +46,20 @@ class Inbox:
         self._serving = serving
         self._sessions: dict[str, Session] = {}
         self._services: dict[str, Services] = {}
-        self._deaf: set[str] = set()
+        self._muted: set[str] = set()
         self._early: dict[str, list[tuple[Any, int]]] = {}
         self._early_bytes = 0
         self._closing: set[asyncio.Task[None]] = set()
         self.dropped_early = 0
-        """Updates of sessions that nobody opened, beyond what is kept for them."""
+        """Updates of unknown sessions that were dropped, beyond those that are kept."""
 
-    def listen(self, handlers: Handlers, proposal: Proposal) -> None:
+    def listen(self, handlers: Handlers, proposal: EditionProposal) -> None:
         """Handle what comes in the editions of a proposal."""
-        for edition in proposal.accepted:
-            dialect = dialect_of(edition, drafts=True)
+        for dialect in proposal.dialects:
             handlers.on(dialect.update, functools.partial(self._update, dialect.decode_update))
-            for words in dialect.client_bindings:
-                share = LARGE_ANSWERS_AT_ONCE if words.ask in LARGE_ANSWERS else 0
-                handlers.on(words.method, functools.partial(self._serve, words), share=share)
+            for binding in dialect.client_bindings:
+                share = LARGE_ANSWERS_AT_ONCE if binding.request in LARGE_ANSWERS else 0
+                handlers.on(binding.method, functools.partial(self._serve, binding), share=share)
         for name, handler in {**self.requests, **self.dialect_requests}.items():
             handlers.on_extension_request(name, functools.partial(self._extension, handler))
         for name, handler in self.notifications.items():
@@ -85,7 +85,6 @@ class Inbox:
         return self._sessions.get(session_id)
 
     def remove(self, session: Session) -> None:
-        """A session is closed."""
         if self._sessions.get(session.id) is not session:
             return
         del self._sessions[session.id]
@@ -96,20 +95,20 @@ class Inbox:
             task.add_done_callback(self._closing.discard)
 
     def deliver_early(self, session: Session) -> None:
-        """Let a session hear what was said about it before its id was known."""
+        """Deliver the updates that arrived before the id of the session was known."""
         early = self._early.pop(session.id, [])
         for update, size_bytes in early:
             self._early_bytes -= size_bytes
-            session._hear(update)
+            session._receive(update)
 
     @contextlib.contextmanager
-    def deaf(self, session_id: str) -> Iterator[None]:
-        """Do not listen to what is said about a session: it tells what is known."""
-        self._deaf.add(session_id)
+    def muted(self, session_id: str) -> Iterator[None]:
+        """Drop the updates of a session meanwhile: they repeat known events."""
+        self._muted.add(session_id)
         try:
             yield
         finally:
-            self._deaf.discard(session_id)
+            self._muted.discard(session_id)
 
     async def lost(self, error: AccordError) -> None:
         """The agent is gone, and all that was done for it ends."""
@@ -125,11 +124,11 @@ class Inbox:
 
     # --- what comes
 
-    def _update(self, hear: Callable[[Any], tuple[str, Any]], params: Any) -> Awaitable[None] | None:
-        session_id, update = hear(params)
+    def _update(self, decode: Callable[[Any], tuple[str, Any]], params: Any) -> Awaitable[None] | None:
+        session_id, update = decode(params)
         session = self._sessions.get(session_id)
         if session is not None:
-            return None if self._deaf and session_id in self._deaf else session._hear(update)
+            return None if self._muted and session_id in self._muted else session._receive(update)
         left_bytes = MAX_EARLY_BYTES - self._early_bytes
         # Not encoded for nothing: when it is full it stays so, and the agent may say much more.
         size_bytes = EARLY_OVERHEAD_BYTES + (len(encode(params)) if left_bytes > EARLY_OVERHEAD_BYTES else 0)
@@ -140,19 +139,44 @@ class Inbox:
             self.dropped_early += 1
         return None
 
-    async def _serve(self, words: Binding, params: Any) -> Any:
-        ask = words.decode_params(params)
-        session_id = getattr(ask, "session_id", None)
-        if session_id is None and isinstance(ask, ElicitForm | ElicitUrl) and self._serving.elicit is not None:
-            return words.encode_result(elicited(await called(self._serving.elicit, elicit_question(None, ask))))
+    async def _serve(self, binding: Binding, params: Any) -> Any:
+        request = binding.decode_params(params)
+        session_id = getattr(request, "session_id", None)
+        if session_id is None and isinstance(request, ElicitForm | ElicitUrl) and self._serving.elicit is not None:
+            return binding.encode_result(elicited(await called(self._serving.elicit, elicit_question(None, request))))
         services = self._services.get(session_id or "")
         if services is None:
             raise unknown_session(session_id or "")
-        return words.encode_result(await services.serve(ask))
+        return binding.encode_result(await services.serve(request))
 
     async def _extension(self, handler: Callable[[Any], Any], params: Any) -> Any:
         session_id = params.get("sessionId") if isinstance(params, dict) else None
         session = self._sessions.get(session_id) if isinstance(session_id, str) else None
         # The agent waits for us: that time is not the agent's.
-        with contextlib.nullcontext() if session is None else session._asked():
+        with contextlib.nullcontext() if session is None else session._while_agent_waits():
             return await called(handler, params)
+
+
+async def reopen(
+    request: ReopenSession,
+    send: Callable[[Any], Awaitable[SessionOpened]],
+    muted: Callable[[str], AbstractContextManager[None]],
+    *,
+    can_resume: bool,
+    can_load: bool,
+) -> SessionOpened:
+    """Reopen a session; where the agent can only replay the conversation, `muted` drops the updates of the replay.
+
+    Raises:
+        RequestError: The agent refused.
+    """
+    if request.replay or can_resume or not can_load:
+        try:
+            return await send(request)
+        except MethodNotFound:
+            # Some agents advertise that they resume sessions, and do not.
+            if request.replay or not can_load:
+                raise
+    request.replay = True
+    with muted(request.session_id):
+        return await send(request)

@@ -1,4 +1,4 @@
-"""Logging in to an agent that wants it: by a call, or by running its own program in a terminal."""
+"""The login to an agent that requires one: by a call, or by its own program in a terminal."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ async def choose(callback: LoginCallback | None, methods: Sequence[AuthMethod], 
                 raise ValueError(f"the agent has no login {wanted!r}: one of {known}")
             return method
     if not error.auth_methods:
-        said = error.data if isinstance(error.data, Mapping) else {}
-        error.data = {**said, "authMethods": [_as_json(each) for each in methods]}
+        encoded = error.data if isinstance(error.data, Mapping) else {}
+        error.data = {**encoded, "authMethods": [_as_json(each) for each in methods]}
     raise error
 
 
 def _as_json(method: AuthMethod) -> dict[str, Any]:
-    told = {"id": method.id, "name": method.name, "type": method.type, "description": method.description}
-    return {name: value for name, value in told.items() if value is not None}
+    fields = {"id": method.id, "name": method.name, "type": method.type, "description": method.description}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 async def run_in_terminal(

@@ -18,7 +18,7 @@ from accord.client.policy import Policy
 from accord.client.question import MachineRequest, OpenQuestions, PermissionQuestion
 from accord.client.session import Session
 from accord.errors import PermissionDenied
-from accord.session.agent_ask import CommandSubject, ReadFile, StartTerminal, WriteFile
+from accord.session.agent_requests import CommandSubject, ReadFile, StartTerminal, WriteFile
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.rules import Subject
@@ -27,7 +27,7 @@ from accord.workspace import Workspace, WorkspaceError
 
 __all__ = ["MachineRequests"]
 
-# What is shown of a file before it is overwritten; nobody compares more by eye.
+# How much of a file is shown before it is overwritten; a person compares no more by eye.
 MAX_SHOWN_CHARACTERS = 1024 * 1024
 OPTIONS = (
     PermissionOption("allow", "Allow once", "allow_once"),
@@ -44,8 +44,6 @@ _KINDS: dict[type[MachineRequest], str] = {ReadFile: "read", WriteFile: "edit", 
 
 
 class MachineRequests:
-    """Judges the requests of one session."""
-
     def __init__(
         self,
         session: Session,
@@ -59,7 +57,7 @@ class MachineRequests:
         self._workspace = workspace
         self._describing = asyncio.Lock()
 
-    async def check(self, ask: MachineRequest) -> Path | None:
+    async def check(self, request: MachineRequest) -> Path | None:
         """The real path that the request may use; None where nothing is judged.
 
         Raises:
@@ -70,45 +68,45 @@ class MachineRequests:
             return None
         # Looking at the disk takes time, in which a prompt may be sent: what came before it is outside of its turn.
         turn, workspace = self._session.running_turn, self._workspace()
-        spelled = str(ask.cwd or workspace.roots[0]) if isinstance(ask, StartTerminal) else ask.path
+        spelled = str(request.cwd or workspace.roots[0]) if isinstance(request, StartTerminal) else request.path
         real = await workspace.real_path(spelled)
-        subject = self._subject(ask, real, spelled)
-        question, policy = replace(self._question(ask, spelled), turn=turn), self._policy
-        with self._session._asked():
-            allowed = await self._questions.ask(lambda each: policy._permits(each, subject, self._described), question)
+        subject = self._subject(request, real, spelled)
+        question, policy = replace(self._question(request, spelled), turn=turn), self._policy
+        with self._session._while_agent_waits():
+            allowed = await self._questions.call(lambda each: policy._permits(each, subject, self._described), question)
         if allowed is not True:
-            raise PermissionDenied(_SCOPES[type(ask)])
+            raise PermissionDenied(_SCOPES[type(request)])
         return real
 
-    def _subject(self, ask: MachineRequest, real: Path, spelled: str) -> Subject:
+    def _subject(self, request: MachineRequest, real: Path, spelled: str) -> Subject:
         assert self._policy is not None  # noqa: S101 - `check` asked for it
         resolver = self._policy._consent(self._session).resolver
-        if isinstance(ask, StartTerminal):
-            return resolver.of_command([ask.command, *ask.args], str(real), ask.env)
-        return resolver.of_file(_KINDS[type(ask)], str(real), spelled)
+        if isinstance(request, StartTerminal):
+            return resolver.of_command([request.command, *request.args], str(real), request.env)
+        return resolver.of_file(_KINDS[type(request)], str(real), spelled)
 
-    def _question(self, ask: MachineRequest, spelled: str) -> PermissionQuestion:
-        if isinstance(ask, StartTerminal):
-            command = CommandSubject(shlex.join([ask.command, *ask.args]), spelled)
+    def _question(self, request: MachineRequest, spelled: str) -> PermissionQuestion:
+        if isinstance(request, StartTerminal):
+            command = CommandSubject(shlex.join([request.command, *request.args]), spelled)
             title = "The agent starts a command without having asked"
-            return PermissionQuestion(self._session, title, OPTIONS, None, command, request=ask)
-        kind = _KINDS[type(ask)]
+            return PermissionQuestion(self._session, title, OPTIONS, None, command, request=request)
+        kind = _KINDS[type(request)]
         title = f"The agent {'writes' if kind == 'edit' else 'reads'} a file without having asked"
         call = ToolCall("", kind=kind, locations=[Location(spelled)])
-        return PermissionQuestion(self._session, title, OPTIONS, call, request=ask)
+        return PermissionQuestion(self._session, title, OPTIONS, call, request=request)
 
     @contextlib.asynccontextmanager
     async def _described(self, question: PermissionQuestion) -> AsyncIterator[PermissionQuestion]:
         """The question with what would change. One at a time: a thousand requests may each be as large as a file."""
         async with self._describing:
-            ask, call = question.request, question.tool
-            if isinstance(ask, WriteFile) and call is not None:
-                change = FileChange(ask.path, await self._present(ask.path), ask.content)
+            request, call = question.request, question.tool
+            if isinstance(request, WriteFile) and call is not None:
+                change = FileChange(request.path, await self._present(request.path), request.content)
                 question = replace(question, tool=replace(call, content=[Diff([change])]))
             yield question
 
     async def _present(self, path: str) -> str | None:
-        """What the file holds now, as far as it can be shown."""
+        """The content of the file now, as far as it can be shown."""
         try:
             text = await self._workspace().read_text(path)
         except WorkspaceError:

@@ -1,4 +1,4 @@
-"""Who answers permission questions and judges what this client does for an agent: rules, remembered answers, the user.
+"""Permission policies: rules, remembered answers and the user decide about an agent's questions and requests.
 
 A `Policy` is a callback for `accord.connect(permission=...)`. It also judges every request of the agent that touches
 this machine: files that are written or read, terminals. `accord.session.rules` has the decision itself.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 from weakref import WeakKeyDictionary, proxy
 
@@ -24,15 +26,16 @@ from accord.client.question import (
     called,
     chosen_option,
 )
-from accord.client.rules_file import load_rules
 from accord.client.session import Session
+from accord.errors import AccordError
 from accord.session.entry import ToolCall
 from accord.session.option import PermissionOption
 from accord.session.remembered import RememberedAnswer
-from accord.session.rules import Decision, Effect, Rule, Subject, judge, parse_rule
+from accord.session.rules import Decision, Effect, Rule, RuleError, Subject, judge, parse_rule
 from accord.workspace.subject import SubjectResolver
 
-__all__ = ["AnswerStore", "Policy", "Verdict"]
+__all__ = ["AnswerStore", "Policy", "RulesFileError", "Verdict", "load_rules"]
+
 
 READING_KINDS = frozenset({"read", "search", "think"})
 Describe: TypeAlias = Callable[[PermissionQuestion], AbstractAsyncContextManager[PermissionQuestion]]
@@ -108,7 +111,6 @@ class Policy:
         """How many calls that a rule denies the agent completed without having been allowed to."""
 
     def _consent(self, session: Session) -> SessionConsent:
-        """What was said and allowed in a session."""
         found = self._consents.get(session)
         if found is None:
             answers = [] if isinstance(self._remember, str) else self._remember.load(session)
@@ -130,7 +132,7 @@ class Policy:
             effect = "ask"
         answer: PermissionAnswer
         if effect == "ask":
-            answer, by = await self._asked(consent, question, subject)
+            answer, by = await self._ask_user(consent, question, subject)
         else:
             answer = self._allowing(question) if effect == "allow" else question.reject()
             by = _source(decision)
@@ -138,7 +140,7 @@ class Policy:
         is_allowed = option is not None and option.consent == "allow"
         if is_allowed:
             consent.grant(question, subject)
-        self._tell(Verdict(question, is_allowed, by, decision.rule if by == "rule" else None, option))
+        self._report(Verdict(question, is_allowed, by, decision.rule if by == "rule" else None, option))
         return answer
 
     def _allowing(self, question: PermissionQuestion) -> PermissionOption | None:
@@ -149,7 +151,7 @@ class Policy:
         subject = consent.subject_of(question) if question.subject is None else question.subject
         return subject, judge(consent.rules(self.rules), subject, tuple(consent.answers), self._default)
 
-    async def _asked(
+    async def _ask_user(
         self, consent: SessionConsent, question: PermissionQuestion, subject: Subject
     ) -> tuple[PermissionAnswer, DecidedBy]:
         if self._on_question is None:
@@ -190,7 +192,7 @@ class Policy:
     ) -> bool:
         """Whether this client may do what the agent requests: `question` says what, with options of our own.
 
-        `describe` adds what only somebody who is asked needs to see.
+        `describe` adds the details that only a person who is asked needs.
         """
         consent = self._consent(question.session)
         decision = await asyncio.to_thread(self._judge_request, consent, subject)
@@ -210,10 +212,10 @@ class Policy:
             by, is_allowed = "default", True
         else:
             async with describe(question) as described:
-                answer, by = await self._asked(consent, described, subject)
+                answer, by = await self._ask_user(consent, described, subject)
             option = chosen_option(question, answer)
             is_allowed = option is not None and option.consent == "allow"
-        self._tell(Verdict(question, is_allowed, by, rule))
+        self._report(Verdict(question, is_allowed, by, rule))
         return is_allowed
 
     def _judge_request(self, consent: SessionConsent, subject: Subject) -> Decision:
@@ -233,7 +235,7 @@ class Policy:
             if self._on_unasked is not None:
                 self._on_unasked(call, decision.rule)
 
-    def _tell(self, verdict: Verdict) -> None:
+    def _report(self, verdict: Verdict) -> None:
         if self._on_verdict is not None:
             self._on_verdict(verdict)
 
@@ -242,3 +244,65 @@ def _source(decision: Decision) -> DecidedBy:
     if decision.rule is not None:
         return "rule"
     return "default" if decision.answer is None else "remembered"
+
+
+# --- files of rules
+
+MAX_RULES_FILE_BYTES = 1024 * 1024
+
+
+class RulesFileError(AccordError):
+    """A rules file that cannot be used; says where and what was expected. Nothing of it holds."""
+
+    def __init__(self, message: str, *, path: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+        self.line = line
+
+
+def load_rules(path: str | os.PathLike[str]) -> list[Rule]:
+    """The rules of a file: one per line, ended by a line feed alone (`#` begins a remark), or a JSON list of rules.
+
+    Raises:
+        RulesFileError: It cannot be read or understood.
+    """
+    place = Path(path)
+    try:
+        with place.open("rb") as file:
+            data = file.read(MAX_RULES_FILE_BYTES + 1)
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RulesFileError(f"the rules file {place} cannot be read: {error}", path=str(place)) from error
+    if len(data) > MAX_RULES_FILE_BYTES:
+        raise RulesFileError(f"the rules file {place} is larger than {MAX_RULES_FILE_BYTES} bytes", path=str(place))
+    if text.lstrip().startswith("["):
+        return _from_json(text, place)
+    rules = []
+    # Not `splitlines`: it knows nine further separators, which no editor shows as the end of a line.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.isprintable():
+            odd = next(character for character in line if not character.isprintable())
+            message = f"{place}, line {number}: {odd!r} is not allowed in a rules file; lines end with \\n alone"
+            raise RulesFileError(message, path=str(place), line=number)
+        rule = line.partition("#")[0].strip()
+        if rule:
+            rules.append(_parsed(rule, place, number))
+    return rules
+
+
+def _from_json(text: str, place: Path) -> list[Rule]:
+    try:
+        lines = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RulesFileError(f"the rules file {place} is no JSON: {error}", path=str(place)) from error
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        raise RulesFileError(f"the rules file {place} must be a list of texts", path=str(place))
+    return [_parsed(line, place, None) for line in lines]
+
+
+def _parsed(text: str, place: Path, line: int | None) -> Rule:
+    try:
+        return parse_rule(text)
+    except RuleError as error:
+        where = f"{place}" if line is None else f"{place}, line {line}"
+        raise RulesFileError(f"{where}: {error}", path=str(place), line=line) from error

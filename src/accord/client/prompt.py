@@ -1,4 +1,4 @@
-"""What a caller wrote, as the blocks of a prompt: texts, files by path, blocks; embedded or linked by capability."""
+"""The content blocks of a prompt, from texts, paths and blocks; files are embedded or linked by capability."""
 
 from __future__ import annotations
 

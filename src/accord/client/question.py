@@ -1,4 +1,4 @@
-"""What an agent asks its user, as the callbacks of a client get it."""
+"""The questions of an agent to its user, as the callbacks of a client get them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from accord.client.session import Session
-from accord.session.agent_ask import (
-    AskPermission,
+from accord.session.agent_requests import (
     CommandSubject,
     Elicited,
     ElicitForm,
     ElicitUrl,
     PermissionGiven,
     ReadFile,
+    RequestPermission,
     StartTerminal,
     WriteFile,
 )
@@ -41,7 +41,7 @@ __all__ = [
 
 MachineRequest: TypeAlias = ReadFile | WriteFile | StartTerminal
 """A request of the agent that touches this machine."""
-# A question that names no call is shown with the calls that run; nobody reads more of them than this.
+# A question that names no call is shown with the calls that run; a person reads no more of them than this.
 MAX_OPEN_CALLS = 20
 # The turn of a question that does not say in which it came: the one that runs when it is made.
 NOW: Any = object()
@@ -71,7 +71,7 @@ class PermissionQuestion:
     open_calls: Sequence[ToolCall] = ()
     other: dict[str, Any] | None = None
     subject: Subject | None = None
-    """What it is about, resolved; a `Policy` fills it in before it asks."""
+    """Its resolved subject; a `Policy` fills it in before it asks."""
     turn: object | None = NOW
     """The turn that ran when the question came; None outside of one. One that begins later is another's."""
 
@@ -170,13 +170,13 @@ def chosen_option(question: PermissionQuestion, answer: PermissionAnswer) -> Per
 
 
 def permission_given(question: PermissionQuestion, answer: PermissionAnswer) -> PermissionGiven:
-    """What a callback's answer says on the wire."""
+    """The answer of a callback for the wire."""
     option = chosen_option(question, answer)
     return PermissionGiven(None if option is None else option.id)
 
 
 def elicited(answer: ElicitAnswer) -> Elicited:
-    """What a callback's answer says."""
+    """The option that a callback's answer means."""
     if answer is DISMISSED:
         return Elicited("cancel")
     if isinstance(answer, dict):
@@ -187,31 +187,35 @@ def elicited(answer: ElicitAnswer) -> Elicited:
 
 
 def permission_question(
-    session: Session, ask: AskPermission, claims: Callable[[str], CallClaims | None] = lambda _: None
+    session: Session, request: RequestPermission, claims: Callable[[str], CallClaims | None] = lambda _: None
 ) -> PermissionQuestion:
     """The question; what it says about a tool call becomes part of the conversation first (v2 rule A72).
 
     `claims` gives all that was said of a call so far, by its id.
     """
     tool: ToolCall | None = None
-    if ask.tool is not None:
-        session._happen(ask.tool)
-        tool = session.transcript.tool_calls.get(ask.tool.id)
-    elif ask.command is not None and ask.command.tool_id is not None:
-        tool = session.transcript.tool_calls.get(ask.command.tool_id)
-    title = ask.title or (tool.title if tool is not None else None) or (ask.command.command if ask.command else None)
+    if request.tool is not None:
+        session._apply(request.tool)
+        tool = session.transcript.tool_calls.get(request.tool.id)
+    elif request.command is not None and request.command.tool_id is not None:
+        tool = session.transcript.tool_calls.get(request.command.tool_id)
+    title = (
+        request.title
+        or (tool.title if tool is not None else None)
+        or (request.command.command if request.command else None)
+    )
     unfinished = [call for call in session.transcript.tool_calls.values() if not call.finished] if tool is None else []
     return PermissionQuestion(
         session,
         title or "Permission required",
-        tuple(ask.options),
+        tuple(request.options),
         None if tool is None else frozen(tool),
-        ask.command,
-        ask.description,
-        ask.meta or {},
+        request.command,
+        request.description,
+        request.meta or {},
         None if tool is None else claims(tool.id),
         open_calls=tuple(frozen(call) for call in unfinished[-MAX_OPEN_CALLS:]),
-        other=ask.other,
+        other=request.other,
     )
 
 
@@ -220,11 +224,10 @@ def frozen(call: ToolCall) -> ToolCall:
     return replace(call, content=list(call.content), locations=list(call.locations))
 
 
-def elicit_question(session: Session | None, ask: ElicitForm | ElicitUrl) -> FormQuestion | UrlQuestion:
-    """The question."""
-    if isinstance(ask, ElicitForm):
-        return FormQuestion(session, ask.message, ask.schema, ask.meta or {})
-    return UrlQuestion(session, ask.message, ask.url, ask.elicitation_id, ask.meta or {})
+def elicit_question(session: Session | None, request: ElicitForm | ElicitUrl) -> FormQuestion | UrlQuestion:
+    if isinstance(request, ElicitForm):
+        return FormQuestion(session, request.message, request.schema, request.meta or {})
+    return UrlQuestion(session, request.message, request.url, request.elicitation_id, request.meta or {})
 
 
 DISMISSED: Any = object()
@@ -232,7 +235,7 @@ DISMISSED: Any = object()
 
 
 class OpenQuestions:
-    """The questions of one session that nobody has answered yet."""
+    """The questions of one session that are not answered yet."""
 
     def __init__(self) -> None:
         self._open: set[asyncio.Task[Any]] = set()
@@ -240,8 +243,8 @@ class OpenQuestions:
     def __len__(self) -> int:
         return len(self._open)
 
-    async def ask(self, callback: Callable[[Any], Any], question: Any) -> Any:
-        """What the callback answers; `DISMISSED` as soon as the session's work is cancelled, whatever it says later."""
+    async def call(self, callback: Callable[[Any], Any], question: Any) -> Any:
+        """The answer of the callback; `DISMISSED` as soon as the session's work is cancelled, whatever it is later."""
         task = asyncio.get_running_loop().create_task(called(callback, question))
         self._open.add(task)
         try:
@@ -258,6 +261,6 @@ class OpenQuestions:
 
 
 async def called(callback: Callable[[Any], Any], question: Any) -> Any:
-    """What a callback answers, whether it is a coroutine function or not."""
+    """The result of a callback, whether it is a coroutine function or not."""
     answer = callback(question)
     return await answer if inspect.isawaitable(answer) else answer

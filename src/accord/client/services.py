@@ -1,4 +1,4 @@
-"""What an agent may ask of us, and who answers: files and terminals of the session, the user's callbacks."""
+"""The requests of an agent that a client serves: files and terminals of the session, the user's callbacks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from accord.client.question import (
 from accord.client.session import Session
 from accord.client.terminals import ClientTerminals
 from accord.errors import InvalidParams, MethodNotFound, RequestError, ResourceNotFound
-from accord.session.agent_ask import (
-    AskPermission,
+from accord.session.agent_requests import (
     AwaitTerminal,
     Elicited,
     ElicitForm,
@@ -33,11 +32,12 @@ from accord.session.agent_ask import (
     ReadFile,
     ReadTerminal,
     ReleaseTerminal,
+    RequestPermission,
     StartTerminal,
     WriteFile,
 )
-from accord.session.ask import Done
 from accord.session.capability import ClientCapabilities
+from accord.session.client_requests import Done
 from accord.workspace import Workspace, WorkspaceError
 
 __all__ = ["Offer", "Services", "Serving", "WorkspaceFactory"]
@@ -50,7 +50,7 @@ WorkspaceFactory: TypeAlias = Callable[[Session], Workspace]
 
 @dataclass(frozen=True)
 class Offer:
-    """What a client lets its agents use of this machine, for `accord.connect(offer=...)`."""
+    """The parts of this machine that agents may use, for `accord.connect(offer=...)`."""
 
     files: bool | WorkspaceFactory = True
     """True for the disk inside the session's directories, or a function from a session to its `Workspace` (with hooks
@@ -67,7 +67,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Serving:
-    """What one connection serves: an offer, and the callbacks of the user.
+    """The services of one connection: an offer, and the callbacks of the user.
 
     A `permission` that is a `Policy` also judges the requests for files and terminals; with any other callback, and
     with none, they are served inside the session's directories.
@@ -79,7 +79,7 @@ class Serving:
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """The same in the words of the handshake: derived, never claimed."""
+        """The same as capabilities of the handshake."""
         return ClientCapabilities(
             read_files=bool(self.offer.files),
             write_files=bool(self.offer.files),
@@ -94,30 +94,28 @@ class Serving:
 
 
 class Services:
-    """What one session may use."""
-
     def __init__(self, session: Session, serving: Serving) -> None:
         self._session = session
         self._serving = serving
         self._offer = offer = serving.offer
         self._workspace: Workspace | None = None
-        self._terminals = ClientTerminals(self._place, session._happen, pty=offer.pty)
+        self._terminals = ClientTerminals(self._place, session._apply, pty=offer.pty)
         self._questions = OpenQuestions()
         session._on_cancel = self._questions.cancel
         policy = serving.permission if isinstance(serving.permission, Policy) else None
         self._requests = MachineRequests(session, policy, self._questions, self._place)
         self._consent = None if policy is None else policy._consent(session)
         if self._consent is not None:
-            session.listen(self._consent.hear)
+            session.listen(self._consent.on_event)
 
-    async def serve(self, ask: Any) -> Any:
+    async def serve(self, request: Any) -> Any:
         """The answer to what the agent asks.
 
         Raises:
             RequestError: What to answer instead.
         """
         try:
-            return await self._SERVERS[type(ask)](self, ask)
+            return await self._SERVERS[type(request)](self, request)
         except WorkspaceError as error:
             raise RequestError(str(error), {"path": error.path} if error.path else None, code=error.code) from error
 
@@ -134,37 +132,37 @@ class Services:
                 self._workspace = Workspace(self._session._roots, missing=self._offer.missing_file)
         return self._workspace
 
-    async def _read_file(self, ask: ReadFile) -> FileRead:
+    async def _read_file(self, request: ReadFile) -> FileRead:
         self._need(self._offer.files, "fs/read_text_file")
-        allowed = await self._requests.check(ask)
-        return FileRead(await self._place().read_text(ask.path, ask.line, ask.limit, expected=allowed))
+        allowed = await self._requests.check(request)
+        return FileRead(await self._place().read_text(request.path, request.line, request.limit, expected=allowed))
 
-    async def _write_file(self, ask: WriteFile) -> Done:
+    async def _write_file(self, request: WriteFile) -> Done:
         self._need(self._offer.files, "fs/write_text_file")
-        allowed = await self._requests.check(ask)
-        await self._place().write_text(ask.path, ask.content, expected=allowed)
+        allowed = await self._requests.check(request)
+        await self._place().write_text(request.path, request.content, expected=allowed)
         return Done()
 
-    async def _start_terminal(self, ask: StartTerminal) -> Any:
+    async def _start_terminal(self, request: StartTerminal) -> Any:
         self._need(self._offer.terminals, "terminal/create")
-        return await self._terminals.start(ask, await self._requests.check(ask))
+        return await self._terminals.start(request, await self._requests.check(request))
 
-    async def _permission(self, ask: AskPermission) -> PermissionGiven:
+    async def _permission(self, request: RequestPermission) -> PermissionGiven:
         claims = (lambda _: None) if self._consent is None else self._consent.claims
-        question = permission_question(self._session, ask, claims)
+        question = permission_question(self._session, request, claims)
         if self._serving.permission is None or not question.options or self._session._is_cancelling:
             return PermissionGiven(None)
-        with self._session._asked():
-            answer = await self._questions.ask(self._serving.permission, question)
+        with self._session._while_agent_waits():
+            answer = await self._questions.call(self._serving.permission, question)
         return permission_given(question, answer)
 
-    async def _elicit(self, ask: ElicitForm | ElicitUrl) -> Elicited:
+    async def _elicit(self, request: ElicitForm | ElicitUrl) -> Elicited:
         if self._serving.elicit is None:
             raise InvalidParams("This client declared no elicitation", {"field": "mode", "expected": "no elicitation"})
         if self._session._is_cancelling:
             return Elicited("cancel")
-        with self._session._asked():
-            answer = await self._questions.ask(self._serving.elicit, elicit_question(self._session, ask))
+        with self._session._while_agent_waits():
+            answer = await self._questions.call(self._serving.elicit, elicit_question(self._session, request))
         return elicited(answer)
 
     def _need(self, offered: object, method: str) -> None:
@@ -175,11 +173,11 @@ class Services:
         ReadFile: _read_file,
         WriteFile: _write_file,
         StartTerminal: _start_terminal,
-        ReadTerminal: lambda self, ask: self._terminals.read(ask),
-        AwaitTerminal: lambda self, ask: self._terminals.wait(ask),
-        KillTerminal: lambda self, ask: self._terminals.kill(ask),
-        ReleaseTerminal: lambda self, ask: self._terminals.release(ask),
-        AskPermission: _permission,
+        ReadTerminal: lambda self, request: self._terminals.read(request),
+        AwaitTerminal: lambda self, request: self._terminals.wait(request),
+        KillTerminal: lambda self, request: self._terminals.kill(request),
+        ReleaseTerminal: lambda self, request: self._terminals.release(request),
+        RequestPermission: _permission,
         ElicitForm: _elicit,
         ElicitUrl: _elicit,
     }

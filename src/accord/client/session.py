@@ -1,4 +1,4 @@
-"""One session as its client sees it: the transcript as live state, prompts, settings."""
+"""One session of a client: the transcript as live state, prompts, settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from accord.client.deadline import Deadlines
 from accord.client.prompt import Promptable, prompt_blocks
 from accord.client.turn import Turn
 from accord.errors import AccordError, LocalProtocolError, RequestCancelled, RequestError, request_error
-from accord.session.ask import (
+from accord.session.capability import AgentCapabilities
+from accord.session.client_requests import (
     Cancel,
     CancelTerminal,
     CancelTool,
@@ -26,11 +27,8 @@ from accord.session.ask import (
     Prompt,
     PromptAnswered,
     SessionOpened,
-    SetMode,
-    SetModel,
-    SetOption,
+    setting_request,
 )
-from accord.session.capability import AgentCapabilities
 from accord.session.client_turn import (
     Abandoned,
     Accepted,
@@ -57,8 +55,7 @@ from accord.session.event import (
     StateChanged,
     WorkError,
 )
-from accord.session.mode import MADE_FROM, mode_option, with_made
-from accord.session.option import Command, ConfigOption, Select, Toggle
+from accord.session.option import Command, ConfigOption, Select, Toggle, mode_option, with_made
 from accord.session.transcript import Transcript
 
 __all__ = ["Listener", "Session"]
@@ -69,24 +66,22 @@ Listener: TypeAlias = Callable[[Event], object]
 """Gets every event of a session; must not block."""
 
 
-class Line(Protocol):
+class SessionAgent(Protocol):
     """The way to the agent, whatever connection it is just now."""
 
     @property
     def _dialect(self) -> Dialect: ...
     @property
     def capabilities(self) -> AgentCapabilities: ...
-    async def _request(self, ask: Any, *, timeout_seconds: float | None = None) -> Any:
-        """Ask the agent."""
+    async def _request(self, request: Any, *, timeout_seconds: float | None = None) -> Any: ...
 
-    def _cancel(self, ask: Cancel) -> None:
-        """Tell it to stop a session's work."""
+    def _cancel(self, request: Cancel) -> None:
+        """Cancel a session's work."""
 
     async def _attend(self, session: Session) -> None:
-        """Return when the agent has the session open; a new process is told of it first."""
+        """Return when the agent has the session open; a new process reopens it first."""
 
-    def _forget(self, session: Session) -> None:
-        """The session is closed."""
+    def _forget(self, session: Session) -> None: ...
 
 
 class Session:
@@ -96,7 +91,13 @@ class Session:
     """
 
     def __init__(
-        self, line: Line, session_id: str, cwd: str, roots: Sequence[str], servers: Sequence[Any], deadlines: Deadlines
+        self,
+        agent: SessionAgent,
+        session_id: str,
+        cwd: str,
+        roots: Sequence[str],
+        servers: Sequence[Any],
+        deadlines: Deadlines,
     ) -> None:
         self.id: str = session_id
         """The id of the session; the agent chose it."""
@@ -115,10 +116,10 @@ class Session:
         self._roots = (cwd, *roots)
         self._is_reopening = False
         """Whether the agent opens it again just now: what it reports meanwhile is history."""
-        self._line = line
+        self._agent = agent
         self._deadlines = deadlines
-        self._ear = line._dialect.decoder()
-        self._turns: ClientTurns[Turn] = ClientTurns(line._dialect.rule)
+        self._decoder = agent._dialect.decoder()
+        self._turns: ClientTurns[Turn] = ClientTurns(agent._dialect.rule)
         self._echo = PromptEcho([])
         self._listeners: list[Listener] = []
         self._on_cancel: Callable[[], None] = lambda: None
@@ -131,11 +132,6 @@ class Session:
     def _is_cancelling(self) -> bool:
         """Whether the turn that runs was cancelled: what is still asked in it is answered so (v1 rule 37)."""
         return self._turns.is_cancelling
-
-    @property
-    def _has_turn(self) -> bool:
-        """Whether a prompt was sent whose turn is not over, also one that was cancelled."""
-        return any(not turn.is_over for turn in self._turns.sent)
 
     @property
     def running_turn(self) -> Turn | None:
@@ -155,7 +151,7 @@ class Session:
             TypeError: Something is no text, path or content block.
             LocalProtocolError: The agent does not take such a block.
         """
-        blocks = prompt_blocks(content, self.cwd, self._line.capabilities.prompts)
+        blocks = prompt_blocks(content, self.cwd, self._agent.capabilities.prompts)
         return Turn(self, blocks, deadlines or self._deadlines, meta)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
@@ -167,14 +163,14 @@ class Session:
         """Send a prompt when its time has come, and see it to its end."""
         try:
             self._check_open()
-            await self._line._attend(self)
+            await self._agent._attend(self)
             self._feed(Submitted(turn))
             await turn._wait_ready()
             if turn.is_over:
                 return
             self._feed(SendStarted(turn))
             turn._sent()
-            answer: PromptAnswered = await self._line._request(Prompt(self.id, turn.prompt, turn.meta))
+            answer: PromptAnswered = await self._agent._request(Prompt(self.id, turn.prompt, turn.meta))
             turn.message_id = answer.message_id
             self._feed(Accepted(turn, answer.stop_reason, answer.token_usage))
             await turn._wait_over()
@@ -206,9 +202,9 @@ class Session:
                 case ShowPrompt():
                     blocks = output.prompt.prompt
                     self._echo = PromptEcho(blocks)
-                    self._happen(MessageChanged("user", f"prompt-{secrets.token_hex(8)}", list(blocks)))
+                    self._apply(MessageChanged("user", f"prompt-{secrets.token_hex(8)}", list(blocks)))
                 case ShowState():
-                    self._happen(output.state, output.prompt)
+                    self._apply(output.state, output.prompt)
                 case EndTurn():
                     error = output.error
                     failure = None if error is None else request_error(error.code, error.message, error.data)
@@ -223,7 +219,7 @@ class Session:
         for turn in [*self._turns.sent, *self._turns.unsent]:
             turn._finish(None, error)
         if self.transcript.state != "idle":
-            self._happen(StateChanged("idle", "error"))
+            self._apply(StateChanged("idle", "error"))
 
     def cancel(self) -> None:
         """Ask the agent to stop the session's work; returns at once.
@@ -234,22 +230,22 @@ class Session:
             turn._finish("cancelled")
         self._turns.stop()
         self._on_cancel()
-        self._line._cancel(Cancel(self.id))
+        self._agent._cancel(Cancel(self.id))
         self.transcript.mark_cancelled()
 
-    # --- what is heard
+    # --- updates
 
-    def _hear(self, update: Any) -> Awaitable[None] | None:
-        """An update came; what is returned is to be awaited before the next one."""
-        events = self._ear.decode(update)
+    def _receive(self, update: Any) -> Awaitable[None] | None:
+        """Apply an update; the result, if any, is back-pressure to be awaited before the next one."""
+        events = self._decoder.decode(update)
         if len(events) == 1:
-            return self._happen(events[0])
+            return self._apply(events[0])
         pause: Awaitable[None] | None = None
         for event in events:
-            pause = self._happen(event) or pause
+            pause = self._apply(event) or pause
         return pause
 
-    def _happen(self, event: Event, turn: Turn | None = None) -> Awaitable[None] | None:
+    def _apply(self, event: Event, turn: Turn | None = None) -> Awaitable[None] | None:
         if type(event) is MessageChunk:
             if self._echo and event.speaker == "user" and self._turns.sent and self._echo.takes(event):
                 return None
@@ -258,7 +254,7 @@ class Session:
         self.transcript.fold(event)
         if turn is None and (sent := self._turns.sent):
             turn = sent[0]
-        pause = None if turn is None else turn._offer(event)
+        pause = None if turn is None else turn._enqueue(event)
         if type(event) is StateChanged:
             self._feed(StateReported(event))
         for listener in self._listeners:
@@ -266,8 +262,8 @@ class Session:
         return pause
 
     @contextlib.contextmanager
-    def _asked(self) -> Iterator[None]:
-        """While somebody is asked on the agent's behalf: that time is not the agent's."""
+    def _while_agent_waits(self) -> Iterator[None]:
+        """While the agent waits for an answer of the user: that time counts for no deadline of the agent."""
         turns = list(self._turns.sent)
         for turn in turns:
             turn._alive()
@@ -280,13 +276,13 @@ class Session:
 
     def _reopened(self, dialect: Dialect) -> None:
         """A new process has it: nothing of what the old one said is repeated."""
-        self._ear = dialect.decoder()
+        self._decoder = dialect.decoder()
 
     # --- settings
 
     @property
     def options(self) -> list[ConfigOption]:
-        """The config options with their values; the mode is among them, however the edition tells it."""
+        """The config options with their values; the mode is among them, however the edition sends it."""
         return self.transcript.config
 
     @property
@@ -326,17 +322,12 @@ class Session:
             InvalidParams: The agent refused the value.
         """
         option = self.option(option_id)
-        made_from = (option.meta or {}).get(MADE_FROM)
-        if made_from == "modes":
-            await self._line._request(SetMode(self.id, str(value)))
-        elif made_from == "models":
-            await self._line._request(SetModel(self.id, str(value)))
+        answer = await self._agent._request(setting_request(self.id, option, value))
+        if isinstance(answer, OptionsSet):
+            self._apply(ConfigChanged(answer.options))
         else:
-            answer: OptionsSet = await self._line._request(SetOption(self.id, option_id, value))
-            self._happen(ConfigChanged(answer.options))
-            return
-        options = [o if o is not option else _with_value(o, value) for o in self.options]
-        self._happen(ConfigChanged(options))
+            changed = msgspec.structs.replace(option, value=value)
+            self._apply(ConfigChanged([changed if each is option else each for each in self.options]))
 
     async def set_mode(self, mode: str) -> None:
         """Choose another mode, however the agent's edition says so.
@@ -350,21 +341,21 @@ class Session:
         await self.set_option(option.id, mode)
 
     def _opened(self, opened: SessionOpened) -> None:
-        """What the answer that opened it says; it came later than the updates that were sent before it."""
+        """Apply the response that opened it; it is newer than the updates before it."""
         if opened.options:
-            self._happen(ConfigChanged(opened.options))
+            self._apply(ConfigChanged(opened.options))
         if opened.commands:
-            self._happen(CommandsChanged(opened.commands))
+            self._apply(CommandsChanged(opened.commands))
 
     # --- the end
 
     async def cancel_tool(self, tool_id: str) -> None:
         """Stop one tool call, where the edition and the agent allow it."""
-        await self._line._request(CancelTool(self.id, tool_id))
+        await self._agent._request(CancelTool(self.id, tool_id))
 
     async def cancel_terminal(self, terminal_id: str) -> None:
         """Stop one terminal of the agent, where the edition and the agent allow it."""
-        await self._line._request(CancelTerminal(self.id, terminal_id))
+        await self._agent._request(CancelTerminal(self.id, terminal_id))
 
     async def close(self) -> None:
         """Let the agent free the session; where it cannot, its work is cancelled."""
@@ -373,17 +364,17 @@ class Session:
         self.is_closed = True
         self._on_cancel()
         try:
-            if self._line.capabilities.close:
-                await self._line._request(CloseSession(self.id))
+            if self._agent.capabilities.close:
+                await self._agent._request(CloseSession(self.id))
             elif self._turns.sent:
-                self._line._cancel(Cancel(self.id))
+                self._agent._cancel(Cancel(self.id))
         except RequestError as error:
             # v2 rule A31: unknown is closed; real agents advertise it and do not serve it.
             log.debug("closing a session was refused: %s", error)
         finally:
             for turn in [*self._turns.sent, *self._turns.unsent]:
                 turn._finish("cancelled")
-            self._line._forget(self)
+            self._agent._forget(self)
 
     async def delete(self) -> None:
         """Close it and let the agent forget it.
@@ -391,13 +382,7 @@ class Session:
         Raises:
             LocalProtocolError: The agent cannot.
         """
-        if not self._line.capabilities.delete:
+        if not self._agent.capabilities.delete:
             raise LocalProtocolError("this agent cannot delete sessions")
         await self.close()
-        await self._line._request(DeleteSession(self.id))
-
-
-def _with_value(option: ConfigOption, value: Any) -> ConfigOption:
-    if isinstance(option, Select | Toggle):
-        return msgspec.structs.replace(option, value=value)
-    return option
+        await self._agent._request(DeleteSession(self.id))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from accord.errors import RateLimited, ResourceNotFound
-from accord.session.agent_ask import (
+from accord.session.agent_requests import (
     AwaitTerminal,
     KillTerminal,
     ReadTerminal,
@@ -20,37 +20,37 @@ from accord.session.agent_ask import (
     TerminalRead,
     TerminalStarted,
 )
-from accord.session.ask import Done
+from accord.session.client_requests import Done
 from accord.session.event import Event, TerminalChanged, TerminalExit, TerminalOutput
 from accord.workspace import Exit, RunningCommand, Workspace, start_command
 
 __all__ = ["ClientTerminals"]
 
-Tell: TypeAlias = Callable[[Event], Awaitable[None] | None]
+ApplyEvent: TypeAlias = Callable[[Event], Awaitable[None] | None]
 
-# What an agent may have us keep of a terminal's output, whatever it asks for.
+# The limit for the kept output of a terminal, whatever the agent asks for.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
-# What an agent may have us keep of all terminals of a session: each has an equal part, if that is less.
+# The limit for the kept output of all terminals of a session: each has an equal part, if that is less.
 MAX_TOTAL_BYTES = 2 * MAX_OUTPUT_BYTES
 # How many terminals of a session may run. Beyond it the oldest one that has ended is forgotten, as if it were released.
 MAX_TERMINALS = 64
-# What the transcript shows of it, and with how much that begins anew when it is more.
+# How much of it the transcript shows, and how much is left when it begins anew after an overflow.
 SCREEN_BYTES = 1024 * 1024
 SCREEN_PART = 4
 SCREEN_REST_BYTES = SCREEN_BYTES // SCREEN_PART
-# How long the last events of terminals may wait for somebody to take them when all is over.
+# How long the last events of terminals may wait for a consumer at the end of the session.
 LAST_EVENTS_SECONDS = 1.0
 
 
 class ClientTerminals:
-    """One session's terminals. What they print is also told as events, so that the transcript shows them.
+    """One session's terminals. Their output is also published as events, so that the transcript shows it.
 
-    `tell` gets those events; what it returns is awaited before more is told. With `pty` the programs see a terminal.
+    `publish` gets those events; its result is awaited before the next one. With `pty` the programs see a terminal.
     """
 
-    def __init__(self, workspace: Callable[[], Workspace], tell: Tell, *, pty: bool = False) -> None:
+    def __init__(self, workspace: Callable[[], Workspace], publish: ApplyEvent, *, pty: bool = False) -> None:
         self._workspace = workspace
-        self._tell = tell
+        self._publish = publish
         self._pty = pty
         self._commands: dict[str, RunningCommand] = {}
         self._limits: dict[str, tuple[int, _Screen]] = {}
@@ -59,27 +59,26 @@ class ClientTerminals:
 
     @property
     def running(self) -> list[str]:
-        """The ids of those that run."""
         return [id_ for id_, command in self._commands.items() if command.exit is None]
 
-    async def start(self, ask: StartTerminal, expected: Path | None = None) -> TerminalStarted:
+    async def start(self, request: StartTerminal, expected: Path | None = None) -> TerminalStarted:
         """Run a command; answers at once. `expected` is the real path of the directory that was allowed.
 
         Raises:
             RateLimited: Too many run already.
         """
-        await self._make_room()
+        await self._free_slot()
         terminal_id = f"terminal-{secrets.token_hex(8)}"
         workspace = self._workspace()
-        cwd = ask.cwd or str(workspace.roots[0])
-        screen = _Screen(terminal_id, self._tell)
-        limit = _at_most(MAX_OUTPUT_BYTES, ask.output_byte_limit)
+        cwd = request.cwd or str(workspace.roots[0])
+        screen = _Screen(terminal_id, self._publish)
+        limit = _at_most(MAX_OUTPUT_BYTES, request.output_byte_limit)
         command = await start_command(
-            [ask.command, *ask.args],
+            [request.command, *request.args],
             cwd=cwd,
             within=workspace,
             expected=expected,
-            env=dict(ask.env),
+            env=dict(request.env),
             output_byte_limit=limit,
             pty=self._pty,
             on_output=screen.feed,
@@ -87,35 +86,33 @@ class ClientTerminals:
         self._commands[terminal_id] = command
         self._limits[terminal_id] = limit, screen
         self._share()
-        self._tell(TerminalChanged(terminal_id, command=shlex.join([ask.command, *ask.args]), cwd=cwd))
+        self._publish(TerminalChanged(terminal_id, command=shlex.join([request.command, *request.args]), cwd=cwd))
         watcher = asyncio.get_running_loop().create_task(screen.watch(command))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
         return TerminalStarted(terminal_id)
 
-    async def read(self, ask: ReadTerminal) -> TerminalRead:
-        """What it has written so far; never waits."""
-        command = self._find(ask.terminal_id)
+    async def read(self, request: ReadTerminal) -> TerminalRead:
+        """Its output so far; never waits."""
+        command = self._find(request.terminal_id)
         output = command.output
         return TerminalRead(output.text, output.truncated, None if command.exit is None else _exit(command.exit))
 
-    async def wait(self, ask: AwaitTerminal) -> TerminalEnded:
-        """Its end."""
-        return TerminalEnded(_exit(await self._find(ask.terminal_id).wait()))
+    async def wait(self, request: AwaitTerminal) -> TerminalEnded:
+        return TerminalEnded(_exit(await self._find(request.terminal_id).wait()))
 
-    async def kill(self, ask: KillTerminal) -> Done:
+    async def kill(self, request: KillTerminal) -> Done:
         """End it; its output can still be read."""
-        await self._find(ask.terminal_id).kill()
+        await self._find(request.terminal_id).kill()
         return Done()
 
-    async def release(self, ask: ReleaseTerminal) -> Done:
+    async def release(self, request: ReleaseTerminal) -> Done:
         """End it and forget it; the transcript keeps what it wrote."""
-        command = self._find(ask.terminal_id)
-        await self._forget(ask.terminal_id, command)
+        command = self._find(request.terminal_id)
+        await self._forget(request.terminal_id, command)
         return Done()
 
     async def close(self) -> None:
-        """End all of them."""
         commands, self._commands = list(self._commands.values()), {}
         self._limits = {}
         await asyncio.gather(*(command.release() for command in commands), return_exceptions=True)
@@ -126,7 +123,7 @@ class ClientTerminals:
             if late:
                 await asyncio.wait(late)
 
-    async def _make_room(self) -> None:
+    async def _free_slot(self) -> None:
         if len(self._commands) < MAX_TERMINALS:
             return
         ended = next(((id_, command) for id_, command in self._commands.items() if command.exit is not None), None)
@@ -156,59 +153,59 @@ class ClientTerminals:
 
 
 class _Screen:
-    """What is told of a terminal's output: all of it, until that is more than anybody reads; then its end.
+    """Publishes a terminal's output: all of it up to a limit, then its end.
 
-    Whoever is slow to take it gets its end too: what waits is bounded, and the program is never held up.
+    A slow consumer gets the end too: the waiting output is bounded, and the program is never held up.
     """
 
-    def __init__(self, terminal_id: str, tell: Tell) -> None:
+    def __init__(self, terminal_id: str, publish: ApplyEvent) -> None:
         self._id = terminal_id
-        self._tell = tell
+        self._publish = publish
         self._shown = bytearray()
-        """What the transcript has; kept, because a rest of it is where it begins anew."""
+        """The output in the transcript; kept, because its end is where it begins anew."""
         self._held = bytearray()
-        """What came while nobody took anything."""
+        """The output since the last publication."""
         self._is_behind = False
         self._pause: Awaitable[None] | None = None
-        self._more = asyncio.Event()
+        self._has_output = asyncio.Event()
         self._max_bytes = SCREEN_BYTES
 
     def limit(self, max_bytes: int) -> None:
-        """Keep no more than so much of what was told: with many terminals, each has less."""
+        """Keep no more than this much published output: with many terminals, each has less."""
         self._max_bytes = max_bytes
         if len(self._shown) > max_bytes:
             self._shown = self._shown[-(max_bytes // SCREEN_PART) :]
 
     def feed(self, data: bytes) -> None:
-        """The next piece; told at once, unless what was told before still waits."""
+        """The next output; published at once, unless earlier output still waits."""
         if self._pause is None and not self._held:
             self._pause = self._show(data)
             if self._pause is not None:
-                self._more.set()
+                self._has_output.set()
             return
         self._held += data
         if len(self._held) > self._max_bytes:
             self._is_behind = True
             del self._held[: -(self._max_bytes // SCREEN_PART)]
-        self._more.set()
+        self._has_output.set()
 
     async def watch(self, command: RunningCommand) -> None:
-        """Tell what had to wait, and the end."""
+        """Publish the waiting output, and the end."""
         ending = asyncio.ensure_future(command.wait())
         try:
             while not ending.done():
-                more = asyncio.ensure_future(self._more.wait())
+                output_waiter = asyncio.ensure_future(self._has_output.wait())
                 try:
-                    await asyncio.wait([ending, more], return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait([ending, output_waiter], return_when=asyncio.FIRST_COMPLETED)
                 finally:
-                    more.cancel()
+                    output_waiter.cancel()
                 await self._catch_up()
-            self._tell(TerminalChanged(self._id, exit=_exit(ending.result())))
+            self._publish(TerminalChanged(self._id, exit=_exit(ending.result())))
         finally:
             ending.cancel()
 
     async def _catch_up(self) -> None:
-        self._more.clear()
+        self._has_output.clear()
         while self._pause is not None or self._held:
             if self._pause is not None:
                 await self._pause
@@ -218,12 +215,12 @@ class _Screen:
     def _show(self, data: bytes) -> Awaitable[None] | None:
         if not self._is_behind and len(self._shown) + len(data) <= self._max_bytes:
             self._shown += data
-            return self._tell(TerminalOutput(self._id, data))
-        # Who is behind has so much to show that nothing from before the gap is left.
+            return self._publish(TerminalOutput(self._id, data))
+        # A slow consumer has so much new output that nothing from before the gap is left.
         self._is_behind = False
         self._shown += data
         del self._shown[: -(self._max_bytes // SCREEN_PART)]
-        return self._tell(TerminalChanged(self._id, output=bytes(self._shown)))
+        return self._publish(TerminalChanged(self._id, output=bytes(self._shown)))
 
 
 def _at_most(limit: int, wanted: int | None) -> int:

@@ -1,4 +1,4 @@
-"""One prompt as whoever sent it sees it: events while it goes on, and how it ended."""
+"""One prompt of a client: its events while the turn runs, and how the turn ended."""
 
 from __future__ import annotations
 
@@ -25,16 +25,13 @@ EVENT_BYTES = 4096
 LEAVE_SECONDS = scaled(10.0)
 
 
-class Owner(Protocol):
-    """The session that a turn belongs to."""
-
+class TurnSession(Protocol):
     transcript: Transcript
 
     async def _submit(self, turn: Turn) -> None:
         """Send the prompt when its time has come; returns when the turn is over."""
 
-    def cancel(self) -> None:
-        """Stop the session's work."""
+    def cancel(self) -> None: ...
 
 
 class Turn:
@@ -49,7 +46,9 @@ class Turn:
     exception: at the end of the block, in the loop, or in the `await`, once.
     """
 
-    def __init__(self, owner: Owner, content: list[Block], deadlines: Deadlines, meta: Meta | None = None) -> None:
+    def __init__(
+        self, session: TurnSession, content: list[Block], deadlines: Deadlines, meta: Meta | None = None
+    ) -> None:
         self.prompt: list[Block] = content
         """The blocks of the prompt."""
         self.meta: Meta | None = meta
@@ -62,37 +61,37 @@ class Turn:
         """How the turn failed, if it did."""
         self.token_usage: TokenUsage | None = None
         """The tokens that the turn took; None while it goes on, and where the agent did not report them."""
-        self._owner = owner
+        self._session = session
         self._first: int | None = None
         self._end: int | None = None
         """Where in the timeline what was said in it begins and ends."""
         self._deadlines = deadlines
         self._watch: Watch | None = None
-        self._unseen = True
+        self._unstarted = True
         """Whether the clock wants to know of a sign of life."""
         self._waiting: deque[Event] = deque()
         self._waiting_bytes = 0
         """How much has come since the consumer had taken everything."""
         self._listening = False
         self._news: asyncio.Future[None] | None = None
-        self._room: asyncio.Event | None = None
+        self._drained: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
         self._released = asyncio.Event()
         """Set when the prompt may be sent, and when nothing is left to send because the turn is over."""
         self._over = asyncio.Event()
-        self._told = False
+        self._raised = False
 
     def __repr__(self) -> str:
         return f"<prompt turn, {self.stop_reason or self.error or 'running'}>"
 
-    # --- for whoever sent it
+    # --- for the sender
 
     @property
     def text(self) -> str:
         """The text of all messages of the agent in this turn so far."""
         if self._first is None:
             return ""
-        entries = self._owner.transcript.timeline[self._first : self._end]
+        entries = self._session.transcript.timeline[self._first : self._end]
         return "".join(entry.text for entry in entries if isinstance(entry, Message) and entry.speaker == "agent")
 
     @property
@@ -100,7 +99,7 @@ class Turn:
         """The last whole message of the agent in this turn: `text` without what was said between the tool calls."""
         if self._first is None:
             return ""
-        for entry in reversed(self._owner.transcript.timeline[self._first : self._end]):
+        for entry in reversed(self._session.transcript.timeline[self._first : self._end]):
             if isinstance(entry, Message) and entry.speaker == "agent":
                 return entry.text
         return ""
@@ -119,7 +118,7 @@ class Turn:
         if not self.is_over:
             if self._watch is not None:
                 self._watch.cancelled()
-            self._owner.cancel()
+            self._session.cancel()
 
     async def wait(self) -> Self:
         """Wait for the end of the turn. Events that no loop takes meanwhile are dropped.
@@ -164,7 +163,7 @@ class Turn:
         while True:
             while waiting:
                 yield waiting.popleft()
-            self._make_room()
+            self._drain()
             if self.is_over:
                 break
             self._news = asyncio.get_running_loop().create_future()
@@ -181,10 +180,9 @@ class Turn:
 
     def _start(self) -> None:
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._owner._submit(self))
+            self._task = asyncio.get_running_loop().create_task(self._session._submit(self))
 
     def _ready(self) -> None:
-        """The prompt may be sent."""
         self._released.set()
 
     async def _wait_ready(self) -> None:
@@ -193,23 +191,22 @@ class Turn:
 
     def _sent(self) -> None:
         """The prompt left: the clock runs."""
-        self._first = len(self._owner.transcript.timeline)
+        self._first = len(self._session.transcript.timeline)
         self._watch = Watch(self._deadlines, self._late)
-        self._unseen = True
+        self._unstarted = True
 
     def _late(self, error: DeadlineExceeded) -> None:
         # The first one that passed is why it ends; that the agent then does not stop either is a detail.
         self.error = self.error or error
         if error.phase == "cancel":
             if self._task is not None:
-                # Nobody waits for the answer any more, and the next prompt does not either.
+                # The answer is not awaited any more, and the next prompt does not wait for it either.
                 self._task.cancel()
             self._finish(None, error)
         else:
             self.cancel()
 
     def _alive(self) -> None:
-        """The agent showed a sign of life."""
         if self._watch is not None:
             self._watch.sign_of_life()
 
@@ -223,11 +220,11 @@ class Turn:
         if self._watch is not None:
             self._watch.go_on()
 
-    def _offer(self, event: Event) -> Awaitable[None] | None:
+    def _enqueue(self, event: Event) -> Awaitable[None] | None:
         """An event of this turn; what is returned is to be awaited before there is another."""
-        if self._unseen:
+        if self._unstarted:
             self._alive()
-            self._unseen = self._deadlines.idle_seconds is not None
+            self._unstarted = self._deadlines.idle_seconds is not None
         if not self._listening:
             return None
         self._waiting.append(event)
@@ -244,25 +241,24 @@ class Turn:
         if news is not None and not news.done():
             news.set_result(None)
 
-    async def _wait_for_room(self) -> None:
-        """Return when somebody takes events again, or nobody will."""
+    async def _wait_drained(self) -> None:
+        """Return when events are consumed again, or will not be any more."""
         if self._listening and self._waiting_bytes >= MAX_WAITING_BYTES:
-            if self._room is None:
+            if self._drained is None:
                 self._rest()
-                self._room = asyncio.Event()
-            await self._room.wait()
+                self._drained = asyncio.Event()
+            await self._drained.wait()
 
-    def _make_room(self) -> None:
+    def _drain(self) -> None:
         self._waiting_bytes = 0
-        if self._room is not None:
-            self._room.set()
-            self._room = None
+        if self._drained is not None:
+            self._drained.set()
+            self._drained = None
             self._go_on()
 
     def _finish(
         self, stop_reason: StopReason | None, error: AccordError | None = None, usage: TokenUsage | None = None
     ) -> None:
-        """It is over."""
         if self.is_over:
             return
         self.stop_reason = stop_reason
@@ -271,7 +267,7 @@ class Turn:
         self.error = self.error or error
         if self._watch is not None:
             self._watch.stop()
-        self._end = len(self._owner.transcript.timeline)
+        self._end = len(self._session.transcript.timeline)
         self._over.set()
         self._released.set()
         self._wake()
@@ -283,11 +279,11 @@ class Turn:
     def _ignore(self) -> None:
         self._listening = False
         self._waiting.clear()
-        self._make_room()
+        self._drain()
 
     def _raise(self) -> None:
-        if self.error is not None and not self._told:
-            self._told = True
+        if self.error is not None and not self._raised:
+            self._raised = True
             raise self.error
 
 
@@ -299,10 +295,10 @@ def _output_bytes(event: Event) -> int:
 
 
 class _Pause:
-    """To be awaited, by whoever can; not a coroutine, because not everybody can."""
+    """Back-pressure, to be awaited where that is possible; not a coroutine, so that it may stay unawaited."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
 
     def __await__(self) -> Generator[Any, None, None]:
-        return self._turn._wait_for_room().__await__()
+        return self._turn._wait_drained().__await__()

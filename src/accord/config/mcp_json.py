@@ -12,7 +12,7 @@ from typing import Literal
 from accord.config.errors import ConfigError, Problem
 from accord.config.fields import Notes, Table, open_table, read_bytes
 from accord.config.paths import ConfigPaths, expand_home
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 
 __all__ = ["McpFile", "Skipped", "load_mcp", "user_mcp_files"]
 

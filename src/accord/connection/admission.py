@@ -1,4 +1,4 @@
-"""Which requests of the peer may start: there must be room for the answer, and for the text of the request.
+"""Admission control: which requests of the peer may start, by the memory for their answers and their texts.
 
 A peer that asks and never reads makes answers pile up. Answers that exist count in the budget (`budget`), and no
 request starts while they are over it. But many requests that run at once have no answer yet, and each of them may
@@ -108,7 +108,6 @@ class Admission:
         self._set_timer()
 
     def stop(self) -> None:
-        """Start nothing any more."""
         for queue in (self._small, self._large, self._heavy):
             while queue:
                 self._pop(queue)

@@ -6,7 +6,7 @@ Three things count, each from the moment it exists:
 - held requests: read, and not started because there is no room for their answers (`admission`);
 - unwritten answers: encoded, and not yet written by the transport.
 
-When nobody here waits for an answer of the peer, reading pauses while the sum is over the budget. While a call of ours
+When no call here waits for an answer of the peer, reading pauses while the sum is over the budget. While a call of ours
 waits, its answer stands behind what the peer sends. Two peers that each stop reading until the other one reads would
 wait for ever, so unwritten answers alone do not stop the reader then: it pauses for the load, as always, and for held
 requests beyond `STRETCH` budgets. A peer of this library never has that many requests open, because `outgoing` sends no
@@ -21,9 +21,9 @@ from collections.abc import Callable
 __all__ = ["OPEN_REQUEST_BYTES", "OVERHEAD_BYTES", "STRETCH", "Budget"]
 
 OVERHEAD_BYTES = 256
-"""What a queued message costs beyond its text, so that a flood of tiny ones is bounded as well."""
+"""The cost of a queued message beyond its text, so that a flood of tiny ones is bounded as well."""
 OPEN_REQUEST_BYTES = 1024
-"""What a request costs while its handler runs. Not its text: a large prompt must not keep its own cancel unread."""
+"""The cost of a request while its handler runs. Not its text: a large prompt must not keep its own cancel unread."""
 STRETCH = 4
 """How far the budget stretches while a call of ours waits for an answer on the same connection."""
 
@@ -53,7 +53,6 @@ class Budget:
         """The reader, while it waits for room."""
 
     def add(self, count: int) -> None:
-        """So much more waits."""
         self.bytes += count
 
     def free(self, count: int) -> None:
@@ -78,13 +77,12 @@ class Budget:
         self.unwritten_bytes += count
 
     def written(self, count: int) -> None:
-        """It has left."""
         self.unwritten_bytes -= count
         self.free(count)
 
     @property
     def load_bytes(self) -> int:
-        """What is neither held nor unwritten."""
+        """The bytes that are neither held nor unwritten."""
         return self.bytes - self.held_bytes - self.unwritten_bytes
 
     def look(self) -> None:
@@ -107,7 +105,7 @@ class Budget:
         """Whether even the stretched budget is spent."""
         return self.load_bytes + self.held_bytes > STRETCH * self.max_bytes
 
-    async def room(self, hung_up: Callable[[], bool] = lambda: False) -> bool:
+    async def free_bytes(self, hung_up: Callable[[], bool] = lambda: False) -> bool:
         """Wait until reading may go on; False if the stretched budget is spent and calls inside handlers must fail.
 
         A reader that waits does not see the end of the stream. So `hung_up` is asked now and then: what a peer left

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from accord.connection.budget import Budget
-from accord.connection.fault import refused, serialize_error
+from accord.connection.error_objects import refused, serialize_error
 from accord.connection.handlers import Handlers
 from accord.connection.handshake import Handshake
 from accord.connection.incoming import IncomingRequests
@@ -33,7 +33,7 @@ from accord.errors import (
     TransportError,
 )
 from accord.json_values import JsonValue
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.pending import PendingRequests
 from accord.jsonrpc.serialize import TAIL, notification_head
 from accord.protocol.codec import (
     SMALL_BYTES,
@@ -98,7 +98,7 @@ class Connection:
         """Whether tolerated faults of the peer are errors."""
         self._editions = tuple(editions)
         self._grace_seconds = grace_seconds
-        peer: Peer[Call, OpenRequest] = Peer()
+        pending: PendingRequests[Call, OpenRequest] = PendingRequests()
         self._direct: Method | None = None
         """The notification that was sent last, while another one of its kind may go straight to the transport.
 
@@ -111,9 +111,9 @@ class Connection:
         self._budget = Budget(max_backlog_bytes)
         self._codec = Codec(strict=strict)
         self._lanes = Lanes(self, self._budget, self._handler_failed)
-        self._outgoing = OutgoingCalls(peer, self._sender, self._lanes, self._budget, self._codec)
+        self._outgoing = OutgoingCalls(pending, self._sender, self._lanes, self._budget, self._codec)
         self._outgoing.own(self)
-        self._incoming = IncomingRequests(peer, self._sender, self._budget, self._codec)
+        self._incoming = IncomingRequests(pending, self._sender, self._budget, self._codec)
         self._receiver = Receiver(
             side,
             self.handlers,
@@ -165,7 +165,7 @@ class Connection:
         await asyncio.shield(self._ending)
 
     async def wait_closed(self) -> AccordError | None:
-        """Wait until the link is gone, whoever ended it; the reason, or None where it just ended."""
+        """Wait until the link is closed by either side; the reason, or None where it just ended."""
         await self._closed.wait()
         return None if isinstance(self._lost, ConnectionLost) and self._lost.clean else self._lost
 
@@ -181,7 +181,7 @@ class Connection:
 
     @property
     def counts(self) -> Counts:
-        """What was tolerated so far."""
+        """The counts of tolerated violations so far."""
         return self._receiver.counts
 
     @property
@@ -191,11 +191,11 @@ class Connection:
 
     @property
     def stray_answers(self) -> int:
-        """Answers that nobody waited for."""
+        """Answers without a waiting call."""
         return self._outgoing.strays
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Let somebody see every text from now on; call what is returned to stop that."""
+        """Give every text to an observer from now on; call the result to stop that."""
         self._show((*self._sender.observers, observer))
 
         def stop() -> None:
@@ -225,7 +225,7 @@ class Connection:
 
         Raises:
             LocalProtocolError: This edition or side has no such call; nothing was sent.
-            RequestError: The peer answered with an error; the class tells which.
+            RequestError: The peer answered with an error; the class says which.
             RemoteProtocolError: The peer's answer is none, or does not fit.
             NegotiationFailed: `initialize` was answered in another edition.
             CallTimeout: No answer in time.
@@ -411,7 +411,7 @@ class Connection:
         """Wait for room, and dispatch what is left of the last read as far as there is any."""
         batch, self._unread = self._unread, ReadBatch([])
         while True:
-            if not await self._budget.room(self._hung_up):
+            if not await self._budget.free_bytes(self._hung_up):
                 self._outgoing.fail_inside()
             if self._lost is not None or batch.taken == len(batch.texts) or self._receiver.take(batch):
                 return
@@ -425,7 +425,7 @@ class Connection:
     # --- ending
 
     def _end(self, reason: AccordError) -> None:
-        """The link is gone: from here on nothing can be asked, and nobody waits in vain."""
+        """The link is gone: from here on no call can be made, and every waiter gets an exception."""
         if self._lost is None:
             self._lost = reason
             self._forget_checks()

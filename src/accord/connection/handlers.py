@@ -92,7 +92,7 @@ class Handlers:
         self._offers[edition] = register
 
     def offers(self, edition: Edition) -> bool:
-        """Whether somebody would handle its `initialize`."""
+        """Whether its `initialize` has a handler."""
         return edition in self._offers or (edition.is_loaded and edition.initialize in self.by_method)
 
     def select(self, edition: Edition) -> None:

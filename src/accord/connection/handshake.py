@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accord.connection.fault import refused
+from accord.connection.error_objects import refused
 from accord.connection.handlers import Handler, Handlers
 from accord.errors import RequestError
 from accord.jsonrpc.message import ErrorObject
@@ -35,11 +35,11 @@ class Handshake:
 
     @property
     def offered(self) -> list[Edition]:
-        """The editions whose `initialize` somebody handles."""
+        """The editions with a handler for `initialize`."""
         return [edition for edition in self._editions if self._handlers.offers(edition)]
 
     def select(self, params: Any) -> Selection | ErrorObject:
-        """What the raw params of an `initialize` select, or the error to answer; `edition` is not changed yet."""
+        """The edition that the raw params of an `initialize` select, or the error to answer; changes nothing."""
         selection = select_as_agent(params, self.offered, strict=self._strict)
         if isinstance(selection, RequestError):
             return ErrorObject(selection.code, selection.message, selection.data)

@@ -8,15 +8,14 @@ from typing import Any
 
 from accord.connection.admission import LARGE_TEXT_BYTES, SMALL_ANSWER_BYTES, Admission
 from accord.connection.budget import OPEN_REQUEST_BYTES, Budget
-from accord.connection.fault import CANCELLED, error_answer, refused, serialize_error
+from accord.connection.error_objects import CANCELLED, error_answer, refused, serialize_error
 from accord.connection.lanes import INSIDE
 from accord.connection.request import CURRENT, OpenRequest
 from accord.connection.sender import Sender
 from accord.errors import ConnectionLost, LocalProtocolError, RequestError, TransportError
-from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import ErrorObject, RequestId
-from accord.jsonrpc.peer import Peer
-from accord.jsonrpc.serialize import TAIL, result_head
+from accord.jsonrpc.pending import PendingRequests
+from accord.jsonrpc.serialize import TAIL, BatchAnswer, result_head
 from accord.protocol.codec import Codec, encode_between
 from accord.protocol.model import Wire
 from accord.protocol.salvage import Misfit
@@ -27,10 +26,10 @@ BATCH_TOO_LARGE = "The answers of this batch are larger than this side keeps: se
 
 
 class IncomingRequests:
-    """All open requests of one connection."""
-
-    def __init__(self, peer: Peer[Any, OpenRequest], sender: Sender, budget: Budget, codec: Codec) -> None:
-        self._peer = peer
+    def __init__(
+        self, pending: PendingRequests[Any, OpenRequest], sender: Sender, budget: Budget, codec: Codec
+    ) -> None:
+        self._pending = pending
         self._sender = sender
         self._budget = budget
         self._codec = codec
@@ -54,7 +53,7 @@ class IncomingRequests:
 
     def open(self, request: OpenRequest) -> bool:
         """A request arrived and will be answered by its handler; False if its id is in use (and that is answered)."""
-        if self._peer.open(request.id, request):
+        if self._pending.open(request.id, request):
             return True
         # Under null: under the id itself it would be taken for the answer to the request that is open.
         self.refuse(None, refused("A request with this id is still open"), request.method, request.batch)
@@ -62,7 +61,7 @@ class IncomingRequests:
 
     def owes(self, id_: RequestId) -> bool:
         """Whether a request under this id is open."""
-        return self._peer.opened(id_) is not None
+        return self._pending.opened(id_) is not None
 
     def start(self, request: OpenRequest) -> None:
         """Run the handler, beside everything else."""
@@ -75,7 +74,7 @@ class IncomingRequests:
 
     def cancel(self, id_: RequestId) -> None:
         """The peer withdraws a request. Nothing happens if it is answered or never came."""
-        request = self._peer.opened(id_)
+        request = self._pending.opened(id_)
         if request is None:
             return
         if request.began and request.task is not None:
@@ -84,7 +83,7 @@ class IncomingRequests:
         if request.arrived:
             request.admitted = True
             self.start(request)
-            # When it has begun, and suspends: before that, it could not even hear that it is cancelled.
+            # When it has begun, and suspends: before that, a cancel would not reach its code.
             self._loop.call_soon(self._cancel_begun, request)
             return
         # Not begun: a task that is cancelled now would never run the code that answers.
@@ -95,11 +94,11 @@ class IncomingRequests:
             self._budget.free(_unbegun_bytes(request))
         self._returned(request, 0)
         self._finish(request, None)
-        self._peer.answer(request.id)
+        self._pending.answer(request.id)
         self.refuse(request.id, CANCELLED, request.method, request.batch)
 
     def _cancel_begun(self, request: OpenRequest) -> None:
-        if request.task is not None and self._peer.opened(request.id) is request:
+        if request.task is not None and self._pending.opened(request.id) is request:
             request.task.cancel()
 
     def refuse(self, id_: RequestId, error: ErrorObject, method: str, batch: BatchAnswer | None = None) -> None:
@@ -111,11 +110,11 @@ class IncomingRequests:
 
     def _post(self, text: bytes) -> None:
         # Weighs on the budget until it has left: a peer that sends garbage and reads nothing is slowed down too.
-        room = self._sender.post(text)
-        if room is not None:
+        sent = self._sender.post(text)
+        if sent is not None:
             weight = OPEN_REQUEST_BYTES + len(text)
             self._budget.add(weight)
-            room.add_done_callback(lambda _: self._budget.free(weight))
+            sent.add_done_callback(lambda _: self._budget.free(weight))
 
     def _collect(self, batch: BatchAnswer, text: bytes) -> bytes | None:
         self._batched_bytes += len(text)
@@ -125,7 +124,6 @@ class IncomingRequests:
         return whole
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """The handlers that run."""
         return list(self._tasks)
 
     def stop(self) -> None:
@@ -151,14 +149,14 @@ class IncomingRequests:
                 text = self._result_text(request, result)
             except asyncio.CancelledError:
                 if self.lost:
-                    raise  # nobody is there to be answered
+                    raise  # there is no peer to answer
                 text = self._error_text(request, CANCELLED)
             except Exception as problem:  # noqa: BLE001 - whatever a handler raises becomes the one answer
                 text = self._error_text(request, error_answer(problem, request.method))
             finally:
                 result = None  # the answer is a text from now on, and may have to wait
                 self._budget.free(OPEN_REQUEST_BYTES)
-            self._peer.answer(request.id)
+            self._pending.answer(request.id)
             answer_bytes = len(text)
             whole = text if request.batch is None else self._collect(request.batch, bytes(text))
             del text
@@ -226,7 +224,7 @@ class IncomingRequests:
         if type(result) is not request.result:
             result = self._checked(request, result)
         if self._is_unread:
-            # What the peer asked for before it went away is still read, and each answer may be large.
+            # Requests from before the peer went away are still read, and each answer may be large.
             self._finish(request, result)
             return b""
         head = result_head(request.id)
@@ -263,6 +261,6 @@ class IncomingRequests:
 
 
 def _unbegun_bytes(request: OpenRequest) -> int:
-    """What a request costs whose task did not run yet; from then on `Admission` counts its text."""
+    """The cost of a request whose task did not run yet; from then on `Admission` counts its text."""
     size_bytes = request.size_bytes
     return OPEN_REQUEST_BYTES + size_bytes if size_bytes > LARGE_TEXT_BYTES else OPEN_REQUEST_BYTES

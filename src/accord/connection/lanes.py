@@ -1,4 +1,4 @@
-"""Order: one lane per session, in which things happen one after the other although handlers suspend.
+"""Lanes: one per session, which keeps the order of messages although handlers suspend.
 
 A lane exists while it holds something. One runner, a task, empties the lanes that are ready, one after the other. When
 a handler suspends, its runner stays with that lane and another takes over the rest: no session waits for another, and
@@ -20,8 +20,8 @@ from accord.connection.handlers import Handler
 
 __all__ = ["INSIDE", "Lane", "Lanes", "in_lane", "waiting"]
 
-Item: TypeAlias = tuple[Callable[[Any], Coroutine[Any, Any, Any] | None], Any, int]
-"""What to call, with what, and how many bytes of the budget that frees. Code of others stands in coroutines alone."""
+LaneItem: TypeAlias = tuple[Callable[[Any], Coroutine[Any, Any, Any] | None], Any, int]
+"""A function, its argument, and the bytes of the budget that it frees. Handlers of authors run in coroutines alone."""
 
 FEW = 4
 """From more things than this on, a lane that is ready is worth a task."""
@@ -44,7 +44,7 @@ def in_lane(handler: Handler) -> Callable[[Any], Coroutine[Any, Any, Any]]:
 
 
 async def waiting(awaitable: Awaitable[Any]) -> None:
-    """What a plain function gave that turned out to be something to wait for."""
+    """Awaits the result of a plain function that turned out to be awaitable."""
     await awaitable
 
 
@@ -56,11 +56,11 @@ class Lane:
     def __init__(self, key: str | None, context: Context) -> None:
         self.key = key
         self.context = context
-        self.items: deque[Item] = deque()
+        self.items: deque[LaneItem] = deque()
 
 
 class Lanes:
-    """All lanes of one connection; `owner` is the mark that code inside a handler can be told by.
+    """All lanes of one connection; `owner` marks code that runs inside a handler.
 
     `failed` is called with what a notification handler raised. `get` gives the lane of a session if anything of it
     still waits or is being handled.
@@ -77,7 +77,7 @@ class Lanes:
         self._runners: set[asyncio.Task[None]] = set()
         self.get = self._lanes.get
 
-    def add(self, key: str | None, item: Item) -> None:
+    def add(self, key: str | None, item: LaneItem) -> None:
         """Queue a thing behind everything of its session that came before."""
         lane = self._lanes.get(key)
         if lane is None:
@@ -103,7 +103,6 @@ class Lanes:
         return call_each
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """The tasks that run handlers now."""
         return list(self._runners)
 
     def _start_runner(self) -> None:
@@ -154,7 +153,7 @@ class Lanes:
                 self._hand_on()
 
     def _hand_on(self) -> None:
-        """The runner is busy with one lane, or at its end: somebody else has to look after the others."""
+        """The runner is busy with one lane, or at its end: another runner has to serve the others."""
         self._runner = None
         if self._ready:
             self._start_runner()

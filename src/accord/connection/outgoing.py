@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from accord.connection.budget import Budget
-from accord.connection.fault import raised
+from accord.connection.error_objects import raised
 from accord.connection.lanes import INSIDE, Lanes
 from accord.connection.sender import Sender
 from accord.errors import AccordError, BacklogExceeded, CallTimeout, RemoteProtocolError
-from accord.jsonrpc.message import ErrorObject, Json, RequestId
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.message import ErrorObject, JsonText, RequestId
+from accord.jsonrpc.pending import PendingRequests
 from accord.jsonrpc.serialize import TAIL, notification_head, request_head
 from accord.protocol.codec import Codec, encode, encode_between
 from accord.protocol.model import Wire
@@ -37,12 +37,12 @@ class Call(msgspec.Struct, eq=False):
     """Whether it is among those that are open at the peer."""
 
     def settle(self, outcome: Any) -> None:
-        """End it with a result or an exception; nothing happens if nobody waits any more."""
+        """End it with a result or an exception; nothing happens without a waiter."""
         if self.future.done():
             return
         if isinstance(outcome, BaseException):
             self.future.set_exception(outcome)
-            self.future.exception()  # whoever waits gets it; one who was cancelled meanwhile needs no warning
+            self.future.exception()  # retrieved: a caller that was cancelled meanwhile needs no warning
         else:
             self.future.set_result(outcome)
 
@@ -50,8 +50,10 @@ class Call(msgspec.Struct, eq=False):
 class OutgoingCalls:
     """All calls of one connection; `cancels` says whether the edition can withdraw one."""
 
-    def __init__(self, peer: Peer[Call, Any], sender: Sender, lanes: Lanes, budget: Budget, codec: Codec) -> None:
-        self._peer = peer
+    def __init__(
+        self, pending: PendingRequests[Call, Any], sender: Sender, lanes: Lanes, budget: Budget, codec: Codec
+    ) -> None:
+        self._pending = pending
         self._sender = sender
         self._lanes = lanes
         self._budget = budget
@@ -76,16 +78,16 @@ class OutgoingCalls:
         Raises:
             RequestError: The peer answered with an error.
             RemoteProtocolError: The peer's answer is none.
-            CallTimeout: It took too long; the peer is told where the edition has words for it.
+            CallTimeout: It took too long; the peer is notified where the edition has a message for it.
             ConnectionLost: The link was lost meanwhile.
             BacklogExceeded: A handler made the call, and its answer is out of reach.
         """
         if self._loop is None:
             self._loop = asyncio.get_running_loop()  # once: each time it is a system call
-        id_ = self._peer.next_id()
+        id_ = self._pending.next_id()
         text = encode_between(request_head(id_, method), params, TAIL)
         call = Call(method, result, session, INSIDE.get() is self._owner, self._loop.create_future())
-        self._peer.wait(id_, call)
+        self._pending.wait(id_, call)
         self._begin(call)
         try:
             if timeout_seconds is not None:
@@ -164,29 +166,27 @@ class OutgoingCalls:
             self._budget.calls_inside -= 1
 
     def _give_up(self, id_: int, call: Call) -> None:
-        """Nobody waits any more; a call that was answered, or not sent, is not withdrawn."""
-        if isinstance(self._peer.settle(id_), Call) and self.cancels and call.counted:
+        """The caller does not wait any more; a call that was answered, or not sent, is not withdrawn."""
+        if isinstance(self._pending.settle(id_), Call) and self.cancels and call.counted:
             self._sender.post(notification_head("$/cancel_request") + encode({"requestId": id_}) + TAIL)
 
     # --- what comes back
 
     def waiting(self, id_: RequestId) -> Call | None:
         """The call that waits for an answer under an id."""
-        return self._peer.waiting(id_)
+        return self._pending.waiting(id_)
 
-    def succeed(self, id_: RequestId, result: Json) -> None:
-        """A result came."""
+    def succeed(self, id_: RequestId, result: JsonText) -> None:
         call = self._settled(id_)
         if call is not None:
             self.deliver(call, self._typed(call, result))
 
     def succeed_typed(self, id_: int, call: Call, value: Any) -> None:
         """A result came for a call that waits, and was decoded already."""
-        self._peer.settle(id_)
+        self._pending.settle(id_)
         self.deliver(call, value)
 
     def fail(self, id_: RequestId, error: ErrorObject) -> None:
-        """An error object came."""
         call = self._settled(id_)
         if call is not None:
             self.deliver(call, raised(error))
@@ -206,13 +206,13 @@ class OutgoingCalls:
             lane.items.append((call.settle, outcome, 0))
 
     def _settled(self, id_: RequestId) -> Call | None:
-        call = self._peer.settle(id_)
+        call = self._pending.settle(id_)
         if isinstance(call, Call):
             return call
         self.strays += 1
         return None
 
-    def _typed(self, call: Call, result: Json) -> Any:
+    def _typed(self, call: Call, result: JsonText) -> Any:
         kind = call.result
         if bytes(memoryview(result)[:5]) == b"null":
             value = _empty(kind)
@@ -239,8 +239,7 @@ class OutgoingCalls:
             self._leave(call)
 
     def fail_all(self, error: AccordError) -> None:
-        """The link is gone."""
-        for call in self._peer.settle_all():
+        for call in self._pending.settle_all():
             call.settle(copy.copy(error))  # each caller gets its own, with its own traceback
         while self._turns:
             turn = self._turns.popleft()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NoReturn
 
 from accord.connection.budget import OVERHEAD_BYTES, Budget
-from accord.connection.fault import internal_error, invalid_params, not_found, refused
+from accord.connection.error_objects import internal_error, invalid_params, not_found, refused
 from accord.connection.handlers import Handler, Handlers
 from accord.connection.handshake import Handshake, announcing, complete
 from accord.connection.incoming import IncomingRequests
@@ -21,20 +21,20 @@ from accord.connection.outgoing import OutgoingCalls
 from accord.connection.request import OpenRequest
 from accord.connection.sender import Observer
 from accord.connection.update_batches import BATCHED, CalledUpdates, QueuedUpdates, ReadBatch, Updates
-from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.fast_decode import HEAD, REFUSED, Decode, is_utf8, request_decoder, result_decoder, shared_head
 from accord.jsonrpc.message import (
     ErrorObject,
     Failure,
-    Json,
+    JsonText,
     Malformed,
-    Message,
     MessageRules,
     Notification,
+    ParsedMessage,
     Request,
     Result,
 )
 from accord.jsonrpc.parse import parse
+from accord.jsonrpc.serialize import BatchAnswer
 from accord.protocol.codec import Codec, decoder_for, parse_json
 from accord.protocol.edition import Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
@@ -48,13 +48,13 @@ _BEFORE = MessageRules(null_ids=True, batches=False)
 
 
 class Counts:
-    """What was tolerated so far: nothing of it was answered with more than an error, and none of it ended the link."""
+    """Tolerated violations so far: each was answered with an error at most, and none of them closed the link."""
 
     def __init__(self) -> None:
         self.malformed: int = 0
         """Texts that are no message."""
         self.unknown_notifications: int = 0
-        """Notifications that nobody handles."""
+        """Notifications without a handler."""
         self.bad_notifications: int = 0
         """Notifications whose params do not fit."""
         self.internal_errors: int = 0
@@ -64,8 +64,6 @@ class Counts:
 
 
 class Receiver:
-    """The receiving half of a connection."""
-
     def __init__(
         self,
         side: Literal["agent", "client"],
@@ -99,7 +97,6 @@ class Receiver:
 
     @property
     def edition(self) -> Edition | None:
-        """The edition that was agreed on."""
         return self._edition
 
     @edition.setter
@@ -118,12 +115,12 @@ class Receiver:
 
         Never waits, and raises what observers raise.
         """
-        has_room = True
+        may_continue = True
         # At least one, also when the budget is spent: a handler may wait for an answer that is among them.
-        while has_room:
+        while may_continue:
             text = next(batch.left, None) if self._updates is None or self.observers else self._updates.take(batch)
             if text is None:
-                return self._has_room()
+                return self._may_continue()
             for observer in self.observers:
                 observer("in", text)
             try:
@@ -131,15 +128,15 @@ class Receiver:
             except Exception as error:  # noqa: BLE001 - a bug of ours must not become the end of the connection
                 self.counts.internal_errors += 1
                 self._take_failed(text, internal_error(error, "reading a message"))
-            has_room = self._has_room()
+            may_continue = self._may_continue()
         return False
 
-    def _has_room(self) -> bool:
+    def _may_continue(self) -> bool:
         budget = self._budget
         return (budget.bytes <= budget.max_bytes or not budget.full) and not self.ended
 
     def _take_failed(self, text: bytes, error: ErrorObject) -> None:
-        """What we failed to read may be a request, and then it is owed an answer."""
+        """Answer a text that failed to parse: it may be a request."""
         message = parse(text, self._rules)
         for each in message if isinstance(message, list) else [message]:
             if isinstance(each, Request) and not self._incoming.owes(each.id):
@@ -201,7 +198,7 @@ class Receiver:
         self._outgoing.succeed_typed(id_, call, envelope.result)
         return True
 
-    def _take_batch(self, messages: list[Message]) -> None:
+    def _take_batch(self, messages: list[ParsedMessage]) -> None:
         wanted = sum(
             isinstance(message, Request) or (isinstance(message, Malformed) and message.error is not None)
             for message in messages
@@ -212,7 +209,7 @@ class Receiver:
 
     # --- messages
 
-    def _take_message(self, message: Message, text: bytes, batch: BatchAnswer | None) -> None:
+    def _take_message(self, message: ParsedMessage, text: bytes, batch: BatchAnswer | None) -> None:
         if isinstance(message, Request):
             if message.method == "initialize" and self._side == "agent":
                 self._initialize(message, batch)
@@ -232,7 +229,7 @@ class Receiver:
         if message.error is None:
             self._outgoing.spoil(message.id, message.reason)
             return
-        # A client hears stray prints of its agent: they were not meant for it and are not answered.
+        # A client reads stray prints of its agent: they were not meant for it and are not answered.
         if self._side == "agent" or batch is not None or text.lstrip()[:1] in (b"{", b"["):
             self._incoming.refuse(message.id, message.error, "a malformed message", batch)
 
@@ -322,7 +319,7 @@ class Receiver:
             if arrival is not None:
                 self._hook(arrival, params)
             self._queue(handler, params, params.session_id, size)
-            return self._has_room()
+            return self._may_continue()
 
         return CalledUpdates(head, method, handle)
 
@@ -334,7 +331,7 @@ class Receiver:
         params = _plain(notification.params)
         self._queue(handler, params, _session_in(params), size)
 
-    def _take_cancel(self, params: Json | None) -> None:
+    def _take_cancel(self, params: JsonText | None) -> None:
         value = _plain(params)
         id_ = value.get("requestId") if isinstance(value, dict) else None
         if type(id_) in (int, str):
@@ -408,19 +405,19 @@ def _raise(error: Exception, _params: Any) -> NoReturn:
     raise error
 
 
-def _given(params: Json | None) -> Json:
+def _given(params: JsonText | None) -> JsonText:
     # Absent and null params count as an empty object.
     if params is None or bytes(memoryview(params)[:4]) == b"null":
         return b"{}"
     return params
 
 
-def _size_of(params: Json | None) -> int:
-    """What a request of a batch takes, more or less."""
+def _size_of(params: JsonText | None) -> int:
+    """The size of a request of a batch, roughly."""
     return 0 if params is None else memoryview(params).nbytes
 
 
-def _plain(params: Json | None) -> Any:
+def _plain(params: JsonText | None) -> Any:
     """Params as plain JSON values; what cannot be read is None, as if there were none."""
     if params is None:
         return None

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import msgspec
 
 from accord.connection.handlers import Handler
-from accord.jsonrpc.batch import BatchAnswer
 from accord.jsonrpc.message import RequestId
+from accord.jsonrpc.serialize import BatchAnswer
 
 __all__ = ["CURRENT", "IncomingRequest", "OpenRequest", "current_request"]
 
@@ -30,7 +30,7 @@ class OpenRequest(msgspec.Struct, eq=False):
     size_bytes: int = 0
     """How long its text is."""
     arrival: Any = None
-    """What the arrival hook returned."""
+    """The result of the arrival hook."""
     task: asyncio.Task[None] | None = None
     began: bool = False
     arrived: bool = False
@@ -38,7 +38,7 @@ class OpenRequest(msgspec.Struct, eq=False):
     admitted: bool = False
     """Whether its handler may start without a further look at the budget."""
     reserved: tuple[int, int] | None = None
-    """What `Admission` keeps free for its answer, and since which lapse."""
+    """The bytes that `Admission` reserves for its answer, and the lapse since when."""
     weighs: bool = False
     """Whether its text counts while it runs."""
     finish: Callable[[Any], Any] | None = None
@@ -61,7 +61,7 @@ class IncomingRequest(Protocol):
 
     @property
     def arrival(self) -> object:
-        """What the hook returned that was registered with `Handlers.on_arrival`; None where there is none."""
+        """The result of the hook that was registered with `Handlers.on_arrival`; None without a hook."""
 
 
 def current_request() -> IncomingRequest | None:

@@ -45,7 +45,6 @@ class Sender:
 
     @property
     def observers(self) -> tuple[Observer, ...]:
-        """Who sees the texts."""
         return self._observers
 
     @observers.setter
@@ -92,7 +91,6 @@ class Sender:
         return sent
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """The task that sends what is queued."""
         return [] if self._task is None else [self._task]
 
     def _show(self, text: bytes) -> None:

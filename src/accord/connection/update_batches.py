@@ -37,17 +37,14 @@ class ReadBatch:
 
     @property
     def taken(self) -> int:
-        """How many were taken."""
         return len(self.texts) - length_hint(self.left)
 
     @cached_property
     def size_bytes(self) -> int:
-        """The size of all of them together."""
         return sum(map(len, self.texts))
 
     @cached_property
     def is_utf8(self) -> bool:
-        """Whether each of them is UTF-8."""
         if all(map(bytes.isascii, self.texts)):
             return True
         try:
@@ -74,7 +71,6 @@ class CalledUpdates:
         self._handle = handle
 
     def take(self, batch: ReadBatch) -> bytes | None:
-        """See `Updates.take`."""
         head, decode, handle = self._head, self._decode, self._handle
         for text in batch.left:
             if not text.startswith(head) or not (text.isascii() or is_utf8(text)):
@@ -103,7 +99,6 @@ class QueuedUpdates:
         self._budget = budget
 
     def take(self, batch: ReadBatch) -> bytes | None:
-        """See `Updates.take`."""
         cost = batch.size_bytes + OVERHEAD_BYTES * len(batch.texts)
         if self._budget.bytes + cost <= self._budget.max_bytes and batch.is_utf8:
             return self._take_all(batch)

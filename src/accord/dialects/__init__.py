@@ -5,8 +5,7 @@ shows how to write one, with `accord.simse` as its example. The words of the edi
 are in `accord.session`.
 """
 
-from accord.dialects.plugin import DialectPlugin
-from accord.dialects.registry import dialect_names, load_dialect
+from accord.dialects.plugin import DialectPlugin, dialect_names, load_dialect
 from accord.dialects.translation import Json, TranslatedTransport, Translation, Translator
 
 __all__ = [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoints, entry_points
 from typing import ClassVar, Literal
 
 from accord.errors import LocalProtocolError
 from accord.json_values import JsonValue
 from accord.transport.interface import Transport
 
-__all__ = ["DialectPlugin"]
+__all__ = ["GROUP", "DialectPlugin", "dialect_names", "load_dialect"]
 
 
 class DialectPlugin:
@@ -53,3 +54,33 @@ class DialectPlugin:
             LocalProtocolError: This dialect has no such side.
         """
         raise LocalProtocolError(f"no agent of ours serves the dialect {self.name}", field="dialect")
+
+
+GROUP = "accord.dialects"
+
+
+def dialect_names() -> tuple[str, ...]:
+    """The names of all installed plug-ins; none of them is imported."""
+    return tuple(sorted(_installed().names))
+
+
+def load_dialect(name: str) -> DialectPlugin:
+    """The plug-in of a name, imported and called without arguments.
+
+    Raises:
+        LocalProtocolError: No installed package has it, or what it has is no plug-in.
+    """
+    known = dialect_names()
+    if name not in known:
+        raise LocalProtocolError(
+            f"no dialect {name!r} is installed", field="dialect", expected=f"one of {', '.join(known)}"
+        )
+    plugin = _installed()[name].load()()
+    if not isinstance(plugin, DialectPlugin):
+        expected = "a class or a function that gives an accord.DialectPlugin"
+        raise LocalProtocolError(f"the entry point {name!r} of {GROUP} gives none", field="dialect", expected=expected)
+    return plugin
+
+
+def _installed() -> EntryPoints:
+    return entry_points(group=GROUP)

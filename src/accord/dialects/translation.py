@@ -58,7 +58,7 @@ class TranslatedTransport:
         self._link = link
         self._translator = translator
         self._unread: deque[bytes] = deque()
-        """What came from the peer and is not translated yet."""
+        """Messages of the peer that are not translated yet."""
         self._received: list[bytes] = []
         self._reading: asyncio.Task[list[bytes]] | None = None
         self._news: asyncio.Future[None] | None = None
@@ -105,7 +105,6 @@ class TranslatedTransport:
         return False
 
     async def receive(self) -> list[bytes]:
-        """The next texts for the connection above."""
         if self._news is not None:
             raise RuntimeError("another task is receiving from this transport")
         while not self._closed:
@@ -132,11 +131,9 @@ class TranslatedTransport:
 
     @property
     def hung_up(self) -> bool:
-        """Whether the peer is gone."""
         return self._link.hung_up
 
     async def close(self) -> None:
-        """End the link below."""
         self._closed = True
         self._wake()
         await self._link.close()

@@ -34,7 +34,7 @@ HEAD = re.compile(
 """The id of a result or the method of a request, whose keys come in the order in which nearly everybody writes them."""
 
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What a fast decode raises. It does not look at the bytes of strings that it skips: ask `is_utf8` first."""
+"""The exceptions of a fast decode. It does not look at the bytes of strings that it skips: ask `is_utf8` first."""
 
 Decode: TypeAlias = Callable[[bytes], Any]
 """Decodes a whole text; the envelope that it gives has `id` and `params`, or `id` and `result`."""
@@ -62,13 +62,11 @@ def is_utf8(text: bytes) -> bool:
 
 @functools.cache
 def request_decoder(method: str, params: Any, make: MakeDecoder) -> Decode:
-    """Decodes requests of one method."""
     return _message_decoder(method, params, make, ("id", _ID))
 
 
 @functools.cache
 def notification_decoder(method: str, params: Any, make: MakeDecoder) -> Decode:
-    """Decodes notifications of one method."""
     return _message_decoder(method, params, make, ("id", _ABSENT, UNSET))
 
 
@@ -86,7 +84,6 @@ def _message_decoder(method: str, params: Any, make: MakeDecoder, id_: tuple[Any
 
 @functools.cache
 def result_decoder(result: Any, make: MakeDecoder) -> Decode:
-    """Decodes answers with one type of result."""
     fields: list[Any] = [
         ("jsonrpc", _VERSION),
         ("id", int),

@@ -1,4 +1,4 @@
-"""What one text can be: a request, a notification, an answer, or something malformed that says how to answer it.
+"""The kinds of a text: a request, a notification, an answer, or a malformed text with the error to answer it.
 
 `params`, `result` and `error.data` stay JSON: what they should look like is not known here.
 """
@@ -13,9 +13,9 @@ __all__ = [
     "ErrorObject",
     "Failure",
     "Malformed",
-    "Message",
     "MessageRules",
     "Notification",
+    "ParsedMessage",
     "Request",
     "RequestId",
     "Result",
@@ -24,11 +24,11 @@ __all__ = [
 RequestId: TypeAlias = int | str | None
 """Compared by type and value: `1` and `"1"` are two ids. Fractions and booleans are none."""
 
-Json: TypeAlias = bytes | msgspec.Raw
+JsonText: TypeAlias = bytes | msgspec.Raw
 
 
 class MessageRules(NamedTuple):
-    """What an edition allows beyond the common core."""
+    """The deviations that an edition allows beyond the common core."""
 
     null_ids: bool = True
     """Whether a request may have the id null; it is answered with that id."""
@@ -41,21 +41,19 @@ class Request(NamedTuple):
 
     id: RequestId
     method: str
-    params: Json | None
+    params: JsonText | None
 
 
 class Notification(NamedTuple):
     """Wants none."""
 
     method: str
-    params: Json | None
+    params: JsonText | None
 
 
 class Result(NamedTuple):
-    """The answer to a call."""
-
     id: RequestId
-    result: Json
+    result: JsonText
 
 
 class ErrorObject(NamedTuple):
@@ -67,7 +65,7 @@ class ErrorObject(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """The other answer to a call; `id` is null where the peer could not tell which call it was."""
+    """The other answer to a call; `id` is null where the peer could not know which call it was."""
 
     id: RequestId
     error: ErrorObject
@@ -85,4 +83,4 @@ class Malformed(NamedTuple):
     id: RequestId = None
 
 
-Message: TypeAlias = Request | Notification | Result | Failure | Malformed
+ParsedMessage: TypeAlias = Request | Notification | Result | Failure | Malformed

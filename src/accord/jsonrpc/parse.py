@@ -18,9 +18,9 @@ from accord.jsonrpc.message import (
     ErrorObject,
     Failure,
     Malformed,
-    Message,
     MessageRules,
     Notification,
+    ParsedMessage,
     Request,
     RequestId,
     Result,
@@ -47,15 +47,15 @@ _envelope = msgspec.json.Decoder(_Envelope)
 _entries = msgspec.json.Decoder(list[Raw])
 
 
-def parse(text: bytes, rules: MessageRules) -> Message | list[Message]:
-    """What a text says; a list for a batch where the rules allow one."""
+def parse(text: bytes, rules: MessageRules) -> ParsedMessage | list[ParsedMessage]:
+    """The message of a text; a list for a batch where the rules allow one."""
     if not is_utf8(text):
         return Malformed("not UTF-8", _NOT_JSON)
     message = _parse_quickly(text)
     return _judge(text, rules) if message is None else message
 
 
-def _parse_quickly(text: bytes) -> Message | None:
+def _parse_quickly(text: bytes) -> ParsedMessage | None:
     """The message, where nothing is wrong with it and no edition sees it differently."""
     try:
         envelope = _envelope.decode(text)
@@ -101,7 +101,7 @@ def _integer(digits: str) -> int | float:
         return math.inf  # longer than Python reads; it is JSON all the same
 
 
-def _judge(text: bytes, rules: MessageRules) -> Message | list[Message]:
+def _judge(text: bytes, rules: MessageRules) -> ParsedMessage | list[ParsedMessage]:
     value = _read(text)
     if not rules.batches or not isinstance(value, list) or not value:
         return _judge_value(value, rules)
@@ -112,7 +112,7 @@ def _judge(text: bytes, rules: MessageRules) -> Message | list[Message]:
     return [_parse_quickly(raw) or _judge_value(entry, rules) for raw, entry in zip(entries, value, strict=True)]
 
 
-def _judge_value(value: Any, rules: MessageRules) -> Message:
+def _judge_value(value: Any, rules: MessageRules) -> ParsedMessage:
     if value is _Unreadable:
         return Malformed("not JSON", _NOT_JSON)
     if isinstance(value, list):
@@ -126,7 +126,7 @@ def _judge_value(value: Any, rules: MessageRules) -> Message:
     return Malformed("neither a method nor an answer", _NO_MESSAGE)
 
 
-def _judge_request(value: dict[str, Any], rules: MessageRules) -> Message:
+def _judge_request(value: dict[str, Any], rules: MessageRules) -> ParsedMessage:
     id_ = value.get("id", UNSET)
     if id_ is not UNSET and not _is_id(id_) and not (id_ is None and rules.null_ids):
         return Malformed("an id that is none", _NO_MESSAGE)
@@ -144,7 +144,7 @@ def _judge_request(value: dict[str, Any], rules: MessageRules) -> Message:
     return Notification(value["method"], params) if id_ is UNSET else Request(id_, value["method"], params)
 
 
-def _judge_answer(value: dict[str, Any]) -> Message:
+def _judge_answer(value: dict[str, Any]) -> ParsedMessage:
     # Not refused for a missing "jsonrpc": a caller waits, and what is meant is plain.
     id_, error = value.get("id"), value.get("error")
     if id_ is not None and not _is_id(id_):
@@ -162,7 +162,7 @@ def _judge_answer(value: dict[str, Any]) -> Message:
     return Failure(id_, ErrorObject(code, message, error.get("data")))
 
 
-def _judge_result(id_: RequestId, value: dict[str, Any]) -> Message:
+def _judge_result(id_: RequestId, value: dict[str, Any]) -> ParsedMessage:
     if "result" not in value:
         return Malformed("an answer with neither a result nor an error", id=id_)
     if id_ is None:

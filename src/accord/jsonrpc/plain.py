@@ -17,7 +17,7 @@ def plain_value(value: Any) -> Any:
     """The same as a type that msgspec knows.
 
     Raises:
-        TypeError: JSON has no words for it.
+        TypeError: It has no form in JSON.
     """
     # Not by `str(value)` and the like: a subclass may say something else there than what it holds.
     if isinstance(value, str):

@@ -10,10 +10,19 @@ import msgspec
 from accord.jsonrpc.message import ErrorObject, RequestId
 from accord.jsonrpc.plain import plain, plain_value
 
-__all__ = ["TAIL", "array_text", "error_text", "notification_head", "request_head", "result_head", "serialize_id"]
+__all__ = [
+    "TAIL",
+    "BatchAnswer",
+    "array_text",
+    "error_text",
+    "notification_head",
+    "request_head",
+    "result_head",
+    "serialize_id",
+]
 
 TAIL = b"}"
-"""What closes a text after its body."""
+"""The end of a text after its body."""
 
 
 def serialize_id(id_: RequestId) -> bytes:
@@ -65,3 +74,20 @@ def error_text(id_: RequestId, error: ErrorObject) -> bytes:
 def array_text(texts: list[bytes]) -> bytes:
     """The answers of a batch as one text."""
     return b"[%s]" % b",".join(texts)
+
+
+class BatchAnswer:
+    """Collects `expected` answers. A batch of notifications alone expects none and is never answered."""
+
+    def __init__(self, expected: int) -> None:
+        self._missing = expected
+        self._texts: list[bytes] = []
+        self.size_bytes = 0
+        """All answers that were added."""
+
+    def add(self, text: bytes) -> bytes | None:
+        """One answer; the whole array once it was the last."""
+        self._texts.append(text)
+        self.size_bytes += len(text)
+        self._missing -= 1
+        return None if self._missing else array_text(self._texts)

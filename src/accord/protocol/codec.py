@@ -16,7 +16,7 @@ import msgspec
 
 from accord.errors import LocalProtocolError
 from accord.jsonrpc.plain import plain, plain_value
-from accord.protocol.model import Choice, Unknown
+from accord.protocol.model import Unknown, UntaggedUnion
 from accord.protocol.salvage import Misfit, Salvage
 
 __all__ = [
@@ -41,7 +41,7 @@ def _write_unknown(value: Any) -> Any:
     return plain_value(value)
 
 
-def _read_untagged(kind: Choice, value: Any) -> Any:
+def _read_untagged(kind: UntaggedUnion, value: Any) -> Any:
     # No other classes stand in annotations.
     chosen = kind.choose(value)
     if chosen is None or chosen is Unknown:

@@ -185,4 +185,4 @@ def required_keys(kind: type[Wire]) -> list[str]:
     return [field.encode_name for field in fields if field.required]
 
 
-Choice: TypeAlias = type[Untagged] | type[UntaggedLists]
+UntaggedUnion: TypeAlias = type[Untagged] | type[UntaggedLists]

@@ -1,4 +1,4 @@
-"""What each side can do, in no edition's words: gathered from the handshake, asked before anything is sent."""
+"""The capabilities of both sides, independent of the edition; read from the handshake, checked before a request."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -29,7 +29,7 @@ class Implementation(Part):
 
 
 class ClientCapabilities(Part):
-    """What a client lets its agent use. `terminals` are terminals that the client runs."""
+    """The capabilities of a client. `terminals` are terminals that the client runs."""
 
     read_files: bool = False
     write_files: bool = False
@@ -56,7 +56,7 @@ class AuthMethod(Part):
 
 
 class AgentCapabilities(Part):
-    """What an agent serves beyond new, prompt and cancel. `prompts` are the kinds of blocks it takes beside text."""
+    """The capabilities of an agent, beyond new, prompt and cancel. `prompts` are block kinds beside text."""
 
     load: bool = False
     resume: bool = False

@@ -1,4 +1,4 @@
-"""What an agent has said about one tool call: the paths and the commands, from every field that may hold them.
+"""Claims about a tool call: the paths and commands in every field of it that may hold them.
 
 Agents put the same facts into different places: locations, diffs, patches, `rawInput` under a dozen names. The claims
 collect all of them, as they were said; `accord.workspace.subject` resolves them and `accord.session.rules` judges
@@ -133,7 +133,7 @@ class CallClaims:
 
 
 def claims_of(call: ToolCall) -> CallClaims:
-    """What the call says as it stands now."""
+    """The claims of the call in its current state."""
     paths: dict[PathClaim, None] = {}
     for location in call.locations:
         paths[PathClaim(call.kind, location.path)] = None
@@ -141,12 +141,12 @@ def claims_of(call: ToolCall) -> CallClaims:
         if isinstance(item, Diff):
             paths.update(dict.fromkeys(_diff_claims(call.kind, item)))
     unknown = [item.payload for item in call.content if isinstance(item, Unknown)]
-    for said in (_opened(call.raw_input), *unknown):
-        paths.update(dict.fromkeys(_input_claims(call.kind, said)))
-    said_commands = [each for said in (call.raw_input, *unknown) for each in _input_commands(said, 0)]
-    if call.kind == "execute" and isinstance(call.raw_input, str) and not said_commands:
-        said_commands = [CommandClaim(line=call.raw_input)]
-    commands = tuple(dict.fromkeys(said_commands))
+    for value in (_opened(call.raw_input), *unknown):
+        paths.update(dict.fromkeys(_input_claims(call.kind, value)))
+    found_commands = [each for value in (call.raw_input, *unknown) for each in _input_commands(value, 0)]
+    if call.kind == "execute" and isinstance(call.raw_input, str) and not found_commands:
+        found_commands = [CommandClaim(line=call.raw_input)]
+    commands = tuple(dict.fromkeys(found_commands))
     found = tuple(paths)
     is_complete = len(found) + len(commands) <= MAX_CLAIMS and _size(found, commands) <= MAX_CHARACTERS
     if not is_complete:
@@ -184,11 +184,11 @@ def _diff_claims(kind: str, diff: Diff) -> Iterator[PathClaim]:
         return
     paths = patch_paths(diff.patch)
     if paths is None:
-        # A patch that cannot be read touches files that nobody can name.
+        # A patch that cannot be read touches files that are not known.
         yield PathClaim("edit", "")
         return
-    told = {path for change in diff.changes for path in (change.path, change.old_path)}
-    yield from (PathClaim("edit", path) for path in paths if path not in told)
+    named = {path for change in diff.changes for path in (change.path, change.old_path)}
+    yield from (PathClaim("edit", path) for path in paths if path not in named)
 
 
 def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
@@ -205,7 +205,7 @@ def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
 
 
 def claims_in(kind: str, payload: Any) -> CallClaims:
-    """What an object says that no edition names: the subject of a question, for instance."""
+    """The claims of an object that no edition names: the subject of a question, for instance."""
     return claims_of(ToolCall("", kind=kind, raw_input=payload))
 
 
@@ -231,7 +231,7 @@ def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
             named = [*map(str.strip, _PATCH_HEADING.findall(value)), *(patch_paths(value) or ())]
             yield from (PathClaim(changing, path) for path in named)
             if not named and value.strip() and name != "input" and kind in WRITING_KINDS:
-                # Files that nobody can name.
+                # Files that are not known.
                 yield PathClaim(changing, "")
         elif name == "changes" and isinstance(value, dict):
             # One adapter keys its changes by path.
@@ -267,7 +267,7 @@ def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
     """The commands of nested objects, each with the directory and environment that stand beside it."""
     value = _opened(value)
-    if _is_out_of_sight(value, depth):
+    if _is_too_deep(value, depth):
         yield CommandClaim()
     elif isinstance(value, list):
         for each in value:
@@ -281,7 +281,7 @@ def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
                 yield from _input_commands(each, depth + 1)
 
 
-def _is_out_of_sight(value: Any, depth: int) -> bool:
+def _is_too_deep(value: Any, depth: int) -> bool:
     """Whether a value is an object that is not read: nested deeper than anybody looks, or a text that is too large."""
     if isinstance(value, str):
         return len(value) > MAX_CHARACTERS and value.lstrip()[:1] in {"{", "["}
@@ -292,7 +292,7 @@ _UNREADABLE: Any = object()
 
 
 def _one(fields: Sequence[tuple[str, Any]], keys: frozenset[str]) -> Any:
-    """The one value under any of these keys; two that differ are not readable: nobody knows which one counts."""
+    """The one value under any of these keys; two that differ are not readable: which one counts is unknown."""
     values = [each for name, each in fields if name in keys and each is not None]
     if any(each != values[0] for each in values):
         return _UNREADABLE
@@ -300,7 +300,7 @@ def _one(fields: Sequence[tuple[str, Any]], keys: frozenset[str]) -> Any:
 
 
 class _Beside:
-    """What stands beside a command in the same object: its arguments, directory and environment."""
+    """The fields beside a command in the same object: its arguments, directory and environment."""
 
     def __init__(self, fields: Sequence[tuple[str, Any]]) -> None:
         directory = _one(fields, DIRECTORY_KEYS)

@@ -57,7 +57,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Submitted(msgspec.Struct, Generic[K], frozen=True):
-    """Somebody wants to prompt the agent."""
+    """The user wants to prompt the agent."""
 
     prompt: K
 
@@ -77,21 +77,17 @@ class Accepted(msgspec.Struct, Generic[K], frozen=True):
 
 
 class Refused(msgspec.Struct, Generic[K], frozen=True):
-    """The request was answered with an error."""
-
     prompt: K
     error: WorkError
 
 
 class Abandoned(msgspec.Struct, Generic[K], frozen=True):
-    """Nobody waits for the answer any more, or none can come."""
+    """The answer is not awaited any more, or cannot come."""
 
     prompt: K
 
 
 class StateReported(msgspec.Struct, frozen=True):
-    """The agent reported the session's state."""
-
     state: StateChanged
 
 
@@ -242,7 +238,7 @@ class ClientTurns(Generic[K]):
         return [ShowState(prompt, StateChanged("idle", "error", error)), *self._drop(prompt, event)]
 
     def _drop(self, prompt: K, _: Refused[K] | Abandoned[K]) -> list[PromptOutput[K]]:
-        """How it ended is known to whoever fed this: an exception of the request, or a cancel."""
+        """The caller knows how it ended: an exception of the request, or a cancel."""
         self._forget(prompt)
         return self._next()
 

@@ -15,7 +15,7 @@ class Part(msgspec.Struct, omit_defaults=True, repr_omit_defaults=True, gc=False
 
 
 class Annotations(Part):
-    """Hints for whoever shows a block; `priority` is between 0 and 1."""
+    """Hints for the presentation of a block; `priority` is between 0 and 1."""
 
     audience: list[str] | None = None
     last_modified: str | None = None
@@ -90,7 +90,7 @@ Block: TypeAlias = Text | Image | Audio | Link | Resource | Unknown
 """One block; `Unknown` keeps what no edition names yet."""
 
 Blocks: TypeAlias = str | Block | list[Block]
-"""What authors may write where blocks are wanted."""
+"""Anything that stands for content blocks: a text, a block, or several."""
 
 
 def blocks_of(content: Blocks) -> list[Block]:

@@ -1,26 +1,44 @@
-"""What every edition's dialect does: encode events as updates, decode updates to events, and bind requests to methods.
+"""The interface of a dialect: encodes events as updates, decodes updates to events, binds requests to methods.
 
 An `UpdateEncoder` belongs to one session of an agent, an `UpdateDecoder` to one session of a client: both remember what
 an edition does not repeat. What an edition cannot show is downgraded (docs/editions.md has the table); an empty list
 means that it has no shape for an event at all and that nothing is lost by leaving it out. A request that an edition
 does not have has no `Binding`.
+
+Dialects are imported when their edition is first spoken: an agent offers three and pays for one. Each has a second
+form, with `drafts`: the fields that only the unstable text has, in messages that the stable text has too. An agent
+uses it where its author wants that. A client always does: it sends nothing more by it, and reads what agents send.
 """
 
+from __future__ import annotations
+
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Protocol
 
 import msgspec
 
-from accord.protocol.edition import Edition
+from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.protocol.method import Method, NotificationMethod, RequestMethod
-from accord.session.ask import AskPermission, Cancel, ElicitationDone, SessionOpened
-from accord.session.capability import ClientCapabilities
+from accord.session.agent_requests import ElicitationDone, RequestPermission
+from accord.session.capability import AgentCapabilities, ClientCapabilities
+from accord.session.client_requests import Cancel, ReopenSession, SessionOpened
 from accord.session.event import Event, ToolChanged
 from accord.session.turn import AnswerRule
 
-__all__ = ["Binding", "Dialect", "UpdateDecoder", "UpdateEncoder"]
+__all__ = [
+    "DIALECTS",
+    "Binding",
+    "Dialect",
+    "DialectLoader",
+    "UpdateDecoder",
+    "UpdateEncoder",
+    "dialect_of",
+    "edition_as_client",
+]
 
 
 class UpdateEncoder(Protocol):
@@ -42,7 +60,7 @@ class UpdateEncoder(Protocol):
         ...
 
     def flush(self) -> list[Any]:
-        """What was held back where an edition can only repeat a growing whole; a change of state flushes by itself."""
+        """The updates that an edition without increments held back; a change of state flushes by itself."""
         ...
 
 
@@ -57,14 +75,14 @@ class UpdateDecoder(Protocol):
 class Binding(msgspec.Struct, frozen=True):
     """A request of the core bound to a method of one edition.
 
-    `ask` is the type of the request; an edition may have several bindings for one (load and resume). The side that
+    `request` is the type of the request; an edition may have several bindings for one (load and resume). The side that
     serves it uses `decode_params` and `encode_result`, the side that calls it `encode_params` and `decode_result`.
     `encode_params` gives None where this binding cannot express that very request, and another one may. `decode_params`
     raises `InvalidParams` for what the edition wants refused. `needs` names the capability (of `AgentCapabilities` or
     `ClientCapabilities`, by the side that serves it) without which the method must not be called.
     """
 
-    ask: type[Any]
+    request: type[Any]
     method: RequestMethod[Any, Any]
     decode_params: Callable[[Any], Any]
     encode_params: Callable[[Any], Any]
@@ -81,11 +99,11 @@ class Dialect:
     edition: Edition
     rule: AnswerRule
     echoes: bool
-    """Whether a prompt that has its place is told back as a message of the user."""
+    """Whether an inserted prompt is sent back as a message of the user."""
     agent_bindings: tuple[Binding, ...]
-    """What an agent serves."""
+    """The requests that an agent serves."""
     client_bindings: tuple[Binding, ...]
-    """What a client serves."""
+    """The requests that a client serves."""
     encoder: Callable[[ClientCapabilities], UpdateEncoder]
     decoder: Callable[[], UpdateDecoder]
     update: NotificationMethod[Any]
@@ -95,14 +113,14 @@ class Dialect:
     encode_cancel: Callable[[Cancel], Any]
     decode_cancel: Callable[[Any], Cancel]
     leftover_events: Callable[[SessionOpened], list[Event]] = lambda _: []
-    """What the answer to an opening has no place for, so that it must be sent as events behind it."""
-    stand_in: Callable[[AskPermission], ToolChanged | None] = lambda _: None
+    """The settings that the response to an opening has no field for, to be sent as events."""
+    stand_in: Callable[[RequestPermission], ToolChanged | None] = lambda _: None
     """The tool call that a question about none was asked under, so that it can be ended when that is answered."""
     elicitation_done: NotificationMethod[Any] | None = None
     encode_elicitation_done: Callable[[ElicitationDone], Any] | None = None
     decode_elicitation_done: Callable[[Any], ElicitationDone] | None = None
     draft_bindings: tuple[Binding, ...] = field(default=())
-    """What an agent serves only where both sides agreed on unstable methods."""
+    """The requests that an agent serves only where both sides agreed on unstable methods."""
     draft_methods: tuple[Method, ...] = field(default=())
     """Rows of the unstable text that replace those with the same names in the edition's table: see `dialects`."""
 
@@ -115,20 +133,87 @@ class Dialect:
         return params.session_id, params.update
 
     @cached_property
-    def _by_ask(self) -> dict[type[Any], list[Binding]]:
+    def _by_request(self) -> dict[type[Any], list[Binding]]:
         found: dict[type[Any], list[Binding]] = {}
         for binding in (*self.agent_bindings, *self.client_bindings, *self.draft_bindings):
-            found.setdefault(binding.ask, []).append(binding)
+            found.setdefault(binding.request, []).append(binding)
         return found
 
-    def find(self, ask: type[Any]) -> list[Binding]:
+    def find(self, request: type[Any]) -> list[Binding]:
         """The bindings of a type of request; none where the edition does not have it."""
-        return self._by_ask.get(ask, [])
+        return self._by_request.get(request, [])
 
-    def encode(self, ask: Any) -> tuple[Binding, Any] | None:
+    def can_resume(self, capabilities: AgentCapabilities) -> bool:
+        """Whether an agent with these capabilities reopens a session without a replay.
+
+        An edition in which every agent can has a binding that needs no capability.
+        """
+        encoded = self.encode(ReopenSession("", "/"))
+        return encoded is not None and (not encoded[0].needs or bool(getattr(capabilities, encoded[0].needs)))
+
+    def encode(self, request: Any) -> tuple[Binding, Any] | None:
         """The binding and the params for one request; None where the edition cannot express it."""
-        for binding in self.find(type(ask)):
-            params = binding.encode_params(ask)
+        for binding in self.find(type(request)):
+            params = binding.encode_params(request)
             if params is not None:
                 return binding, params
         return None
+
+
+class DialectLoader:
+    """An edition that we can speak."""
+
+    def __init__(self, stable: Edition, home: str) -> None:
+        self._stable = stable
+        self._home = home
+
+    @property
+    def name(self) -> str:
+        return self._stable.name
+
+    def edition(self, *, drafts: bool = False) -> Edition:
+        """The edition; with `drafts` also what its unstable text adds."""
+        return self._with_drafts if drafts else self._stable
+
+    @functools.cached_property
+    def _with_drafts(self) -> Edition:
+        return self._drafted(self._stable.with_drafts)
+
+    @functools.cached_property
+    def as_client(self) -> Edition:
+        return self._drafted(self._stable.as_client)
+
+    def dialect(self, *, drafts: bool = False) -> Dialect:
+        """Its dialect; with `drafts` that of its unstable text."""
+        module = import_module(self._home)
+        found: Dialect = module.DRAFT_DIALECT if drafts else module.DIALECT
+        return found
+
+    def _drafted(self, edition: Edition) -> Edition:
+        """The edition with the rows that the dialect of the unstable text has of its own."""
+
+        def methods() -> tuple[Method, ...]:
+            own = {(row.name, row.side): row for row in self.dialect(drafts=True).draft_methods}
+            return tuple(own.get((row.name, row.side), row) for row in edition.methods)
+
+        return edition.with_methods(methods, self._home)
+
+
+DIALECTS = (
+    DialectLoader(V1, "accord.session.editions.v1"),
+    DialectLoader(V2, "accord.session.editions.v2"),
+    DialectLoader(V2_JUNE, "accord.session.editions.v2_june"),
+)
+
+
+def dialect_of(edition: Edition, *, drafts: bool = False) -> Dialect:
+    """The dialect of an edition; with `drafts` that of its unstable text."""
+    return _loader(edition).dialect(drafts=drafts)
+
+
+def edition_as_client(edition: Edition) -> Edition:
+    return _loader(edition).as_client
+
+
+def _loader(edition: Edition) -> DialectLoader:
+    return next(loader for loader in DIALECTS if loader.name == edition.name)

@@ -1,4 +1,4 @@
-"""Downgrading: what v1 and June show where they have no shape for what is meant, and how a decoder restores it.
+"""Downgrading: the closest shape in v1 and June for a value that they cannot express, and how a decoder restores it.
 
 Everything here works on the core's own types. `downgrade_…` gives a value that the older editions can write, with the
 original beside it in `_meta`; `restore_…` undoes it.
@@ -84,16 +84,16 @@ def restore_block(block: Text) -> Block:
 
 def downgrade_diff(diff: Diff) -> list[ToolContent]:
     """A diff as items of one file each that have a new text, or as lines where texts are not known."""
-    told = read_patch(diff.patch) if diff.patch is not None and diff.patch_format == "git_patch" else {}
+    contents = read_patch(diff.patch) if diff.patch is not None and diff.patch_format == "git_patch" else {}
     items: list[ToolContent] = []
     for change in diff.changes:
-        items += _downgrade_change(_told(change, told), diff.meta)
+        items += _downgrade_change(_with_contents(change, contents), diff.meta)
     return items
 
 
-def _told(change: FileChange, told: dict[str, tuple[str | None, str | None]]) -> FileChange:
-    if change.old is None and change.new is None and change.path in told:
-        old, new = told[change.path]
+def _with_contents(change: FileChange, contents: dict[str, tuple[str | None, str | None]]) -> FileChange:
+    if change.old is None and change.new is None and change.path in contents:
+        old, new = contents[change.path]
         return msgspec.structs.replace(change, old=old, new=new)
     return change
 
@@ -171,16 +171,16 @@ def restore_shown(shown: Shown) -> list[ToolContent]:
 
 def downgrade_open_entry(entry: PlanEntry) -> PlanEntry:
     """A plan's entry where further values are allowed, but `cancelled` is not known yet."""
-    return _said_entry(entry, entry.status, entry.priority)
+    return _with_original(entry, entry.status, entry.priority)
 
 
 def downgrade_entry(entry: PlanEntry) -> PlanEntry:
     """A plan's entry where there are three statuses and three priorities."""
     status = entry.status if entry.status in ENTRY_STATUSES | {"cancelled"} else "pending"
-    return _said_entry(entry, status, entry.priority if entry.priority in PRIORITIES else "medium")
+    return _with_original(entry, status, entry.priority if entry.priority in PRIORITIES else "medium")
 
 
-def _said_entry(entry: PlanEntry, status: str, priority: str) -> PlanEntry:
+def _with_original(entry: PlanEntry, status: str, priority: str) -> PlanEntry:
     content = entry.content
     if status == "cancelled":
         status, content = "completed", f"{content} (cancelled)"
@@ -192,12 +192,11 @@ def _said_entry(entry: PlanEntry, status: str, priority: str) -> PlanEntry:
     return PlanEntry(content, status, priority, keep(entry.meta, original))
 
 
-def _changed(meant: str, said: str) -> str | UnsetType:
-    return meant if meant != said else UNSET
+def _changed(meant: str, written: str) -> str | UnsetType:
+    return meant if meant != written else UNSET
 
 
 def restore_entry(entry: PlanEntry) -> PlanEntry:
-    """The entry that was meant."""
     meta, original = recall(entry.meta, EntryOriginal)
     meant = present(original) if original is not None else {}
     return msgspec.structs.replace(entry, **meant, meta=meta)
@@ -238,7 +237,7 @@ def restore_plan(plan: PlanChanged) -> PlanChanged:
 
 
 def downgrade_notice(event: Noticed) -> tuple[Text, dict[str, object] | None]:
-    """A notice as words of the agent, and the metadata of the message that they are."""
+    """A notice as a message of the agent, and the metadata of that message."""
     label = event.severity.strip("_").capitalize() or "Notice"
     text = f"{label}: {event.title}" + (f"\n\n{event.description}" if event.description else "")
     original = NoticeOriginal(event.severity, event.title, event.description)

@@ -1,4 +1,4 @@
-"""What a transcript is made of: messages, tool calls, plans, compactions, terminals, each as it stands now.
+"""The entries of a transcript: messages, tool calls, plans, compactions, terminals, each with its current state.
 
 An entry is changed in place by the transcript that holds it; readers only read. The `_meta` of a chunk, or of one item,
 belongs to that object alone (v2 rule A57), so chunks leave no meta behind in the entry they add to.
@@ -9,14 +9,16 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeGuard, TypeVar
+from typing import TypeAlias, TypeGuard, TypeVar, assert_never
 
 from accord.json_values import JsonValue
 from accord.protocol.model import UNSET, Maybe
 from accord.session.content import Block, Text
 from accord.session.event import (
     CompactionChanged,
+    Event,
     MessageChanged,
+    MessageChunk,
     Meta,
     PlanChanged,
     PlanEntry,
@@ -30,6 +32,7 @@ from accord.session.event import (
     WorkError,
 )
 from accord.session.tool import FINISHED, Location, ToolContent, ToolKind, ToolStatus
+from accord.session.unset import or_unset
 
 __all__ = [
     "CompactionEntry",
@@ -41,6 +44,8 @@ __all__ = [
     "ToolCall",
     "TurnSpan",
     "UnknownEntry",
+    "entry_events",
+    "terminal_event",
 ]
 
 T = TypeVar("T")
@@ -140,7 +145,7 @@ def is_plain(block: Block | None) -> TypeGuard[Text]:
 
 @dataclass(slots=True)
 class Message:
-    """What the user or the agent said, or the agent thought; `id` is None where the edition names no messages."""
+    """A message of the user or the agent, or a thought; `id` is None where the edition names no messages."""
 
     speaker: Speaker
     id: str | None
@@ -167,7 +172,7 @@ class Message:
 
 @dataclass(slots=True)
 class ToolCall:
-    """A tool at work. A status that nobody knows counts as in progress (v2 rule A62)."""
+    """A tool at work. An unknown status counts as in progress (v2 rule A62)."""
 
     id: str
     title: str | None = None
@@ -195,7 +200,7 @@ class ToolCall:
         self.status = patched(event.status, now.status, "pending")
         self.name = patched(event.name, now.name, None)
         if event.created or event.content is not UNSET:
-            # A copy: chunks are appended to it, and an event stays as it was told.
+            # A copy: chunks are appended to it, and an event is not changed.
             self.content = list(event.content or ())
         self.locations = patched(event.locations, now.locations, [])
         self.raw_input = patched(event.raw_input, now.raw_input, None)
@@ -206,7 +211,7 @@ class ToolCall:
 
 @dataclass(slots=True)
 class Plan:
-    """What the agent means to do; each report replaces the whole plan."""
+    """The plan of the agent; each report replaces the whole plan."""
 
     id: str
     entries: list[PlanEntry] = field(default_factory=list)
@@ -232,7 +237,7 @@ class CompactionEntry:
 
     @property
     def summary(self) -> list[Block]:
-        """What is left of what was compacted."""
+        """The summary of the compacted context."""
         return list(self.passage.blocks)
 
     def change(self, event: CompactionChanged) -> None:
@@ -253,7 +258,7 @@ class UnknownEntry:
 
 
 Entry: TypeAlias = Message | ToolCall | Plan | CompactionEntry | UnknownEntry
-"""What has a place in the conversation. `refused` marks what a refusal took out of the agent's context (v1 rule 25)."""
+"""The entries of a conversation. `refused` marks those that a refusal took out of the agent's context (v1 rule 25)."""
 
 
 def _decoder() -> codecs.IncrementalDecoder:
@@ -264,7 +269,7 @@ def _decoder() -> codecs.IncrementalDecoder:
 class TerminalEntry:
     """A command's terminal on the agent's side. It has no place of its own: tool calls show it.
 
-    Its bytes are foreign: whoever shows them must expect escape sequences (v2 rule A69).
+    Its bytes are foreign: a presentation must expect escape sequences (v2 rule A69).
     """
 
     id: str
@@ -314,7 +319,7 @@ class TerminalEntry:
 class TurnSpan:
     """Where a turn stands in the timeline: `timeline[start:end]`; `end` is None while it lasts.
 
-    `worked` says that work was reported, not only asked for. A turn without a stop reason ended, but nobody said how.
+    `worked` says that work was reported, not only asked for. A turn without a stop reason ended for an unknown reason.
     """
 
     start: int
@@ -328,3 +333,68 @@ class TurnSpan:
     def refused(self) -> bool:
         """Whether the agent dropped the prompt and what followed from its context."""
         return self.stop_reason == "refusal"
+
+
+def entry_events(entry: Entry) -> list[Event]:
+    """The events that make an entry what it is, wherever nothing is known of it yet."""
+    match entry:
+        case Message():
+            return _message_events(entry)
+        case ToolCall():
+            return [_tool_event(entry)]
+        case Plan():
+            return [PlanChanged(entry.entries, entry.id, entry.meta)]
+        case CompactionEntry():
+            return [_compaction_event(entry)]
+        case UnknownEntry():
+            return [entry.update]
+    assert_never(entry)
+
+
+def terminal_event(terminal: TerminalEntry) -> TerminalChanged:
+    """A terminal as one report."""
+    return TerminalChanged(
+        terminal.id,
+        command=or_unset(terminal.command),
+        cwd=or_unset(terminal.cwd),
+        output=terminal.output or UNSET,
+        exit=or_unset(terminal.exit),
+        size=or_unset(terminal.size),
+        cancellable=terminal.cancellable or UNSET,
+        meta=terminal.meta or UNSET,
+    )
+
+
+def _message_events(message: Message) -> list[Event]:
+    if message.id is None:
+        # Only chunks go without an id. What parted this message from its neighbour is replayed too.
+        return [MessageChunk(message.speaker, block) for block in message.content]
+    return [MessageChanged(message.speaker, message.id, message.content or UNSET, message.meta or UNSET)]
+
+
+def _tool_event(call: ToolCall) -> ToolChanged:
+    return ToolChanged(
+        call.id,
+        title=or_unset(call.title),
+        kind=call.kind,
+        status=call.status,
+        name=or_unset(call.name),
+        # Copies: the call goes on changing, an event does not.
+        content=list(call.content) or UNSET,
+        locations=list(call.locations) or UNSET,
+        raw_input=or_unset(call.raw_input),
+        raw_output=or_unset(call.raw_output),
+        cancellable=call.cancellable or UNSET,
+        created=True,
+        meta=call.meta or UNSET,
+    )
+
+
+def _compaction_event(compaction: CompactionEntry) -> CompactionChanged:
+    return CompactionChanged(
+        compaction.id,
+        compaction.status,
+        summary=compaction.summary or UNSET,
+        error=or_unset(compaction.error),
+        meta=compaction.meta or UNSET,
+    )

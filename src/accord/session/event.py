@@ -1,7 +1,7 @@
-"""Everything that can happen in a session, in no edition's words.
+"""Every event of a session, independent of the edition.
 
 A patch event changes only what it carries: `UNSET` keeps a value, None clears it. Events are what agents say, what
-clients hear, what a store keeps and what a transcript is folded from.
+clients receive, what a store keeps and what a transcript is folded from.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -49,7 +49,7 @@ Speaker: TypeAlias = Literal["user", "agent", "thought"]
 StopReason: TypeAlias = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"] | str
 """Why a turn ended; `error` where it failed."""
 SessionState: TypeAlias = Literal["running", "requires_action", "idle"] | str
-"""What a session does now."""
+"""The states of a session."""
 Severity: TypeAlias = Literal["info", "warning", "error"] | str
 """How serious a notice is."""
 Meta: TypeAlias = dict[str, Any]
@@ -179,7 +179,7 @@ class InfoChanged(Part, tag_field="event", tag="info"):
 
 
 class Cost(Part):
-    """What the session has cost so far."""
+    """The cost of the session so far."""
 
     amount: float
     currency: str
@@ -259,7 +259,7 @@ class TokenUsage(Part):
 
 
 class StateChanged(Part, tag_field="event", tag="state"):
-    """What the session does now: a snapshot, idempotent.
+    """The state of the session now: a snapshot, idempotent.
 
     The end of a turn is an `idle` with a stop reason, also where an edition says so in the answer to the prompt. The
     token usage is that of the turn; a snapshot that is repeated repeats it.

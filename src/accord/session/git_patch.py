@@ -22,7 +22,7 @@ _BYTES = {letter: character.encode() for character, letter in _NAMED.items()}
 
 
 def operation_of(change: FileChange) -> str:
-    """What was done to the file: one that has only a new text was added."""
+    """The operation on the file: one that has only a new text was added."""
     if change.operation == "modify" and change.old is None and change.new is not None:
         return "add"
     return change.operation
@@ -173,16 +173,16 @@ def patch_paths(text: str) -> list[str] | None:
         named = [path for match in _HEADER.findall(section) for path in _meanings(match)]
         if not named and number:
             # A change of mode, an empty file or a binary one has its paths in the first line alone.
-            words = section.partition("\n")[0].split(" ")
-            if len(words) != 2:  # noqa: PLR2004 - the old path and the new one
+            parts = section.partition("\n")[0].split(" ")
+            if len(parts) != 2:  # noqa: PLR2004 - the old path and the new one
                 return None
-            named = [path for word in words for path in _meanings(word)]
+            named = [path for word in parts for path in _meanings(word)]
         found.update(dict.fromkeys(path for path in named if path != NOWHERE))
     return list(found)
 
 
 def _meanings(header: str) -> list[str]:
-    """What a path in a header can mean: with a prefix of Git's before it, the path behind it, relative or absolute."""
+    """The possible meanings of a path in a header: also the path behind a prefix of Git's."""
     path = _bare(header)
     return [path, path[1:]] if path.startswith("/") and _unquoted(header) != path else [path]
 

@@ -62,7 +62,7 @@ class UnknownOriginal(Part):
 
 
 class ChangeOriginal(Part):
-    """What a path and two texts do not show of a file change; `gone` means that there is no new text.
+    """The parts of a file change beyond a path and two texts; `gone` means that there is no new text.
 
     `path` and `old` are there only where the change was sent as a line.
     """
@@ -78,7 +78,7 @@ class ChangeOriginal(Part):
 
 
 class ItemOriginal(Part):
-    """What an item of a tool call stands for; `aside` is a line that only explains the next item."""
+    """The original of an item of a tool call; `aside` is a line that only explains the next item."""
 
     aside: bool = False
     change: ChangeOriginal | None = None
@@ -106,7 +106,7 @@ class EntryOriginal(Part):
 
 
 class EndOriginal(Part):
-    """What an edition has no place for at the end of a turn: a stop reason of another name, the token usage."""
+    """The parts of a turn's end that an edition has no field for: a stop reason of another name, the token usage."""
 
     stop_reason: str | None = None
     token_usage: TokenUsage | None = None

@@ -1,13 +1,28 @@
-"""What a user can choose: config options, modes, slash commands, and the answers to a permission question."""
+"""Config options, modes, slash commands and permission options."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
+import msgspec
+
 from accord.protocol.model import Unknown
 from accord.session.content import Part
-from accord.session.refusal_words import means_no
+from accord.session.refusal import means_no
 
-__all__ = ["Choice", "Command", "ConfigOption", "Consent", "Group", "PermissionOption", "Select", "Toggle"]
+__all__ = [
+    "MADE_FROM",
+    "Choice",
+    "Command",
+    "ConfigOption",
+    "Consent",
+    "Group",
+    "PermissionOption",
+    "Select",
+    "Toggle",
+    "mode_option",
+    "with_made",
+    "with_mode",
+]
 
 
 class Choice(Part):
@@ -29,7 +44,7 @@ class Group(Part):
 
 
 class Select(Part, tag_field="type", tag="select"):
-    """An option with one of several values; `category` is a hint for whoever shows it (mode, model, ...)."""
+    """An option with one of several values; `category` is a hint for the presentation (mode, model, ...)."""
 
     id: str
     name: str
@@ -74,7 +89,7 @@ class Command(Part):
 
 
 Consent: TypeAlias = Literal["allow", "reject", "unknown"]
-"""What an option of a permission request means."""
+"""The meaning of an option of a permission request."""
 
 
 class PermissionOption(Part):
@@ -87,12 +102,12 @@ class PermissionOption(Part):
 
     @property
     def refuses(self) -> bool:
-        """Whether it says no in its name, or its id is a word for no: whoever says that word never allows by it."""
+        """Whether it says no in its name, or its id is a word for no: that word as an answer never allows."""
         return means_no(self.name) or means_no(self.id)
 
     @property
     def consent(self) -> Consent:
-        """What it says to the agent. A kind that allows under a name or an id that refuses is neither."""
+        """Its meaning for the agent. A kind that allows under a name or an id that refuses is neither."""
         if self.kind in {"reject_once", "reject_always"}:
             return "reject"
         if self.kind in {"allow_once", "allow_always"} and not self.refuses:
@@ -108,3 +123,33 @@ class PermissionOption(Part):
         """Whether its id can be sent: no other option shares it, and no refusal is sent as anything else."""
         is_alone = sum(option.id == self.id for option in options) == 1
         return is_alone and (self.kind in {"reject_once", "reject_always"} or not self.refuses)
+
+
+MADE_FROM = "accord/made-from"
+"""A key in the metadata of an option that its agent sent only in v1's older shapes: `modes`, `models`."""
+
+
+def mode_option(options: list[ConfigOption]) -> Select | None:
+    return next((option for option in options if isinstance(option, Select) and option.category == "mode"), None)
+
+
+def with_mode(options: list[ConfigOption], mode: str) -> list[ConfigOption] | None:
+    """The options with another mode; None where nothing changes, because it is that mode already or there is none."""
+    stands = mode_option(options)
+    if stands is None or stands.value == mode:
+        return None
+    return [msgspec.structs.replace(option, value=mode) if option is stands else option for option in options]
+
+
+def with_made(options: list[ConfigOption], before: list[ConfigOption]) -> list[ConfigOption]:
+    """New options, with those that were made before: an agent that does not know them cannot repeat them."""
+    named = [option for option in options if not isinstance(option, Unknown)]
+    ids, categories = {option.id for option in named}, {option.category for option in named}
+    return options + [
+        option
+        for option in before
+        if isinstance(option, Select)
+        and MADE_FROM in (option.meta or {})
+        and option.id not in ids
+        and option.category not in categories
+    ]

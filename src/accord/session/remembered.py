@@ -1,4 +1,4 @@
-"""What a user answered with "always": one answer for exactly what was shown, or for a wider scope that was named.
+"""Remembered answers: a user's "always" for exactly what was shown, or for a wider scope that was named.
 
 Answers are kept as documents with a version. A reader takes a document whole or not at all: an unknown field, a wrong
 type or a later version means that nothing in it holds.
@@ -29,7 +29,7 @@ VERSION = 1
 
 
 class PathTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="path"):
-    """What happens to one file; `path` is absolute with its links resolved."""
+    """An access to one file; `path` is absolute with its links resolved."""
 
     kind: str
     path: str
@@ -52,7 +52,7 @@ class InputTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
 
 Target: TypeAlias = PathTarget | CommandTarget | InputTarget
-"""What a remembered answer is about."""
+"""The subject of a remembered answer."""
 Scope: TypeAlias = Literal["exact", "folder", "kind", "program"]
 """How far a remembered answer reaches."""
 
@@ -157,7 +157,7 @@ def decode_answers(data: bytes) -> AnswersDocument:
 
 def _check(answer: RememberedAnswer) -> None:
     """Refuse an answer that says more, or less, than its scope."""
-    said = {name for name in ("targets", "kind", "folder", "program") if getattr(answer, name) not in (None, ())}
+    given = {name for name in ("targets", "kind", "folder", "program") if getattr(answer, name) not in (None, ())}
     wanted = {"exact": {"targets"}, "folder": {"kind", "folder"}, "kind": {"kind"}, "program": {"program"}}
-    if said != wanted[answer.scope]:
+    if given != wanted[answer.scope]:
         raise DocumentError(f"an answer of the scope {answer.scope!r} does not name what it is about")

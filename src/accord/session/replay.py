@@ -1,9 +1,9 @@
-"""A long log told again page by page, in memory that does not grow with what was said.
+"""The replay of a long log page by page, in memory that does not grow with the log.
 
 A log is read twice. The first reading makes an `Outline`: what goes on at the end, the settings, and which entries go
 on from one page to a later one. The second reading folds page after page into a `Replay`, which gives away every entry
-as soon as nothing more will happen to it. What is told is what `Transcript.events(states=False)` of the whole log would
-be, except that terminals come right before the page that shows them and not all at the beginning.
+as soon as nothing more will happen to it. The events are those of `Transcript.events(states=False)` of the
+whole log, except that terminals come right before the page that shows them and not all at the beginning.
 
 An entry that goes on over many pages is held until it ends, and so is what stands behind it; a plan is not, because its
 last report is all that counts.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from accord.protocol.model import UNSET
-from accord.session.entry import CompactionEntry, Entry, Message, Plan, ToolCall
+from accord.session.entry import CompactionEntry, Entry, Message, Plan, ToolCall, entry_events, terminal_event
 from accord.session.event import (
     CommandsChanged,
     CompactionChanged,
@@ -35,7 +35,6 @@ from accord.session.event import (
     UsageChanged,
 )
 from accord.session.option import ConfigOption
-from accord.session.snapshot import entry_events, terminal_event
 from accord.session.tool import FINISHED, TerminalView
 from accord.session.transcript import Transcript
 
@@ -47,7 +46,7 @@ _FACTS = (CommandsChanged, ConfigChanged, InfoChanged, ModeChanged, StateChanged
 
 
 class Outline:
-    """What is known of a log after one reading, a few dozen bytes for each of its entries."""
+    """The result of one reading of a log, a few dozen bytes for each of its entries."""
 
     def __init__(self) -> None:
         self.pages: list[int] = []
@@ -67,7 +66,6 @@ class Outline:
         """The ends of the pages on which every event is a whole message of its own."""
 
     def add(self, events: Sequence[Event]) -> None:
-        """Read the next page."""
         end = self.length + len(events)
         known = len(self._first)
         plain = sum(map(_is_whole, events))
@@ -92,7 +90,6 @@ class Outline:
 
     @property
     def config(self) -> list[ConfigOption]:
-        """The config options with their values."""
         return self._facts.config
 
     @property
@@ -101,7 +98,7 @@ class Outline:
         return self._facts.state == "idle"
 
     def settings(self) -> list[Event]:
-        """What a replay begins with."""
+        """The events that a replay begins with."""
         return self._facts.events(states=False)
 
     def goes_on(self, key: int, position: int) -> bool:
@@ -164,7 +161,7 @@ class Outline:
 
 
 class Replay(Transcript):
-    """The part of a conversation that is not told yet."""
+    """The part of a conversation that is not replayed yet."""
 
     def __init__(self, outline: Outline) -> None:
         super().__init__()
@@ -173,7 +170,7 @@ class Replay(Transcript):
         self._planned: set[str] = set()
 
     def add(self, page: Sequence[Event]) -> list[Event]:
-        """Read the next page; the events that can be told now."""
+        """Read the next page; the events that can be replayed now."""
         self._position += len(page)
         if not self.timeline and not self.terminals and self._outline.is_plain(page, self._position):
             # Most pages of a long log; folding what is whole already would take half of the time.

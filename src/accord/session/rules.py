@@ -4,7 +4,8 @@ A rule is written `effect kind:pattern`. The kind is that of the tool call (`rea
 The pattern is a path glob for kinds that touch files, and a command pattern for `execute`: `edit:src/**`,
 `execute:git *`. Path globs are matched against the path relative to the session's directories, and against the whole
 path if the pattern is absolute. A command pattern is matched word by word: `*` at the end stands for any further
-words, inside a word for any characters in it.
+words, inside a word for any characters in it. In a path `*` and `?` stay inside one name, `**` spans folders, `**/`
+stands for any folders or none, and a slash at the end means everything below. Matching is linear in the text.
 
 What is judged is a `Subject`: the accesses that a call makes, resolved by `accord.workspace.subject`. The order:
 
@@ -20,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from accord.session.pattern import matches_path, matches_word
 from accord.session.remembered import RememberedAnswer, Target
 from accord.session.shell_line import SimpleCommand, program_names
 
@@ -35,12 +36,120 @@ __all__ = [
     "RuleError",
     "Subject",
     "judge",
+    "matches_path",
+    "matches_word",
     "parse_rule",
     "wider_answers",
 ]
 
+
+def matches_word(pattern: str, word: str) -> bool:
+    """Whether a pattern matches one whole word of a command.
+
+    The pieces between stars are looked for one after the other, each at its first place: stars can stand for
+    anything, so an earlier place never spoils a later piece.
+    """
+    first, *parts = pattern.split("*")
+    if not parts:
+        return word == first
+    last = parts.pop()
+    if len(word) < len(first) + len(last) or not word.startswith(first) or not word.endswith(last):
+        return False
+    at, end = len(first), len(word) - len(last)
+    for part in parts:
+        found = word.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+# One step of a path pattern: a character of its own, any character but the slash, and runs of either.
+_ANY_BUT_SLASH = "?"
+_RUN_IN_NAME = "*"
+_RUN = "**"
+_FOLDERS = "**/"
+_INSIDE = "**/ begun"
+# How far each wildcard can be passed without a character: `**/` is followed by its inside, which it may leave out.
+_WITHOUT_CHARACTER = {_RUN_IN_NAME: (1,), _RUN: (1,), _FOLDERS: (1, 2)}
+_Step = tuple[str, bool]
+"""The step, and whether it is a wildcard."""
+
+
+def matches_path(pattern: str, path: str) -> bool:
+    """Whether a path pattern matches a whole path. Both are absolute, or both relative to the same folder.
+
+    All places in the pattern that the text read so far can have reached are kept side by side, so that no text makes
+    the pattern try again: the time is the length of the path times that of the pattern.
+    """
+    steps = _steps(pattern)
+    reached = _skipped(steps, {0})
+    for character in path:
+        reached = _skipped(steps, _moved(steps, reached, character))
+        if not reached:
+            return False
+    return len(steps) in reached
+
+
+def _moved(steps: tuple[_Step, ...], reached: set[int], character: str) -> set[int]:
+    moved: set[int] = set()
+    for at in reached:
+        step, is_wildcard = steps[at] if at < len(steps) else ("", False)
+        if is_wildcard:
+            moved.update(at + distance for distance in _distances(step, character))
+        elif step == character:
+            moved.add(at + 1)
+    return moved
+
+
+def _distances(wildcard: str, character: str) -> tuple[int, ...]:
+    """How far a character takes a wildcard: it stays, or it is done."""
+    if wildcard == _RUN:
+        return (0,)
+    if wildcard == _INSIDE:
+        # A slash ends a folder; then either another folder begins or the rest of the pattern.
+        return (0, 1) if character == "/" else (0,)
+    if character == "/" or wildcard == _FOLDERS:
+        return ()
+    return (0,) if wildcard == _RUN_IN_NAME else (1,)
+
+
+def _skipped(steps: tuple[_Step, ...], reached: set[int]) -> set[int]:
+    """With all places that are reached without a further character: a run may be empty."""
+    waiting = list(reached)
+    while waiting:
+        at = waiting.pop()
+        step = steps[at] if at < len(steps) else ("", False)
+        following = () if not step[1] else _WITHOUT_CHARACTER.get(step[0], ())
+        for distance in following:
+            if at + distance not in reached:
+                reached.add(at + distance)
+                waiting.append(at + distance)
+    return reached
+
+
+@lru_cache(maxsize=256)
+def _steps(pattern: str) -> tuple[_Step, ...]:
+    if pattern.endswith("/"):
+        pattern += "**"
+    steps: list[_Step] = []
+    at = 0
+    while at < len(pattern):
+        for wildcard in (_FOLDERS, _RUN, _RUN_IN_NAME, _ANY_BUT_SLASH):
+            if pattern.startswith(wildcard, at):
+                steps.append((wildcard, True))
+                if wildcard == _FOLDERS:
+                    steps.append((_INSIDE, True))
+                at += len(wildcard)
+                break
+        else:
+            steps.append((pattern[at], False))
+            at += 1
+    return tuple(steps)
+
+
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
-"""What a rule says: allow, deny, or let the user decide."""
+"""The effect of a rule: allow, deny, or let the user decide."""
 EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
 KINDS = frozenset(
     {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other", "all"}
@@ -110,7 +219,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is judged: all accesses of one call, and the session's directories with their links resolved."""
+    """The subject of a decision: all accesses of one call, and the session's directories with their links resolved."""
 
     accesses: tuple[Access, ...]
     roots: tuple[str, ...] = ()
@@ -122,7 +231,7 @@ class Subject:
 
     @property
     def targets(self) -> tuple[Target, ...] | None:
-        """What exactly it is about; None where that is not known for each access."""
+        """Its exact targets; None where they are not known for each access."""
         found = [access.target for access in self.accesses if not access.transparent]
         known = tuple(dict.fromkeys(target for target in found if target is not None))
         return None if not known or any(target is None for target in found) else known
@@ -130,7 +239,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What holds for a subject, and why: the rule or the remembered answer; both None for the default."""
+    """The decision for a subject, and its reason: the rule or the remembered answer; both None for the default."""
 
     effect: Effect
     rule: Rule | None = None
@@ -164,7 +273,7 @@ def parse_rule(text: str, effect: Effect | None = None) -> Rule:
 
 
 def wider_answers(subject: Subject, effect: Literal["allow", "deny"] = "allow") -> tuple[RememberedAnswer, ...]:
-    """What "always" could mean beyond exactly this, from the narrowest on; for a user to choose from."""
+    """The wider scopes that "always" could have, from the narrowest on, for a user to choose from."""
     accesses = [access for access in subject.accesses if not access.transparent]
     kinds = {access.kind for access in accesses}
     if len(kinds) != 1 or not accesses:
@@ -189,7 +298,7 @@ def judge(
     answers: Sequence[RememberedAnswer] = (),
     default: Effect = "ask",
 ) -> Decision:
-    """What holds for a subject: the strictest of what holds for each of its accesses."""
+    """The decision for a subject: the strictest of the decisions for its accesses."""
     rules = tuple(rules)
     decisions = [
         decision
@@ -249,7 +358,7 @@ def _command_matches(pattern: str, command: SimpleCommand, *, careful: bool) -> 
         wanted = wanted[:-1]
     certain = min(command.uncertain, default=len(command.words))
     if careful:
-        # What an uncertain word becomes is one of the further words that a star stands for, or it is not allowed.
+        # An uncertain word must become one of the further words that a star stands for, or it is not allowed.
         if certain < len(command.words) and (not is_open or certain < len(wanted)):
             return False
         programs: tuple[str, ...] = command.words[:1]

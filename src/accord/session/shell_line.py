@@ -21,10 +21,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from accord.session.shell_options import name_set
 from accord.session.shell_syntax import Scanner
-from accord.session.shell_words import MAX_NESTING
-from accord.session.shell_wrappers import Inner, any_suffix, program_name, unwrap
+from accord.session.shell_word import MAX_NESTING
+from accord.session.shell_wrappers import Inner, any_suffix, name_set, program_name, unwrap
 
 __all__ = [
     "ANY_COMMAND",

@@ -10,7 +10,7 @@ What a command means (`sudo`, `sh -c`, `cd`) is the matter of `shell_wrappers` a
 import re
 from dataclasses import dataclass, field
 
-from accord.session.shell_words import MAX_NESTING, SEPARATOR, WORD_ENDS, Sink, Word, WordScanner
+from accord.session.shell_word import MAX_NESTING, SEPARATOR, WORD_ENDS, Sink, Word, WordScanner
 
 __all__ = ["Scanner"]
 
@@ -75,7 +75,6 @@ class Scanner(WordScanner):
         self._here_documents: list[tuple[Word, bool]] = []
 
     def scan(self) -> None:
-        """Report every simple command of the text."""
         self._list(closed=False)
 
     def scan_here_document(self) -> None:

@@ -10,7 +10,7 @@ __all__ = ["Diff", "FileChange", "Location", "Shown", "TerminalView", "ToolConte
 ToolKind: TypeAlias = (
     Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"] | str
 )
-"""What kind of work a tool does."""
+"""The kind of a tool's work."""
 ToolStatus: TypeAlias = Literal["pending", "in_progress", "paused", "completed", "failed", "cancelled"] | str
 """An edition without `paused` or `cancelled` says the nearest it has."""
 
@@ -26,7 +26,7 @@ class Location(Part):
 
 
 class FileChange(Part):
-    """One file before and after. `old` is None for a new file, `new` for one that is gone or was not told.
+    """One file before and after. `old` is None for a new file, `new` for one that is gone or was not given.
 
     `operation` is one of add, delete, modify, move, copy, or an edition's further word; `payload` is then the whole.
     """
@@ -50,7 +50,7 @@ class Shown(Part, tag_field="type", tag="content"):
 
 
 class Diff(Part, tag_field="type", tag="diff"):
-    """What a tool did or would do to files; `patch` is in Git's format where the agent gave one."""
+    """Changes of files that a tool made or would make; `patch` is in Git's format where the agent gave one."""
 
     changes: list[FileChange]
     patch: str | None = None

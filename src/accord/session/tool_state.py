@@ -2,7 +2,7 @@
 
 A growing list that is repeated with every item, or a terminal's text with every byte, would cost quadratic time. So it
 is repeated at once while it is small, later each time it has grown by an eighth; the rest is held back until something
-else is said of the call, or somebody asks for it.
+else changes in the call, or a caller wants it.
 """
 
 import codecs
@@ -46,9 +46,9 @@ class _Screen:
 
 
 class _Call:
-    """What is known of one call; `total` and `unsaid` are sizes, roughly in bytes."""
+    """The state of one call; `total` and `unsent` are sizes, roughly in bytes."""
 
-    __slots__ = ("items", "kind", "name", "title", "total", "unsaid")
+    __slots__ = ("items", "kind", "name", "title", "total", "unsent")
 
     def __init__(self) -> None:
         self.title: str | None = None
@@ -56,7 +56,7 @@ class _Call:
         self.kind: str | None = None
         self.items: list[ToolContent] = []
         self.total = 0
-        self.unsaid = 0
+        self.unsent = 0
 
     @property
     def heading(self) -> str:
@@ -86,7 +86,6 @@ class ToolStates:
         return self._calls[call_id].heading
 
     def change(self, event: ToolChanged) -> None:
-        """Note what a call is now."""
         if event.created or event.id not in self._calls:
             self._replace(event.id, [])
             self._calls[event.id] = _Call()
@@ -143,7 +142,7 @@ class ToolStates:
     def show(self, call_id: str) -> list[ToolContent]:
         """Everything a call shows, in shapes that older editions have; nothing of it is held back any more."""
         call = self._calls[call_id]
-        call.unsaid = 0
+        call.unsent = 0
         self._held.pop(call_id, None)
         return [plain for item in call.items for plain in self.plain(item)]
 
@@ -157,10 +156,10 @@ class ToolStates:
             return [Shown(Text(text), meta=item.meta)] if text else []
         return [item]
 
-    def _is_due(self, call_id: str, unsaid: int) -> bool:
+    def _is_due(self, call_id: str, unsent: int) -> bool:
         call = self._calls[call_id]
-        call.unsaid += unsaid
-        if call.total <= SMALL or call.unsaid * SHARE >= call.total:
+        call.unsent += unsent
+        if call.total <= SMALL or call.unsent * SHARE >= call.total:
             return True
         self._held[call_id] = None
         return False
@@ -173,7 +172,7 @@ class ToolStates:
             if isinstance(item, TerminalView):
                 self._screens[item.terminal_id].viewers.pop(call_id, None)
         self._held.pop(call_id, None)
-        call.unsaid = 0
+        call.unsent = 0
         call.items = list(items)
         call.total = sum(map(_size, items))
         self._note_views(call_id, items)

@@ -1,10 +1,10 @@
-"""What a session looks like now: its events folded into messages, tool calls, plans, terminals, settings and turns.
+"""The transcript: events folded into messages, tool calls, plans, terminals, settings and turns.
 
-Folding is linear: an event costs the same however long the conversation is, texts are joined when somebody reads them.
-A transcript hears every edition's events; which one was spoken is not known here.
+Folding is linear: an event costs the same however long the conversation is, texts are joined when they are read.
+A transcript takes the events of every edition, and does not know which one was spoken.
 
 **Order.** The timeline holds entries by first appearance; later changes happen in place. Terminals are not in it,
-because tool calls show them, nor are notices, which are seen once and never told again.
+because tool calls show them, nor are notices, which are shown once and never replayed.
 
 **Messages without ids** (v1) continue the message before them if the same speaker said it. A new tool call, a
 compaction, another message, and the begin or end of a turn part them; a plan or news of an older tool call does not.
@@ -31,8 +31,10 @@ from accord.session.entry import (
     ToolCall,
     TurnSpan,
     UnknownEntry,
+    entry_events,
     patched,
     patched_meta,
+    terminal_event,
 )
 from accord.session.event import (
     Background,
@@ -60,15 +62,13 @@ from accord.session.event import (
     UsageChanged,
     WorkError,
 )
-from accord.session.mode import mode_option, with_mode
-from accord.session.option import Command, ConfigOption
-from accord.session.snapshot import entry_events, terminal_event
+from accord.session.option import Command, ConfigOption, mode_option, with_mode
 from accord.session.unset import or_unset
 
 __all__ = ["Transcript"]
 
 E = TypeVar("E", ToolCall, Plan, CompactionEntry)
-Fold: TypeAlias = Callable[[Any, Any], None]
+FoldFunction: TypeAlias = Callable[[Any, Any], None]
 
 
 class Transcript:
@@ -124,19 +124,21 @@ class Transcript:
 
     @property
     def messages(self) -> list[Message]:
-        """What the user and the agent said, in order."""
+        """The messages of the user and the agent, in order."""
         return [entry for entry in self.timeline if isinstance(entry, Message) and entry.speaker != "thought"]
 
     @property
     def thoughts(self) -> list[Message]:
-        """What the agent thought, in order."""
+        """The thoughts of the agent, in order."""
         return [entry for entry in self.timeline if isinstance(entry, Message) and entry.speaker == "thought"]
 
     @property
     def last_message(self) -> Message | None:
         """The message that began last; thoughts are no messages."""
-        said = (entry for entry in reversed(self.timeline) if isinstance(entry, Message) and entry.speaker != "thought")
-        return next(said, None)
+        messages = (
+            entry for entry in reversed(self.timeline) if isinstance(entry, Message) and entry.speaker != "thought"
+        )
+        return next(messages, None)
 
     @property
     def text(self) -> str:
@@ -160,7 +162,7 @@ class Transcript:
 
     @property
     def state(self) -> SessionState:
-        """What the session does; idle until it says otherwise (v2 rule A24)."""
+        """The state of the session; idle until one is reported (v2 rule A24)."""
         return self._state.state if self._state else "idle"
 
     @property
@@ -170,12 +172,12 @@ class Transcript:
 
     @property
     def error(self) -> WorkError | None:
-        """What the last work failed with."""
+        """The error of the last turn, if it failed."""
         return self._state.error if self._state else None
 
     @property
     def background(self) -> list[Background] | None:
-        """What goes on beside the turns; None where that is not reported."""
+        """The work beside the turns; None where it is not reported."""
         return self._state.background if self._state and self._state.background is not UNSET else None
 
     def __iter__(self) -> Iterator[Entry]:
@@ -358,7 +360,6 @@ class Transcript:
 
     @property
     def _turn(self) -> TurnSpan | None:
-        """The turn that lasts."""
         return self.turns[-1] if self.turns and self.turns[-1].end is None else None
 
     def _prompted(self) -> None:
@@ -376,7 +377,7 @@ class Transcript:
             if turn is not None:
                 self._end(turn, event)
         else:
-            # v2 rule A47: a state that nobody knows is not idle.
+            # v2 rule A47: an unknown state is not idle.
             matters = turn is None or not turn.worked
             if turn is None:
                 turn = TurnSpan(len(self.timeline))
@@ -396,13 +397,13 @@ class Transcript:
     def _mark(self, event: StateChanged, *, matters: bool) -> None:
         if self._passing:
             self._marks.pop()
-        said = bool(self._marks) and self._marks[-1][1] == event
-        if matters or not said:
+        is_marked = bool(self._marks) and self._marks[-1][1] == event
+        if matters or not is_marked:
             self._marks.append((len(self.timeline), event))
-        self._passing = not matters and not said
+        self._passing = not matters and not is_marked
         self._state = event
 
-    _FOLDS: ClassVar[dict[type, Fold]] = {
+    _FOLDS: ClassVar[dict[type, FoldFunction]] = {
         MessageChunk: _message_chunk,
         MessageChanged: _message_changed,
         ToolChanged: _tool_changed,

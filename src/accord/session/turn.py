@@ -1,4 +1,4 @@
-"""When a turn begins, waits and is over, on the agent's side of one session: an automaton without I/O.
+"""The turn automaton of an agent's session: when a turn begins, waits and ends. No I/O.
 
 Inputs say what happened, outputs say what must be done now, in this order. It starts no task, sends nothing and never
 raises on what happens: an input that cannot happen in a state comes back as `Illegal` and changes nothing.
@@ -6,30 +6,30 @@ raises on what happens: an input that cannot happen in a state comes back as `Il
 **The states**
 
 - `idle`: nothing is in the foreground. Background work may go on; it changes no state.
-- `inserting`: a prompt is being given its place in the conversation (and in the store). Nothing was told yet.
+- `inserting`: a prompt is being given its place in the conversation (and in the store). Nothing was published yet.
 - `running`: a handler works; `requires_action`: it works, but all of it waits for the user.
 - `cancelling`: the client wants it to stop, and the handler (or the insertion) has not come to its end yet.
 - `closing`: the same, and the session goes too; it also waits for the background to end.
-- `closed`: nothing more is told.
+- `closed`: nothing more is published.
 
 **Two rules for answering a prompt**, which is all that the editions differ in:
 
 - `"end"` (v1, June): the answer is the end of the turn and carries its stop reason, or the error. A prompt that is
   dropped is answered `cancelled` too; those that a cancel drops, after the one that was running.
 - `"insertion"` (v2): the answer says that the message has its place. After it no error can be answered (A36): a failure
-  is told as `idle` with the reason `error`. A prompt that is dropped before insertion is answered -32800 (A48).
+  is published as `idle` with the reason `error`. A prompt that is dropped before insertion is answered -32800 (A48).
 
 **What holds under both**
 
 - One turn at a time. A prompt that comes in between is held; held prompts are inserted in the order of arrival (A37).
-  `idle` is told between two turns, so that each has its stop reason.
-- Every prompt is answered once. Every inserted prompt is told `running` and then `idle`, also when it was cancelled
+  `idle` is published between two turns, so that each has its stop reason.
+- Every prompt is answered once. Every inserted prompt leads to `running` and then `idle`, also when it was cancelled
   during its insertion: a client that waits for the end of its turn must see one.
 - Cancel stops what is in the foreground and drops the prompts that were held at that time, none that come later, and
   leaves the background alone (A48). Whatever a cancelled handler ends with, the reason is `cancelled` (v1 rule 38).
-- A handler that is cancelled is told so once. Its questions are retired at once, and those it asks later too (A49).
-- A state is told when it is news; once the background was reported it is part of every report (A45).
-- The loss of the connection is a close: the answers then lead nowhere, and whoever carries out outputs may drop them.
+- A handler is cancelled once. Its questions are retired at once, and those it asks later too (A49).
+- A state is published when it changes; once the background was reported it is part of every report (A45).
+- The loss of the connection is a close: the answers then lead nowhere, and the runner may drop them.
 """
 
 from __future__ import annotations
@@ -41,41 +41,39 @@ import msgspec
 
 from accord.protocol.model import UNSET, UnsetType
 from accord.session.event import Background, SessionState, StateChanged, StopReason, TokenUsage, WorkError
-from accord.session.turn_input import (
-    BackgroundChanged,
-    CancelAsked,
-    CloseAsked,
-    ConnectionLost,
-    HandlerCancelled,
-    HandlerFailed,
-    HandlerFinished,
-    Input,
-    InsertionFailed,
-    Key,
-    PromptArrived,
-    PromptInserted,
-    PromptWithdrawn,
-    QuestionAnswered,
-    QuestionAsked,
-    WorkStarted,
-)
-from accord.session.turn_output import (
+from accord.session.turn_io import (
     AnswerClosed,
     AnswerFailed,
     AnswerInserted,
     AnswerStopped,
     AnswerWithdrawn,
+    BackgroundChanged,
     CancelHandler,
-    Closed,
+    CancelRequested,
+    ClientLost,
+    CloseRequested,
+    HandlerCancelled,
+    HandlerFailed,
+    HandlerFinished,
     Hold,
     Illegal,
+    Input,
     Insert,
+    InsertionFailed,
     Output,
+    PromptArrived,
+    PromptInserted,
+    PromptKey,
+    PromptWithdrawn,
+    PublishState,
+    QuestionAnswered,
+    QuestionOpened,
     Retire,
+    SessionEnded,
     Start,
     StopBackground,
-    Tell,
     TurnState,
+    WorkStarted,
 )
 
 __all__ = ["STATES", "TABLE", "AnswerRule", "Move", "TurnAutomaton"]
@@ -83,10 +81,10 @@ __all__ = ["STATES", "TABLE", "AnswerRule", "Move", "TurnAutomaton"]
 AnswerRule: TypeAlias = Literal["end", "insertion"]
 
 Move: TypeAlias = Literal[
-    "insert", "hold", "refuse", "begin", "abandon", "fail", "give_up", "withdraw", "work", "ask", "retire", "answer",
-    "cancel", "drop", "finish", "stop", "background", "close", "closed", "ignore", "illegal",
+    "insert", "hold", "refuse", "begin", "abandon", "fail", "give_up", "withdraw", "work", "question", "retire",
+    "answer", "cancel", "drop", "finish", "stop", "background", "close", "closed", "ignore", "illegal",
 ]  # fmt: skip
-"""What a cell of the table does. `ignore` is for what may come too late; `illegal` for what cannot come at all."""
+"""The actions in the table. `ignore` is for inputs that may come too late; `illegal` for inputs that cannot come."""
 
 STATES: tuple[TurnState, ...] = (
     "idle", "inserting", "running", "requires_action", "cancelling", "closing", "closed",
@@ -100,15 +98,15 @@ TABLE: dict[type[Input], tuple[Move, ...]] = {
     InsertionFailed:   ("illegal",    "fail",       "illegal",    "illegal",    "give_up",    "give_up",    "illegal"),
     PromptWithdrawn:   ("ignore",     "withdraw",   "withdraw",   "withdraw",   "withdraw",   "ignore",     "ignore"),
     WorkStarted:       ("work",       "illegal",    "illegal",    "illegal",    "illegal",    "illegal",    "illegal"),
-    QuestionAsked:     ("ignore",     "ignore",     "ask",        "ask",        "retire",     "retire",     "retire"),
+    QuestionOpened:    ("ignore",     "ignore",     "question",   "question",   "retire",     "retire",     "retire"),
     QuestionAnswered:  ("ignore",     "ignore",     "answer",     "answer",     "ignore",     "ignore",     "ignore"),
-    CancelAsked:       ("ignore",     "cancel",     "cancel",     "cancel",     "drop",       "ignore",     "ignore"),
+    CancelRequested:   ("ignore",     "cancel",     "cancel",     "cancel",     "drop",       "ignore",     "ignore"),
     HandlerFinished:   ("illegal",    "illegal",    "finish",     "finish",     "stop",       "stop",       "illegal"),
     HandlerFailed:     ("illegal",    "illegal",    "finish",     "finish",     "stop",       "stop",       "illegal"),
     HandlerCancelled:  ("illegal",    "illegal",    "stop",       "stop",       "stop",       "stop",       "illegal"),
     BackgroundChanged: ("background", "background", "background", "background", "background", "background", "illegal"),
-    CloseAsked:        ("close",      "close",      "close",      "close",      "close",      "ignore",     "closed"),
-    ConnectionLost:    ("close",      "close",      "close",      "close",      "close",      "ignore",     "ignore"),
+    CloseRequested:    ("close",      "close",      "close",      "close",      "close",      "ignore",     "closed"),
+    ClientLost:        ("close",      "close",      "close",      "close",      "close",      "ignore",     "ignore"),
 }
 # fmt: on
 
@@ -119,15 +117,15 @@ class TurnAutomaton:
     def __init__(self, rule: AnswerRule) -> None:
         self.rule = rule
         self.state: TurnState = "idle"
-        self._current: tuple[Key, ...] = ()
+        self._current: tuple[PromptKey, ...] = ()
         """The prompt that is being inserted or worked on; none where the agent works by itself."""
         self._at_work = False
-        self._held: dict[Key, None] = {}
-        self._dropped: list[Key] = []
+        self._held: dict[PromptKey, None] = {}
+        self._dropped: list[PromptKey] = []
         """Prompts that a cancel dropped and that are answered when the turn before them is over."""
-        self._questions: dict[Key, bool] = {}
+        self._questions: dict[PromptKey, bool] = {}
         self._background: tuple[Background, ...] | UnsetType = UNSET
-        self._told = StateChanged("idle")
+        self._published = StateChanged("idle")
 
     def feed(self, event: Input) -> list[Output]:
         """Let something happen; what must be done now, in order."""
@@ -135,8 +133,8 @@ class TurnAutomaton:
         return self._MOVES[move](self, event)
 
     def snapshot(self) -> StateChanged:
-        """The state as it was last told, for one who joins now (v2 rule A28)."""
-        return self._told
+        """The state that was published last, for a client that joins now (v2 rule A28)."""
+        return self._published
 
     # --- prompts
 
@@ -157,12 +155,12 @@ class TurnAutomaton:
         if not self._awaits(event):
             return self._illegal(event)
         self.state, self._at_work = "running", True
-        return [*self._answer_inserted(), *self._tell("running"), Start(event.prompt)]
+        return [*self._answer_inserted(), *self._publish("running"), Start(event.prompt)]
 
     def _abandon(self, event: PromptInserted) -> list[Output]:
         if not self._awaits(event):
             return self._illegal(event)
-        return [*self._answer_inserted(), *self._tell("running"), *self._end("cancelled")]
+        return [*self._answer_inserted(), *self._publish("running"), *self._end("cancelled")]
 
     def _fail(self, event: InsertionFailed) -> list[Output]:
         if not self._awaits(event):
@@ -190,18 +188,18 @@ class TurnAutomaton:
 
     def _work(self, _: WorkStarted) -> list[Output]:
         self.state, self._at_work = "running", True
-        return self._tell("running")
+        return self._publish("running")
 
-    def _ask(self, event: QuestionAsked) -> list[Output]:
+    def _question(self, event: QuestionOpened) -> list[Output]:
         if event.question in self._questions:
             return self._illegal(event)
         self._questions[event.question] = event.blocking
         if not event.blocking or self.state == "requires_action":
             return []
         self.state = "requires_action"
-        return self._tell("requires_action")
+        return self._publish("requires_action")
 
-    def _retire(self, event: QuestionAsked) -> list[Output]:
+    def _retire(self, event: QuestionOpened) -> list[Output]:
         return [Retire((event.question,))]
 
     def _answer(self, event: QuestionAnswered) -> list[Output]:
@@ -210,7 +208,7 @@ class TurnAutomaton:
         if self.state == "running" or any(self._questions.values()):
             return []
         self.state = "running"
-        return self._tell("running")
+        return self._publish("running")
 
     # --- ends
 
@@ -223,7 +221,7 @@ class TurnAutomaton:
         return self._end("cancelled", None, event.token_usage) if self._at_work else self._illegal(event)
 
     def _end(self, reason: StopReason, error: WorkError | None = None, usage: TokenUsage | None = None) -> list[Output]:
-        outputs = [*self._retire_all(), *self._tell("idle", reason, error, usage)]
+        outputs = [*self._retire_all(), *self._publish("idle", reason, error, usage)]
         if self.rule == "end":
             outputs += [AnswerFailed(p, error) if error else AnswerStopped(p, reason, usage) for p in self._current]
         return outputs + self._go_on()
@@ -241,23 +239,23 @@ class TurnAutomaton:
         del self._held[prompt]
         return outputs + self._insert(PromptArrived(prompt))
 
-    def _cancel(self, _: CancelAsked) -> list[Output]:
+    def _cancel(self, _: CancelRequested) -> list[Output]:
         return self._stop_work("cancelling") + self._drop()
 
-    def _close(self, _: CloseAsked | ConnectionLost) -> list[Output]:
+    def _close(self, _: CloseRequested | ClientLost) -> list[Output]:
         outputs = self._stop_work("closing") + self._drop()
         if self._background:
             outputs.append(StopBackground())
         return outputs + self._close_if_over()
 
-    def _closed(self, _: CloseAsked) -> list[Output]:
-        return [Closed()]
+    def _closed(self, _: CloseRequested) -> list[Output]:
+        return [SessionEnded()]
 
     def _close_if_over(self) -> list[Output]:
         if self._current or self._at_work or self._background:
             return []
         self.state = "closed"
-        return [Closed()]
+        return [SessionEnded()]
 
     def _stop_work(self, state: TurnState) -> list[Output]:
         outputs = self._retire_all()
@@ -266,24 +264,24 @@ class TurnAutomaton:
         self.state = state
         return outputs
 
-    def _drop(self, _: CancelAsked | None = None) -> list[Output]:
+    def _drop(self, _: CancelRequested | None = None) -> list[Output]:
         held, self._held = list(self._held), {}
         if self.rule == "insertion":
             return [self._answer_dropped(prompt) for prompt in held]
         self._dropped += held
         return []
 
-    # --- what is said
+    # --- states and answers
 
     def _background_changed(self, event: BackgroundChanged) -> list[Output]:
         if event.background == self._background:
             return []
         self._background = event.background
-        self._told = msgspec.structs.replace(self._told, background=list(event.background))
-        outputs: list[Output] = [Tell(self._told)]
+        self._published = msgspec.structs.replace(self._published, background=list(event.background))
+        outputs: list[Output] = [PublishState(self._published)]
         return outputs + self._close_if_over() if self.state == "closing" else outputs
 
-    def _tell(
+    def _publish(
         self,
         state: SessionState,
         reason: StopReason | None = None,
@@ -291,13 +289,13 @@ class TurnAutomaton:
         usage: TokenUsage | None = None,
     ) -> list[Output]:
         background = UNSET if self._background is UNSET else list(self._background)
-        self._told = StateChanged(state, reason, error, background, token_usage=usage)
-        return [Tell(self._told)]
+        self._published = StateChanged(state, reason, error, background, token_usage=usage)
+        return [PublishState(self._published)]
 
     def _answer_inserted(self) -> list[Output]:
         return [AnswerInserted(prompt) for prompt in self._current if self.rule == "insertion"]
 
-    def _answer_dropped(self, prompt: Key) -> Output:
+    def _answer_dropped(self, prompt: PromptKey) -> Output:
         return AnswerWithdrawn(prompt) if self.rule == "insertion" else AnswerStopped(prompt, "cancelled")
 
     def _retire_all(self) -> list[Output]:
@@ -320,7 +318,7 @@ class TurnAutomaton:
         "give_up": _give_up,
         "withdraw": _withdraw,
         "work": _work,
-        "ask": _ask,
+        "question": _question,
         "retire": _retire,
         "answer": _answer,
         "cancel": _cancel,

@@ -1,11 +1,14 @@
-"""Conversions between the wire's absent, null and value, and the core's None and value."""
+"""Conversions between the absent, null and unknown values of the wire and the None and `UnknownUpdate` of the core."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from accord.protocol.model import UNSET, Maybe, UnsetType
+import msgspec
 
-__all__ = ["mapped", "or_none", "or_unset", "unless_null"]
+from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
+from accord.session.event import UnknownUpdate
+
+__all__ = ["mapped", "or_none", "or_unset", "payload_of", "unknown_update", "unless_null"]
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -29,3 +32,16 @@ def unless_null(value: Maybe[T]) -> T | UnsetType:
 def mapped(function: Callable[[T], S], value: Maybe[T]) -> Maybe[S]:
     """The value converted, where there is one; absent and null stay what they are."""
     return value if value is UNSET or value is None else function(value)
+
+
+def unknown_update(update: Any) -> UnknownUpdate:
+    """The update as it came; also one that only an edition's draft names."""
+    if isinstance(update, Unknown):
+        return UnknownUpdate(update.tag, update.payload)
+    return UnknownUpdate(str(type(update).__struct_config__.tag), payload_of(update))
+
+
+def payload_of(value: Any) -> dict[str, Any]:
+    """A typed value as the object it is on the wire."""
+    payload: dict[str, Any] = msgspec.to_builtins(value, enc_hook=lambda unknown: unknown.payload)
+    return payload

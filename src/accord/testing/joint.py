@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from accord.client import BlockingSession, ConnectedAgent, Deadlines, connect
 from accord.client.blocking import open_session
 from accord.client.connect import CommonOptions, StrPath
-from accord.client.door import InProcessAgent
+from accord.client.launch import InProcessAgent
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.errors import AccordError
 from accord.testing.answers import Answers, answers_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accord.json_values import JsonValue
-from accord.testing.greeting import Greeting, agent_greeting, client_greeting
+from accord.testing.greeting import SHAPES, Greeting, agent_greeting, client_greeting
 from accord.testing.message import Message, text_of
 from accord.testing.peer import ScriptedPeer
 
@@ -48,7 +48,7 @@ class AgentPeer(ScriptedPeer):
     async def take_prompt(self) -> Message:
         """Wait for a prompt and begin its turn, as the edition has it: in v2 it is accepted, echoed, and `running`."""
         prompt = await self.expect("session/prompt")
-        if self.edition == "v2":
+        if SHAPES[self.edition].reports_states:
             session, message_id = str(prompt.session), f"u-{prompt.id}"
             await self.answer(prompt, {"messageId": message_id})
             body = {"messageId": message_id, "content": prompt.params["prompt"]}
@@ -62,7 +62,7 @@ class AgentPeer(ScriptedPeer):
 
     async def end(self, prompt: Message, stop_reason: str = "end_turn") -> None:
         """End the turn of a prompt, as the edition has it."""
-        if self.edition == "v2":
+        if SHAPES[self.edition].reports_states:
             await self.state(str(prompt.session), "idle", stopReason=stop_reason)
         else:
             await self.answer(prompt, {"stopReason": stop_reason})
@@ -87,7 +87,7 @@ class AgentPeer(ScriptedPeer):
                 {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
                 {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
             ]
-        if self.edition == "v2":
+        if SHAPES[self.edition].names_permission_subject:
             subject = {"type": "tool_call", "toolCall": tool}
             title = tool.get("title", "May I?")
             return {"sessionId": session, "title": title, "options": options, "subject": subject}
@@ -101,7 +101,7 @@ class AgentPeer(ScriptedPeer):
             await self.transport.send(said)
 
     def _chunk(self, text: str, kind: str, message: str) -> dict[str, Any]:
-        named = {} if self.edition in {"v1", "false v2"} else {"messageId": message}
+        named = {"messageId": message} if SHAPES[self.edition].names_messages else {}
         return {"sessionUpdate": kind, "content": {"type": "text", "text": text}, **named}
 
 
@@ -131,7 +131,7 @@ class ClientPeer(ScriptedPeer):
     async def turn(self, session: str, *content: str | dict[str, Any]) -> str | None:
         """Send a prompt and wait for the end of its turn; gives the stop reason. Updates are in `heard`."""
         answer = await self.expect_answer(await self.prompt(session, *content))
-        if self.edition != "v2":
+        if not SHAPES[self.edition].reports_states:
             return None if answer.error else str(answer.result["stopReason"])
         while True:
             update = (await self.expect("session/update", session=session)).body

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from accord.agent import Agent
 from accord.client.connect import StrPath
-from accord.client.door import Door, InProcessAgent
+from accord.client.launch import AgentLauncher, InProcessAgent
 from accord.errors import TransportError
 from accord.json_values import JsonValue
 from accord.testing.peer import PATIENCE_SECONDS, ScriptExit
@@ -90,7 +90,7 @@ class ScriptedClient:
 
         Then the link is closed, and a program that was started is gone.
         """
-        door = Door(target, program_cwd=program_cwd, env=env, framing=framing, stderr=None)
+        door = AgentLauncher(target, program_cwd=program_cwd, env=env, framing=framing, stderr=None)
         link = await door.open()
         try:
             return await self._script(ClientPeer(link, patience_seconds=self._patience_seconds))
@@ -100,7 +100,7 @@ class ScriptedClient:
             await asyncio.shield(_leave(door, link, target))
 
 
-async def _leave(door: Door, link: Transport, target: tuple[Any, ...]) -> None:
+async def _leave(door: AgentLauncher, link: Transport, target: tuple[Any, ...]) -> None:
     await link.close()
     await door.close()
     await release(*target)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 
 HERE = Path(__file__).parent
 FRIENDLY = str(HERE / "friendly.py")

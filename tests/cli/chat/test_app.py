@@ -687,9 +687,9 @@ async def test_updates_and_blocks_that_no_edition_names_are_shown_raw(tmp_path: 
     async with open_chat(actor.agent, tmp_path) as chat:
         session = chat.app.chat_session.session
         assert session is not None
-        session._happen(UnknownUpdate("hologram", {"sessionUpdate": "hologram", "depth": 3}))
-        session._happen(MessageChunk("agent", accord.Unknown("scent", {"type": "scent", "of": "roses"})))
-        session._happen(ToolChanged("t", title="Bake", kind="_bake", status="_rising", created=True))
+        session._apply(UnknownUpdate("hologram", {"sessionUpdate": "hologram", "depth": 3}))
+        session._apply(MessageChunk("agent", accord.Unknown("scent", {"type": "scent", "of": "roses"})))
+        session._apply(ToolChanged("t", title="Bake", kind="_bake", status="_rising", created=True))
         await chat.sees("hologram", '"depth": 3', "scent", '"of": "roses"', "_bake", "Bake", "_rising")
 
 
@@ -699,12 +699,12 @@ async def test_what_an_agent_says_never_steers_the_terminal(tmp_path: Path) -> N
     async with open_chat(actor.agent, tmp_path) as chat:
         session = chat.app.chat_session.session
         assert session is not None
-        session._happen(MessageChunk("agent", Text(evil)))
-        session._happen(MessageChunk("thought", Text(evil)))
-        session._happen(ToolChanged("t", title=evil, raw_input=evil, status="failed"))
-        session._happen(PlanChanged([accord.PlanEntry(evil)]))
-        session._happen(InfoChanged(title=evil))
-        session._happen(Noticed(evil, description=evil))
+        session._apply(MessageChunk("agent", Text(evil)))
+        session._apply(MessageChunk("thought", Text(evil)))
+        session._apply(ToolChanged("t", title=evil, raw_input=evil, status="failed"))
+        session._apply(PlanChanged([accord.PlanEntry(evil)]))
+        session._apply(InfoChanged(title=evil))
+        session._apply(Noticed(evil, description=evil))
         await chat.sees("ab c", "plan 0/1")
         assert not any(each in chat.text for each in "\x1b\x9b\x07\u202e")
         # A title shows what was in it.
@@ -726,9 +726,9 @@ async def test_a_message_that_is_corrected_is_shown_anew(tmp_path: Path) -> None
     async with open_chat(make_actor().agent, tmp_path) as chat:
         session = chat.app.chat_session.session
         assert session is not None
-        session._happen(MessageChunk("agent", Text("It is Tuesday."), "m"))
+        session._apply(MessageChunk("agent", Text("It is Tuesday."), "m"))
         await chat.sees("It is Tuesday.")
-        session._happen(MessageChanged("agent", "m", [Text("It is Wednesday.")]))
+        session._apply(MessageChanged("agent", "m", [Text("It is Wednesday.")]))
         await chat.sees("It is Wednesday.")
         assert "Tuesday" not in chat.text
 
@@ -739,7 +739,7 @@ async def test_a_long_diff_is_shown_in_part_and_whole_by_a_key(tmp_path: Path) -
         session = chat.app.chat_session.session
         assert session is not None
         change = accord.FileChange(str(tmp_path / "a"), None, new)
-        session._happen(ToolChanged("t", title="Write a", kind="edit", content=[accord.Diff([change])]))
+        session._apply(ToolChanged("t", title="Write a", kind="edit", content=[accord.Diff([change])]))
         await chat.sees("461 more lines")
         chat.part(ToolPart).query_one(OmittedLines).action_turn_over()
         dialog = await asked(chat, ReadingDialog)
@@ -777,7 +777,7 @@ async def test_a_message_that_grows_page_by_page_keeps_its_last_pages_laid_out(t
         session = chat.app.chat_session.session
         assert session is not None
         for number in range(25):
-            session._happen(MessageChunk("agent", Text(f"page {number} " + "word " * 700 + "\n\n"), "m"))
+            session._apply(MessageChunk("agent", Text(f"page {number} " + "word " * 700 + "\n\n"), "m"))
             await ends_with(chat, f"page {number} ")
         await chat.until(lambda: len(pages_of(chat)) == 10, "ten pages")
         before = pages_of(chat)[0].source

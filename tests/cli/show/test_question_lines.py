@@ -15,7 +15,7 @@ from accord.cli.show.question import (
     wide_choices,
 )
 from accord.client.question import MachineRequest, PermissionQuestion
-from accord.session.agent_ask import CommandSubject, StartTerminal
+from accord.session.agent_requests import CommandSubject, StartTerminal
 from accord.session.claims import claims_of
 from accord.session.content import Text
 from accord.session.entry import ToolCall

@@ -1,4 +1,4 @@
-"""What handlers without `async` are given: the same objects as those with it, whose verbs block until they are done.
+"""The objects of handlers without `async`: the same as those with it, with methods that block until they are done.
 
 Every class here has the names and the signatures of its counterpart; a test compares them. A verb may be used in the
 handler's thread and in threads that it starts, never on the event loop's. When the turn is cancelled, the verb that is

@@ -11,7 +11,7 @@ from typing import Any, Self
 from accord.agent.mcp import McpFailure, McpResult, McpServers, McpTool
 from accord.agent.session import Session
 from accord.agent.terminals import CommandOutcome, Terminal, TerminalText
-from accord.agent.threads import Scope, blocking_view
+from accord.agent.threads import HandlerScope, blocking_view
 from accord.session.event import TerminalExit
 from accord.session.tool import TerminalView
 
@@ -21,7 +21,7 @@ __all__ = ["BlockingFiles", "BlockingMcpServers", "BlockingMcpTool", "BlockingTe
 class BlockingFiles:
     """`Files`, blocking. Made for handlers without `async`."""
 
-    def __init__(self, session: Session, scope: Scope) -> None:
+    def __init__(self, session: Session, scope: HandlerScope) -> None:
         self._session = session
         self._scope = scope
 
@@ -38,13 +38,13 @@ class BlockingFiles:
 class BlockingTerminal:
     """`Terminal`, blocking; as a context it releases itself. Made by `BlockingTerminals.start`."""
 
-    def __init__(self, terminal: Terminal, scope: Scope) -> None:
+    def __init__(self, terminal: Terminal, scope: HandlerScope) -> None:
         self._terminal = terminal
         self._scope = scope
 
     @property
     def id(self) -> str:
-        """What the client calls it; unique in the session."""
+        """Its id, unique in the session."""
         return self._terminal.id
 
     @property
@@ -90,7 +90,7 @@ class BlockingTerminal:
 class BlockingTerminals:
     """`Terminals`, blocking. Made for handlers without `async`."""
 
-    def __init__(self, session: Session, scope: Scope) -> None:
+    def __init__(self, session: Session, scope: HandlerScope) -> None:
         self._session = session
         self._scope = scope
 
@@ -145,7 +145,7 @@ class BlockingTerminals:
 class BlockingMcpTool:
     """`McpTool`, blocking: `tool(path="x")` calls it. Made by `BlockingMcpServers`."""
 
-    def __init__(self, tool: McpTool, scope: Scope) -> None:
+    def __init__(self, tool: McpTool, scope: HandlerScope) -> None:
         self.name: str = tool.name
         """See `McpTool.name`."""
         self.server: str = tool.server
@@ -176,7 +176,7 @@ class BlockingMcpTool:
 class BlockingMcpServers:
     """`McpServers`, blocking; the session closes them. Made by `BlockingSession.mcp`."""
 
-    def __init__(self, servers: McpServers, scope: Scope) -> None:
+    def __init__(self, servers: McpServers, scope: HandlerScope) -> None:
         self._servers = servers
         self._scope = scope
 

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from accord.agent.blocking.services import BlockingFiles, BlockingMcpServers, BlockingTerminal, BlockingTerminals
 from accord.agent.client import Client, ClientFeature
-from accord.agent.link import Extension
+from accord.agent.client_connection import Extension
 from accord.agent.session import Session
-from accord.agent.threads import Scope, blocking_view
+from accord.agent.threads import HandlerScope, blocking_view
 from accord.json_values import JsonValue
 from accord.protocol.model import UNSET
 from accord.session.capability import ClientCapabilities
@@ -27,7 +27,7 @@ T = TypeVar("T")
 class BlockingClient:
     """`Client`, blocking. Made for handlers without `async`."""
 
-    def __init__(self, client: Client, scope: Scope) -> None:
+    def __init__(self, client: Client, scope: HandlerScope) -> None:
         self.name: str | None = client.name
         """See `Client.name`."""
         self.version: str | None = client.version
@@ -42,7 +42,7 @@ class BlockingClient:
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """What it declared, nothing more."""
+        """The capabilities that the client declared."""
         return self._client.capabilities
 
     @property
@@ -73,7 +73,7 @@ class BlockingSession:
     `spawn` takes a plain function here, and runs it in a thread of its own.
     """
 
-    def __init__(self, session: Session, scope: Scope) -> None:
+    def __init__(self, session: Session, scope: HandlerScope) -> None:
         self.id: str = session.id
         """See `Session.id`."""
         self.cwd: str = session.cwd
@@ -200,7 +200,7 @@ class BlockingSession:
 class BlockingExtension:
     """`Extension`, blocking. Made for handlers without `async`."""
 
-    def __init__(self, extension: Extension, scope: Scope) -> None:
+    def __init__(self, extension: Extension, scope: HandlerScope) -> None:
         self.params: JsonValue = extension.params
         """See `Extension.params`."""
         self.client: BlockingClient = BlockingClient(extension.client, scope)

@@ -9,7 +9,7 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from accord.agent.threads import Scope
+from accord.agent.threads import HandlerScope
 from accord.agent.tool import Showable, Tool
 from accord.json_values import JsonValue
 from accord.protocol.model import UNSET, Maybe, UnsetType
@@ -28,7 +28,7 @@ class BlockingTool:
     follow raise `asyncio.CancelledError`, which goes no further than the context.
     """
 
-    def __init__(self, tool: Tool, scope: Scope) -> None:
+    def __init__(self, tool: Tool, scope: HandlerScope) -> None:
         self._tool = tool
         self._scope = scope
         self._block: contextlib.ExitStack | None = None
@@ -40,17 +40,17 @@ class BlockingTool:
 
     @property
     def id(self) -> str:
-        """What the client calls it."""
+        """Its id."""
         return self._tool.id
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Its title."""
         return self._tool.title
 
     @property
     def kind(self) -> ToolKind:
-        """What it does."""
+        """Its kind."""
         return self._tool.kind
 
     @property
@@ -70,7 +70,7 @@ class BlockingTool:
 
     @property
     def content(self) -> list[ToolContent]:
-        """What it shows."""
+        """The content that it shows."""
         return self._tool.content
 
     @property
@@ -85,7 +85,7 @@ class BlockingTool:
 
     @property
     def error(self) -> BaseException | None:
-        """What was raised inside the context, if it failed so."""
+        """The exception that was raised inside the context, if any."""
         return self._tool.error
 
     @property

@@ -13,9 +13,10 @@ from accord.agent.blocking.session import BlockingClient, BlockingSession
 from accord.agent.blocking.tool import BlockingTool
 from accord.agent.client import ClientFeature
 from accord.agent.question import ALLOW_OPTIONS, Elicitation, Permission
-from accord.agent.threads import Scope, blocking_view
+from accord.agent.threads import HandlerScope, blocking_view
 from accord.agent.tool import Tool
-from accord.agent.turn import Compaction, Turn
+from accord.agent.turn import Turn
+from accord.agent.turn_values import Compaction
 from accord.json_values import JsonValue
 from accord.protocol.model import UNSET
 from accord.session.content import Annotations, Block, Blocks
@@ -28,7 +29,7 @@ __all__ = ["BlockingCompaction", "BlockingTurn"]
 
 
 class BlockingTurn:
-    """What a prompt handler without `async` is given: `Turn`, with verbs that block until they are done.
+    """The `Turn` of a prompt handler without `async`; its methods block until they are done.
 
     Made for each prompt and command that such a handler handles.
 
@@ -36,7 +37,7 @@ class BlockingTurn:
     later one raise `asyncio.CancelledError`. A handler that works for long without a verb looks at `cancelled`.
     """
 
-    def __init__(self, turn: Turn, scope: Scope) -> None:
+    def __init__(self, turn: Turn, scope: HandlerScope) -> None:
         self.session: BlockingSession = BlockingSession(turn.session, scope)
         """See `Turn.session`."""
         self.message_id: str = turn.message_id
@@ -79,7 +80,7 @@ class BlockingTurn:
 
     @property
     def client(self) -> BlockingClient:
-        """Who is on the other end."""
+        """The client that sent the prompt."""
         return self.session.client
 
     @property
@@ -284,7 +285,7 @@ class BlockingTurn:
 class BlockingCompaction:
     """`Compaction`, blocking. Made by `BlockingTurn.compact`."""
 
-    def __init__(self, compaction: Compaction, scope: Scope) -> None:
+    def __init__(self, compaction: Compaction, scope: HandlerScope) -> None:
         self.id: str = compaction.id
         """See `Compaction.id`."""
         self.blocks: list[Block] = compaction.blocks

@@ -1,4 +1,4 @@
-"""What an agent author uses of the MCP servers that the client gave: their tools as callables, and what failed.
+"""The MCP servers that the client gave, for authors of agents: their tools as callables, and their failures.
 
 Everything that imports the `mcp` package stays behind `open_servers`, which loads it when there is a server to open.
 """

@@ -1,10 +1,10 @@
-"""Knows how a call of an MCP server's tool can fail, and whose fault it was.
+"""The errors of MCP calls: how a call of a tool can fail, and whose fault it was.
 
 AccordError
 └── McpError                 `server` says which
     ├── NoSuchTool           no server has it (also a LookupError)
     ├── AmbiguousTool        several have it: say which server is meant (also a LookupError)
-    ├── McpCallTimeout       no answer in time (also a CallTimeout); the server was told to stop
+    ├── McpCallTimeout       no answer in time (also a CallTimeout); the server was asked to stop
     ├── McpCallRefused       the server answered with an error object
     ├── McpNonsense          the server answered with something that is no MCP
     └── McpServerLost        it died, its link broke, or it was closed before it answered
@@ -55,7 +55,7 @@ class AmbiguousTool(McpError, LookupError):
 
 
 class McpCallTimeout(McpError, CallTimeout):
-    """The server did not answer in time; it was told that the answer is no longer wanted."""
+    """The server did not answer in time; it was notified that the answer is no longer wanted."""
 
     def __init__(self, server: str, tool: str, timeout_seconds: float) -> None:
         CallTimeout.__init__(self, f"{tool} of the MCP server {server}", timeout_seconds)

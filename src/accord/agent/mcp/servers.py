@@ -1,4 +1,4 @@
-"""What an author does with all MCP servers of a session: find a tool, call it, close."""
+"""The MCP servers of a session: find a tool, call it, close."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 from accord.agent.mcp.errors import AmbiguousTool, NoSuchTool
 from accord.agent.mcp.tool import McpFailure, McpResult, McpTool
 from accord.protocol.model import Unknown
-from accord.session.ask import McpServer
+from accord.session.client_requests import McpServer
 
 if TYPE_CHECKING:
-    from accord.agent.mcp.link import ServerLink
+    from accord.agent.mcp.server_connection import ServerConnection
 
 __all__ = ["McpServers", "open_servers"]
 
@@ -38,11 +38,11 @@ async def open_servers(
         return McpServers([], failures)
     try:
         # In a thread: loading it takes most of a second, and the loop has other sessions.
-        module = await asyncio.to_thread(import_module, "accord.agent.mcp.link")
+        module = await asyncio.to_thread(import_module, "accord.agent.mcp.server_connection")
     except ImportError as error:
         reason = f'MCP needs a package that is missing ({error}): pip install "accord[mcp]"'
         return McpServers([], failures + [McpFailure(server.name, reason) for server in known])
-    link: type[ServerLink] = module.ServerLink
+    link: type[ServerConnection] = module.ServerConnection
     links = [
         link(server, cwd=cwd, start_timeout_seconds=start_timeout_seconds, call_timeout_seconds=call_timeout_seconds)
         for server in known
@@ -64,7 +64,7 @@ def _unknown(server: Unknown) -> McpFailure:
 class McpServers:
     """The MCP servers of one session. Made by `open_servers`; `async with` closes them at its end."""
 
-    def __init__(self, links: Sequence[ServerLink], failures: Sequence[McpFailure] = ()) -> None:
+    def __init__(self, links: Sequence[ServerConnection], failures: Sequence[McpFailure] = ()) -> None:
         self._links = links
         self._failures = failures
 
@@ -85,7 +85,7 @@ class McpServers:
             NoSuchTool: No server has it.
             AmbiguousTool: Several have it, and `server` does not say which is meant.
         """
-        # A lost server's tools are found where no other has them: calling one tells what became of it.
+        # A lost server's tools are found where no other has them: a call of one raises the reason.
         once = [tool for link in self._links for tool in link.tools]
         found = _named(self.tools, name, server) or _named(once, name, server)
         if not found:
@@ -106,7 +106,7 @@ class McpServers:
     ) -> McpResult:
         """Call the tool of this name.
 
-        Cancelling this, or a timeout, returns at once and tells the server that the answer is no longer wanted.
+        Cancelling this, or a timeout, returns at once and notifies the server that the answer is no longer wanted.
 
         Raises:
             McpError: There is no such tool, or it gave no result; the subclass says why.

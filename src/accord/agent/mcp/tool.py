@@ -1,4 +1,4 @@
-"""What a tool of an MCP server looks like to an author, what a call of it gives, and what became of a failed server."""
+"""The types of MCP tools for authors: the tool, the result of a call, and a server that failed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class McpFailure:
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """What a tool gave back; with `is_error` the content says what went wrong.
+    """The result of a tool; with `is_error` the content says what went wrong.
 
     `structured` is whatever JSON the server put beside the content: an object, and since 2026 any value.
     """

@@ -33,8 +33,8 @@ from accord.errors import (
     RequestError,
     ResourceNotFound,
 )
-from accord.session.ask import McpServer, SessionSummary
 from accord.session.capability import AuthMethod
+from accord.session.client_requests import McpServer, SessionSummary
 
 __all__ = ["ChatOptions", "ChatSession", "ChatView", "Connect", "Prepare", "ending_note", "failure_in", "failure_note"]
 

@@ -16,10 +16,9 @@ from accord.client.session import Session
 from accord.display import exact, filled, own, prose
 from accord.errors import AccordError
 from accord.protocol.model import Unknown
-from accord.session.ask import SessionSummary
 from accord.session.capability import AuthMethod
-from accord.session.mode import mode_option
-from accord.session.option import ConfigOption, Select, Toggle
+from accord.session.client_requests import SessionSummary
+from accord.session.option import ConfigOption, Select, Toggle, mode_option
 
 __all__ = [
     "answered",

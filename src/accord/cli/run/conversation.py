@@ -27,7 +27,7 @@ from accord.cli.terminal import Questions, UserTerminal, is_interactive, naming_
 from accord.client import ConnectedAgent, Deadlines, Session, Turn, Verdict
 from accord.config import ClientSessionRecord
 from accord.display import filled, own
-from accord.session.agent_ask import ReadFile, StartTerminal, WriteFile
+from accord.session.agent_requests import ReadFile, StartTerminal, WriteFile
 from accord.session.entry import Message
 from accord.session.event import Event
 

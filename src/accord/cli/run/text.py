@@ -46,7 +46,7 @@ from accord.display import (
     settled,
 )
 from accord.protocol.model import UNSET
-from accord.session.agent_ask import ReadFile
+from accord.session.agent_requests import ReadFile
 from accord.session.content import Block, Text
 from accord.session.entry import ToolCall
 from accord.session.event import (

@@ -18,7 +18,7 @@ from accord.cli.show.presentation import about, changed, kind_label
 from accord.client import PermissionQuestion, Verdict
 from accord.client.question import WiderAnswer
 from accord.display import SafeText, exact, filled, joined, json_text, own, prose, safe_lines
-from accord.session.agent_ask import StartTerminal
+from accord.session.agent_requests import StartTerminal
 from accord.session.claims import (
     ARGUMENT_KEYS,
     COMMAND_KEYS,

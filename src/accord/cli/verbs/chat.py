@@ -32,8 +32,8 @@ from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import ClientSessionRecord
 from accord.display import EMPTY, SafeText, filled, joined, own
 from accord.errors import AccordError, LocalProtocolError
-from accord.session.agent_ask import ReadFile
-from accord.session.ask import SessionSummary
+from accord.session.agent_requests import ReadFile
+from accord.session.client_requests import SessionSummary
 from accord.session.entry import ToolCall
 from accord.session.rules import Rule
 

@@ -6,8 +6,7 @@ from typing import Any
 from accord.protocol.model import UNSET, Unknown
 from accord.session.content import Annotations, Audio, Block, Image, Link, Resource, Text
 from accord.session.option import Choice, Command, ConfigOption, Group, Select, Toggle
-from accord.session.unknown import payload_of
-from accord.session.unset import or_none, or_unset
+from accord.session.unset import or_none, or_unset, payload_of
 
 __all__ = ["BlockCodec", "OptionCodec", "decode_annotations"]
 
@@ -40,13 +39,11 @@ class BlockCodec:
     # --- encoding
 
     def encode(self, block: Block) -> Any:
-        """One block as the edition writes it."""
         if type(block) is Text and block.annotations is None and not block.meta:
             return self._text(block.text)
         return self._encoders[type(block)](block)
 
     def encode_all(self, blocks: list[Block]) -> list[Any]:
-        """The blocks as the edition writes them."""
         return [self.encode(block) for block in blocks]
 
     def encode_unknown(self, block: Unknown) -> Any:
@@ -62,7 +59,7 @@ class BlockCodec:
         return {"audience": or_unset(annotations.audience), "priority": or_unset(annotations.priority)}
 
     def link_fields(self, block: Link) -> dict[str, Any]:
-        """What a link says beyond its name and address, within the edition's bounds. Icons have no place."""
+        """The optional fields of a link, within the edition's bounds. Icons have no place."""
         return {"size": or_unset(block.size)}
 
     def _common(self, block: Any) -> dict[str, Any]:
@@ -110,15 +107,12 @@ class BlockCodec:
     # --- decoding
 
     def decode(self, block: Any) -> Block:
-        """One block as the edition means it."""
         return self._decoders[type(block)](block)
 
     def decode_all(self, blocks: list[Any]) -> list[Block]:
-        """The blocks as the edition means them."""
         return [self._decoders[type(block)](block) for block in blocks]
 
     def decode_text(self, block: Any) -> Block:
-        """A text."""
         return Text(block.text, decode_annotations(block.annotations), block.meta or None)
 
     def _decode_image(self, block: Any) -> Block:
@@ -194,7 +188,6 @@ class OptionCodec:
         return [self._encode(option) for option in options if shown or not isinstance(option, Toggle)]
 
     def encode_groups(self, groups: list[Group]) -> list[Any]:
-        """Values under headings."""
         kind = self.types.SessionConfigSelectGroup
         return [kind(group.group, group.name, self._choices(group.choices), meta=_meta(group)) for group in groups]
 
@@ -222,7 +215,6 @@ class OptionCodec:
         return [kind(choice.value, choice.name, or_unset(choice.description), _meta(choice)) for choice in choices]
 
     def decode(self, options: list[Any]) -> list[ConfigOption]:
-        """The options."""
         return [self._decode(option) for option in options]
 
     def _decode(self, option: Any) -> ConfigOption:
@@ -258,7 +250,7 @@ class OptionCodec:
         ]
 
     def encode_input(self, command: Command) -> Any:
-        """What a command takes behind its name."""
+        """The input of a command, behind its name."""
         return UNSET if command.hint is None else self.types.UnstructuredCommandInput(command.hint)
 
     def decode_commands(self, commands: list[Any]) -> list[Command]:
@@ -266,7 +258,6 @@ class OptionCodec:
         return [self.decode_command(command) for command in commands]
 
     def decode_command(self, command: Any) -> Command:
-        """One command."""
         meta = command.meta or None
         if isinstance(command.input, Unknown):
             return Command(command.name, command.description, meta=meta, payload=payload_of(command))

@@ -29,8 +29,7 @@ from accord.session.event import (
     ToolContentAdded,
     UsageChanged,
 )
-from accord.session.unknown import payload_of, unknown_update
-from accord.session.unset import mapped, or_none
+from accord.session.unset import mapped, or_none, payload_of, unknown_update
 
 __all__ = ["EditionDecoder"]
 
@@ -38,7 +37,7 @@ PREFIX = "decode_"
 
 
 class EditionDecoder:
-    """A client's decoder for one session; it remembers nothing, because whoever reads the events folds them."""
+    """A client's decoder for one session; it is stateless, because the reader of the events folds them."""
 
     types: ClassVar[Any]
     blocks: ClassVar[BlockCodec]
@@ -60,7 +59,6 @@ class EditionDecoder:
         }
 
     def decode(self, update: Any) -> list[Event]:
-        """The events that an update stands for."""
         chunk = self._chunks.get(type(update))
         if chunk is not None:
             return [chunk(update)]
@@ -93,15 +91,12 @@ class EditionDecoder:
         return MessageChanged(speaker, update.message_id, mapped(self.blocks.decode_all, update.content), update.meta)
 
     def decode_user_message(self, update: Any) -> list[Event]:
-        """A message of the user, whole."""
         return [self._message("user", update)]
 
     def decode_agent_message(self, update: Any) -> list[Event]:
-        """A message of the agent, whole."""
         return [self._message("agent", update)]
 
     def decode_agent_thought(self, update: Any) -> list[Event]:
-        """A thought of the agent, whole."""
         return [self._message("thought", update)]
 
     def _unknown(self, update: Unknown) -> Event:
@@ -117,7 +112,6 @@ class EditionDecoder:
     # --- the session
 
     def decode_plan_update(self, update: Any) -> list[Event]:
-        """One plan, by its id."""
         plan = update.plan
         if isinstance(plan, self.types.PlanItems):
             meta = {**(plan.meta or {}), **(update.meta or {})} or None
@@ -131,32 +125,25 @@ class EditionDecoder:
         return [PlanEntry(entry.content, entry.status, entry.priority, entry.meta or None) for entry in entries]
 
     def decode_available_commands_update(self, update: Any) -> list[Event]:
-        """All commands."""
         return [CommandsChanged(self.options.decode_commands(update.available_commands), update.meta or None)]
 
     def decode_config_option_update(self, update: Any) -> list[Event]:
-        """All options."""
         return [ConfigChanged(self.options.decode(update.config_options), update.meta or None)]
 
     def decode_session_info_update(self, update: Any) -> list[Event]:
-        """The session's title and time."""
         return [InfoChanged(update.title, update.updated_at, update.meta)]
 
     def decode_usage_update(self, update: Any) -> list[Event]:
-        """Tokens, and what they cost."""
         return [UsageChanged(update.used, update.size, mapped(_cost, update.cost), update.meta or None)]
 
     def decode_notice(self, update: Any) -> list[Event]:
-        """A notice."""
         return [Noticed(update.title, update.severity, or_none(update.description), update.meta or None)]
 
     def decode_compaction_update(self, update: Any) -> list[Event]:
-        """A compaction."""
         summary = mapped(self.blocks.decode_all, update.summary)
         return [CompactionChanged(update.compaction_id, update.status, summary, update.error, update.meta)]
 
     def decode_compaction_summary_chunk(self, update: Any) -> list[Event]:
-        """More of a compaction's summary."""
         return [CompactionChunk(update.compaction_id, self.blocks.decode(update.content), update.meta or None)]
 
 

@@ -5,21 +5,18 @@ from typing import Any, assert_never
 from accord.errors import InvalidParams, LocalProtocolError
 from accord.protocol.codec import Codec, Misfit
 from accord.protocol.model import UNSET, Unknown
-from accord.session.ask import ElicitationDone, Elicited, ElicitForm, ElicitUrl
+from accord.session.agent_requests import ElicitationDone, Elicited, ElicitForm, ElicitUrl
 from accord.session.dialect import Binding
 from accord.session.editions.shared.bindings import decoder, encoder, names
-from accord.session.unknown import payload_of
-from accord.session.unset import or_none, or_unset
+from accord.session.unset import or_none, or_unset, payload_of
 
 __all__ = ["ElicitationCodec"]
 
 DEFAULTS: dict[str, Any] = {"type": "object", "properties": {}}
-"""What a schema of a form may leave out."""
+"""The optional parts of a form's schema."""
 
 
 class ElicitationCodec:
-    """An edition's elicitation."""
-
     def __init__(self, types: Any) -> None:
         self.types = types
         done = names("elicitation_id")
@@ -35,28 +32,30 @@ class ElicitationCodec:
             Binding(ElicitUrl, method, self.decode, self.encode_url, *results, needs="elicit_url"),
         )
 
-    def encode_form(self, ask: ElicitForm) -> Any:
+    def encode_form(self, request: ElicitForm) -> Any:
         """A form.
 
         Raises:
             LocalProtocolError: The schema is not one of a form, or the scope is not exactly one.
         """
-        given: Any = ask.schema
+        given: Any = request.schema
         schema = {**DEFAULTS, **given} if isinstance(given, dict) else given
         try:
             typed = Codec().convert(self.types.ElicitationSchema, schema)
         except Misfit as misfit:
             field = f"schema.{misfit.field}" if misfit.field else "schema"
             raise LocalProtocolError("not the schema of a form", field=field, expected=misfit.expected) from None
-        return self.types.ElicitationFormMode(ask.message, typed, **_encode_scope(ask))
+        return self.types.ElicitationFormMode(request.message, typed, **_encode_scope(request))
 
-    def encode_url(self, ask: ElicitUrl) -> Any:
+    def encode_url(self, request: ElicitUrl) -> Any:
         """An address.
 
         Raises:
             LocalProtocolError: The scope is not exactly one.
         """
-        return self.types.ElicitationUrlMode(ask.message, ask.elicitation_id, ask.url, **_encode_scope(ask))
+        return self.types.ElicitationUrlMode(
+            request.message, request.elicitation_id, request.url, **_encode_scope(request)
+        )
 
     def decode(self, params: Any) -> ElicitForm | ElicitUrl:
         """A form or an address, whichever it is.
@@ -72,7 +71,6 @@ class ElicitationCodec:
         raise InvalidParams(data={"field": "mode", "expected": "form or url"})
 
     def encode_result(self, answer: Elicited) -> Any:
-        """What the user did."""
         meta = answer.meta or UNSET
         match answer.action:
             case "accept":
@@ -85,7 +83,7 @@ class ElicitationCodec:
                 assert_never(answer.action)
 
     def decode_result(self, result: Any, _: object) -> Elicited:
-        """What the user did. v2 rule 78: an action without a name here is a `cancel`."""
+        """The action of the user. v2 rule 78: an action without a name here is a `cancel`."""
         if isinstance(result, Unknown):
             meta = result.payload.get("_meta")
             return Elicited("cancel", meta=meta if isinstance(meta, dict) and meta else None)
@@ -95,14 +93,14 @@ class ElicitationCodec:
         return Elicited("decline" if declined else "cancel", meta=result.meta or None)
 
 
-def _encode_scope(ask: ElicitForm | ElicitUrl) -> dict[str, Any]:
-    of_session, of_request = ask.session_id is not None, ask.request_id is not None
-    if of_session == of_request or (of_request and ask.tool_id is not None):
+def _encode_scope(request: ElicitForm | ElicitUrl) -> dict[str, Any]:
+    of_session, of_request = request.session_id is not None, request.request_id is not None
+    if of_session == of_request or (of_request and request.tool_id is not None):
         raise LocalProtocolError(
             "a question belongs to a session or to a request", field="session_id", expected="exactly one of the two"
         )
-    scope = {"session_id": ask.session_id, "tool_call_id": ask.tool_id, "request_id": ask.request_id}
-    return {**{name: or_unset(value) for name, value in scope.items()}, "meta": ask.meta or UNSET}
+    scope = {"session_id": request.session_id, "tool_call_id": request.tool_id, "request_id": request.request_id}
+    return {**{name: or_unset(value) for name, value in scope.items()}, "meta": request.meta or UNSET}
 
 
 def _decode_scope(params: Any) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from accord.session.event import (
     Noticed,
     PlanChanged,
     PlanEntry,
+    Speaker,
     StateChanged,
     TerminalChanged,
     TerminalOutput,
@@ -35,13 +36,71 @@ from accord.session.event import (
     UnknownUpdate,
     UsageChanged,
 )
-from accord.session.message_ids import MessageIds
-from accord.session.mode import with_mode
-from accord.session.option import ConfigOption
+from accord.session.option import ConfigOption, with_mode
 from accord.session.tool_state import ToolStates
 from accord.session.unset import mapped, or_unset
 
-__all__ = ["EditionEncoder", "RepeatingEncoder"]
+__all__ = ["EditionEncoder", "MessageIds", "RepeatingEncoder", "chunk_types", "message_types"]
+
+
+class MessageIds:
+    """The ids of messages on the wire of one session, where an edition cannot use the core's id or a message has none.
+
+    The core's ids are unique per speaker. June and v1 want them unique across the session, June and v2 want one on
+    every chunk. The same calls give the same names.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[Speaker, str], str] = {}
+        """The names of messages that could not have their ids."""
+        self._taken: dict[str, Speaker | None] = {}
+        """Every name, and whose id it is."""
+        self._open: tuple[Speaker, str] | None = None
+
+    def of(self, speaker: Speaker, message_id: str) -> str:
+        """The name of a message: its id, unless another speaker has used that."""
+        self._open = None
+        # First the id that is new, as all of a replay are: no other lookup is needed for it.
+        if message_id not in self._taken:
+            self._taken[message_id] = speaker
+            return message_id
+        name = self._names.get((speaker, message_id))
+        if name is None and self._taken[message_id] == speaker:
+            return message_id
+        return name or self.renew(speaker, message_id)
+
+    def use(self, message_id: str) -> None:
+        """Note an id that stays what it is, because ids per speaker are what the edition has."""
+        self._open = None
+        self._taken.setdefault(message_id, None)
+
+    def renew(self, speaker: Speaker, message_id: str) -> str:
+        """A new name for a message; chunks under it are not taken for more of the old one."""
+        if message_id not in self._taken:
+            self._taken[message_id] = speaker
+            return message_id
+        name = self._names[speaker, message_id] = self.fresh(f"{speaker}-{message_id}")
+        return name
+
+    def unnamed(self, speaker: Speaker) -> str:
+        """The name for a chunk without an id: that of the chunk before, if nothing came between."""
+        if self._open is None or self._open[0] != speaker:
+            self._open = (speaker, self.fresh(speaker))
+        return self._open[1]
+
+    def pause(self) -> None:
+        """Something else was said: a later chunk without an id starts another message."""
+        self._open = None
+
+    def fresh(self, stem: str) -> str:
+        """An id that is not used yet."""
+        name, number = stem, 1
+        while name in self._taken:
+            number += 1
+            name = f"{stem}-{number}"
+        self._taken[name] = None
+        return name
+
 
 Updates = list[Any]
 
@@ -66,9 +125,17 @@ METHODS: dict[type, str] = {
 }
 
 
-class EditionEncoder:
-    """An agent's encoder for one session."""
+def chunk_types(types: Any) -> dict[Speaker, Any]:
+    """The edition's types of message chunks, by speaker."""
+    return {"user": types.UserMessageChunk, "agent": types.AgentMessageChunk, "thought": types.AgentThoughtChunk}
 
+
+def message_types(types: Any) -> dict[Speaker, Any]:
+    """The edition's types of whole messages, by speaker."""
+    return {"user": types.UserMessage, "agent": types.AgentMessage, "thought": types.AgentThought}
+
+
+class EditionEncoder:
     types: ClassVar[Any]
     blocks: ClassVar[BlockCodec]
     options: ClassVar[OptionCodec]
@@ -86,14 +153,13 @@ class EditionEncoder:
         self.client_terminals: set[str] = set()
 
     def encode(self, event: Event) -> Updates:
-        """The updates, in order, that tell an event."""
         return self._methods[type(event)](self, event)
 
     def forget_messages(self) -> None:
         """The messages so far will not change any more."""
 
     def flush(self) -> Updates:
-        """What was held back: nothing."""
+        """The updates that were held back: none."""
         return []
 
     def _notice(self, event: Noticed) -> Updates:
@@ -151,7 +217,7 @@ class RepeatingEncoder(EditionEncoder, abstract=True):
         self.client_terminals = self._tools.client_terminals
 
     def flush(self) -> Updates:
-        """What was held back of growing tool calls."""
+        """The updates of growing tool calls that were held back."""
         return [self._repeat(call_id) for call_id in self._tools.held()]
 
     def _repeat(self, call_id: str, meta: dict[str, Any] | None = None) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 from accord.errors import LocalProtocolError
 from accord.protocol.method import RequestMethod
 from accord.protocol.model import UNSET, Unknown
-from accord.session.ask import (
+from accord.session.client_requests import (
     CloseSession,
     DeleteSession,
     ForkSession,
@@ -21,8 +21,7 @@ from accord.session.dialect import Binding
 from accord.session.editions.shared.bindings import SESSION, bind, decoder, encoder, names
 from accord.session.editions.shared.content import OptionCodec
 from accord.session.event import CommandsChanged, Event
-from accord.session.unknown import payload_of
-from accord.session.unset import or_none, or_unset
+from accord.session.unset import or_none, or_unset, payload_of
 
 __all__ = ["SessionCodec", "leftover_commands"]
 
@@ -85,8 +84,8 @@ class SessionCodec:
     def bind_fork(self, method: RequestMethod[Any, Any]) -> Binding:
         """The fork of a session, which only the drafts have."""
 
-        def encode(ask: ForkSession) -> Any:
-            return method.params(session_id=ask.session_id, **self.encode_place(ask))
+        def encode(request: ForkSession) -> Any:
+            return method.params(session_id=request.session_id, **self.encode_place(request))
 
         def decode(params: Any) -> ForkSession:
             return ForkSession(params.session_id, **self.decode_place(params))
@@ -98,43 +97,39 @@ class SessionCodec:
 
     # --- requests
 
-    def encode_new(self, ask: NewSession) -> Any:
-        """A new session."""
-        return self.types.NewSessionRequest(**self.encode_place(ask))
+    def encode_new(self, request: NewSession) -> Any:
+        return self.types.NewSessionRequest(**self.encode_place(request))
 
     def decode_new(self, params: Any) -> NewSession:
-        """A new session."""
         return NewSession(**self.decode_place(params))
 
-    def encode_load(self, ask: ReopenSession) -> Any:
+    def encode_load(self, request: ReopenSession) -> Any:
         """A session with its conversation replayed; None where that is not wanted."""
-        if not ask.replay:
+        if not request.replay:
             return None
-        return self.types.LoadSessionRequest(session_id=ask.session_id, **self.encode_place(ask))
+        return self.types.LoadSessionRequest(session_id=request.session_id, **self.encode_place(request))
 
     def decode_load(self, params: Any) -> ReopenSession:
-        """A session with its conversation replayed."""
         return ReopenSession(params.session_id, replay=True, **self.decode_place(params))
 
-    def encode_resume(self, ask: ReopenSession) -> Any:
+    def encode_resume(self, request: ReopenSession) -> Any:
         """A session as it is; None where its conversation is wanted."""
-        if ask.replay:
+        if request.replay:
             return None
-        return self.types.ResumeSessionRequest(session_id=ask.session_id, **self.encode_place(ask))
+        return self.types.ResumeSessionRequest(session_id=request.session_id, **self.encode_place(request))
 
     def decode_resume(self, params: Any) -> ReopenSession:
-        """A session as it is."""
         return ReopenSession(params.session_id, **self.decode_place(params))
 
-    def encode_place(self, ask: NewSession | ReopenSession | ForkSession) -> dict[str, Any]:
+    def encode_place(self, request: NewSession | ReopenSession | ForkSession) -> dict[str, Any]:
         """Where a session works, and with which servers.
 
         Raises:
             LocalProtocolError: A server is reached in a way that the edition does not have.
         """
-        servers = [self._encode_server(server) for server in ask.servers]
-        place: dict[str, Any] = {"cwd": ask.cwd, "mcp_servers": servers, "meta": ask.meta or UNSET}
-        return {**place, "additional_directories": list(ask.roots)} if ask.roots else place
+        servers = [self._encode_server(server) for server in request.servers]
+        place: dict[str, Any] = {"cwd": request.cwd, "mcp_servers": servers, "meta": request.meta or UNSET}
+        return {**place, "additional_directories": list(request.roots)} if request.roots else place
 
     def decode_place(self, params: Any) -> dict[str, Any]:
         """Where a session works, and with which servers."""
@@ -181,7 +176,7 @@ class SessionCodec:
     # --- results
 
     def opened_fields(self, answer: SessionOpened) -> dict[str, Any]:
-        """What every answer to an opening says; commands have no place (`leftover_commands`)."""
+        """The fields of every response that opens a session; commands have no place (`leftover_commands`)."""
         return {"config_options": self.options.encode(answer.options) or UNSET, "meta": answer.meta or UNSET}
 
     def decode_session(self, session_id: str, result: Any) -> SessionOpened:
@@ -190,29 +185,25 @@ class SessionCodec:
         return SessionOpened(session_id, options, meta=result.meta or None)
 
     def encode_opened(self, answer: SessionOpened) -> Any:
-        """The answer to a new session."""
         return self.types.NewSessionResponse(session_id=answer.session_id, **self.opened_fields(answer))
 
     def encode_loaded(self, answer: SessionOpened) -> Any:
-        """The answer to a loaded session."""
         return self.types.LoadSessionResponse(**self.opened_fields(answer))
 
     def encode_resumed(self, answer: SessionOpened) -> Any:
-        """The answer to a resumed session."""
         return self.types.ResumeSessionResponse(**self.opened_fields(answer))
 
     def decode_opened(self, result: Any, _: object) -> SessionOpened:
         """A session that has got its id now."""
         return self.decode_session(result.session_id, result)
 
-    def decode_reopened(self, result: Any, ask: ReopenSession) -> SessionOpened:
+    def decode_reopened(self, result: Any, request: ReopenSession) -> SessionOpened:
         """A session that had its id before: the answer does not repeat it."""
-        return self.decode_session(ask.session_id, result)
+        return self.decode_session(request.session_id, result)
 
     # --- lists
 
     def encode_listed(self, answer: SessionsListed) -> Any:
-        """One page of sessions."""
         sessions = [self._encode_summary(session) for session in answer.sessions]
         return self.types.ListSessionsResponse(sessions, or_unset(answer.next_cursor), answer.meta or UNSET)
 
@@ -228,7 +219,6 @@ class SessionCodec:
         )
 
     def decode_listed(self, result: Any, _: object) -> SessionsListed:
-        """One page of sessions."""
         sessions = [
             SessionSummary(
                 session.session_id,

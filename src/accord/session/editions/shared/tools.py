@@ -4,7 +4,7 @@ import hashlib
 from typing import Any, assert_never
 
 from accord.protocol.model import UNSET, Unknown, UnsetType
-from accord.session.ask import AskPermission, CommandSubject, PermissionGiven
+from accord.session.agent_requests import CommandSubject, PermissionGiven, RequestPermission
 from accord.session.content import Text
 from accord.session.downgrade import restore_diff, restore_shown
 from accord.session.editions.shared.content import BlockCodec
@@ -37,11 +37,9 @@ class ToolItemCodec:
         self.blocks = blocks
 
     def encode_all(self, items: list[ToolContent]) -> list[Any]:
-        """What a call shows."""
         return [self.encode(item) for item in items]
 
     def encode(self, item: ToolContent) -> Any:
-        """One item."""
         match item:
             case Shown():
                 return self.types.Content(self.blocks.encode(item.block), item.meta or UNSET)
@@ -60,7 +58,6 @@ class ToolItemCodec:
         return self.types.Diff(change.path, change.new or "", or_unset(change.old), diff.meta or UNSET)
 
     def encode_terminal(self, view: TerminalView) -> Any:
-        """A terminal."""
         return self.types.Terminal(view.terminal_id, view.meta or UNSET)
 
     def encode_unknown(self, item: Unknown) -> Any:
@@ -73,11 +70,10 @@ class ToolItemCodec:
         return [kind(place.path, place.line or UNSET, place.meta or UNSET) for place in places]
 
     def decode_all(self, items: list[Any]) -> list[ToolContent]:
-        """What a call shows."""
         return [meant for item in items for meant in self.decode(item)]
 
     def decode(self, item: Any) -> list[ToolContent]:
-        """What an item stands for; a line that only explains the next item stands for nothing."""
+        """The core's value of an item; a line that only explains the next item stands for nothing."""
         if isinstance(item, self.types.Content):
             return self.decode_shown(Shown(self.blocks.decode(item.content), item.meta or None))
         if isinstance(item, self.types.Diff):
@@ -116,7 +112,6 @@ def encode_options(types: Any, options: list[PermissionOption]) -> list[Any]:
 
 
 def decode_options(options: list[Any]) -> list[PermissionOption]:
-    """The options."""
     return [PermissionOption(option.option_id, option.name, option.kind, option.meta or None) for option in options]
 
 
@@ -137,9 +132,9 @@ def decode_outcome(types: Any, result: Any) -> PermissionGiven:
 # --- the call that stands in
 
 
-def needs_stand_in(ask: AskPermission) -> bool:
+def needs_stand_in(request: RequestPermission) -> bool:
     """Whether a question is about no tool call that exists."""
-    return ask.tool is None and (ask.command is None or ask.command.tool_id is None)
+    return request.tool is None and (request.command is None or request.command.tool_id is None)
 
 
 def command_call(command: CommandSubject, title: str | None) -> ToolChanged:
@@ -154,15 +149,14 @@ def command_call(command: CommandSubject, title: str | None) -> ToolChanged:
     )
 
 
-def question_call(ask: AskPermission, stem: str) -> ToolChanged:
+def question_call(request: RequestPermission, stem: str) -> ToolChanged:
     """A tool call for a question about neither a call nor a command."""
-    title = ask.title or UNTITLED
+    title = request.title or UNTITLED
     return ToolChanged(_name(stem, title), title, "other", created=True)
 
 
-def description_items(ask: AskPermission) -> list[ToolContent] | UnsetType:
-    """The description, as what a call shows."""
-    return [Shown(Text(ask.description))] if ask.description else UNSET
+def description_items(request: RequestPermission) -> list[ToolContent] | UnsetType:
+    return [Shown(Text(request.description))] if request.description else UNSET
 
 
 def _name(stem: str, *parts: str) -> str:

@@ -13,8 +13,7 @@ from accord.protocol.model import UNSET, Maybe, Unknown, UnsetType
 from accord.session.content import Annotations, Block, Text
 from accord.session.downgrade import downgrade_block, restore_block
 from accord.session.editions.shared.content import BlockCodec, OptionCodec, decode_annotations
-from accord.session.mode import MADE_FROM, mode_option
-from accord.session.option import Choice, ConfigOption, Select
+from accord.session.option import MADE_FROM, Choice, ConfigOption, Select, mode_option
 from accord.session.unset import or_none, or_unset
 
 __all__ = ["BLOCKS", "OPTIONS", "encode_models", "encode_modes", "with_older_settings"]

@@ -8,9 +8,9 @@ from typing import Any, assert_never
 from accord.protocol import v1
 from accord.protocol.model import UNSET, Unknown, UnsetType
 from accord.protocol.v1 import draft
-from accord.session.ask import Initialize, Initialized
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities
-from accord.session.editions.shared.handshake import decode_implementation, encode_implementation
+from accord.session.client_requests import Initialize, Initialized
+from accord.session.editions.shared.bindings import decode_implementation, encode_implementation
 from accord.session.unset import or_none, or_unset
 
 __all__ = ["decode_initialize", "decode_initialized", "encode_initialize", "encode_initialized"]
@@ -31,10 +31,13 @@ MARKERS: dict[str, tuple[str, type[Any]]] = {
 # --- what the client can do
 
 
-def encode_initialize(ask: Initialize) -> v1.InitializeRequest:
+def encode_initialize(request: Initialize) -> v1.InitializeRequest:
     """The request; of a client's capabilities only those that are there are written."""
     return v1.InitializeRequest(
-        VERSION, _encode_client(ask.capabilities), encode_implementation(v1, ask.client), meta=ask.meta or UNSET
+        VERSION,
+        _encode_client(request.capabilities),
+        encode_implementation(v1, request.client),
+        meta=request.meta or UNSET,
     )
 
 
@@ -70,26 +73,25 @@ def _encode_elicitation(capabilities: ClientCapabilities) -> v1.ElicitationCapab
 
 
 def decode_initialize(params: v1.InitializeRequest) -> Initialize:
-    """Who the client is, and what it can do."""
     return Initialize(
         decode_implementation(params.client_info), _decode_client(params.client_capabilities), params.meta or None
     )
 
 
-def _decode_client(said: v1.ClientCapabilities) -> ClientCapabilities:
-    news = said.session or v1.ClientSessionCapabilities()
-    elicitation = said.elicitation or v1.ElicitationCapabilities()
+def _decode_client(declared: v1.ClientCapabilities) -> ClientCapabilities:
+    news = declared.session or v1.ClientSessionCapabilities()
+    elicitation = declared.elicitation or v1.ElicitationCapabilities()
     return ClientCapabilities(
-        read_files=said.fs.read_text_file,
-        write_files=said.fs.write_text_file,
-        terminals=said.terminal,
+        read_files=declared.fs.read_text_file,
+        write_files=declared.fs.write_text_file,
+        terminals=declared.terminal,
         elicit_form=bool(elicitation.form),
         elicit_url=bool(elicitation.url),
         notices=bool(news.notices),
         compaction=bool(news.compaction),
         toggles=bool(news.config_options and news.config_options.boolean),
-        terminal_login=said.auth.terminal,
-        meta=said.meta or None,
+        terminal_login=declared.auth.terminal,
+        meta=declared.meta or None,
     )
 
 
@@ -102,7 +104,7 @@ def encode_initialized(answer: Initialized) -> v1.InitializeResponse:
     return v1.InitializeResponse(
         VERSION,
         _encode_agent(capabilities),
-        [said for method in capabilities.auth_methods if (said := _encode_method(method)) is not None],
+        [declared for method in capabilities.auth_methods if (declared := _encode_method(method)) is not None],
         encode_implementation(v1, answer.agent),
         answer.meta or UNSET,
     )
@@ -124,30 +126,30 @@ def _encode_session(capabilities: AgentCapabilities) -> v1.SessionCapabilities:
     # Only the draft has a place for `fork`; for everything else its class is the same.
     kind: Any = draft.SessionCapabilities if capabilities.fork else v1.SessionCapabilities
     markers = {name: marker() for capability, (name, marker) in MARKERS.items() if getattr(capabilities, capability)}
-    said: v1.SessionCapabilities = kind(**markers)
-    return said
+    declared: v1.SessionCapabilities = kind(**markers)
+    return declared
 
 
 def decode_initialized(result: v1.InitializeResponse, _: object) -> Initialized:
-    """Who the agent is, and what it serves."""
     capabilities = _decode_agent(result.agent_capabilities, [_decode_method(method) for method in result.auth_methods])
     return Initialized(decode_implementation(result.agent_info), capabilities, result.meta or None)
 
 
-def _decode_agent(said: v1.AgentCapabilities, methods: list[AuthMethod]) -> AgentCapabilities:
-    prompts, mcp = said.prompt_capabilities, said.mcp_capabilities
+def _decode_agent(declared: v1.AgentCapabilities, methods: list[AuthMethod]) -> AgentCapabilities:
+    prompts, mcp = declared.prompt_capabilities, declared.mcp_capabilities
     blocks = {"image": prompts.image, "audio": prompts.audio, "resource": prompts.embedded_context}
     transports = {"stdio": True, "http": mcp.http, "sse": mcp.sse}
     markers: Any = {
-        capability: bool(getattr(said.session_capabilities, name, None)) for capability, (name, _) in MARKERS.items()
+        capability: bool(getattr(declared.session_capabilities, name, None))
+        for capability, (name, _) in MARKERS.items()
     }
     return AgentCapabilities(
-        load=said.load_session,
+        load=declared.load_session,
         prompts=_those(blocks),
         mcp=_those(transports),
-        logout=bool(said.auth.logout),
+        logout=bool(declared.auth.logout),
         auth_methods=methods,
-        meta=said.meta or None,
+        meta=declared.meta or None,
         **markers,
     )
 
@@ -178,7 +180,7 @@ def _decode_method(method: v1.AuthMethod) -> AuthMethod:
             description, meta = or_none(method.description), method.meta or None
             return AuthMethod(method.id, method.name, "terminal", description, method.args, method.env, meta)
         case Unknown():
-            words = {key: value for key, value in method.payload.items() if isinstance(value, str)}
-            return AuthMethod(words.get("id", ""), words.get("name", ""), method.tag, words.get("description"))
+            texts = {key: value for key, value in method.payload.items() if isinstance(value, str)}
+            return AuthMethod(texts.get("id", ""), texts.get("name", ""), method.tag, texts.get("description"))
         case _:
             assert_never(method)

@@ -11,7 +11,7 @@ import msgspec
 
 from accord.protocol import v1
 from accord.protocol.model import UNSET, Unknown
-from accord.session.ask import AskPermission, PermissionGiven
+from accord.session.agent_requests import PermissionGiven, RequestPermission
 from accord.session.content import Part, Text
 from accord.session.downgrade import downgrade_status
 from accord.session.editions.shared.tools import (
@@ -101,10 +101,10 @@ def _encode_kind(event: ToolChanged, original: ToolOriginal) -> Any:
 def _encode_status(event: ToolChanged, original: ToolOriginal) -> Any:
     if event.status is UNSET or event.status is None:
         return "pending" if event.status is None else UNSET
-    said = downgrade_status(event.status)
-    if said != event.status:
+    written = downgrade_status(event.status)
+    if written != event.status:
         original.status = event.status
-    return said
+    return written
 
 
 def decode_tool(report: v1.ToolCall | v1.ToolCallUpdate) -> ToolChanged:
@@ -138,38 +138,37 @@ class KindOriginal(Part):
     kind: str
 
 
-def encode_permission(ask: AskPermission) -> v1.RequestPermissionRequest:
-    """The question."""
+def encode_permission(request: RequestPermission) -> v1.RequestPermissionRequest:
     return v1.RequestPermissionRequest(
-        ask.session_id,
-        _encode_call(_subject(ask)),
-        [_encode_option(option) for option in ask.options],
-        ask.meta or UNSET,
+        request.session_id,
+        _encode_call(_subject(request)),
+        [_encode_option(option) for option in request.options],
+        request.meta or UNSET,
     )
 
 
-def _subject(ask: AskPermission) -> ToolChanged:
-    if ask.tool is not None:
-        return _tool(ask, ask.tool)
-    if ask.command is None:
-        call = msgspec.structs.replace(question_call(ask, "question"), raw_input=or_unset(ask.other))
+def _subject(request: RequestPermission) -> ToolChanged:
+    if request.tool is not None:
+        return _tool(request, request.tool)
+    if request.command is None:
+        call = msgspec.structs.replace(question_call(request, "question"), raw_input=or_unset(request.other))
     else:
-        call = command_call(ask.command, ask.title)
-    return msgspec.structs.replace(call, content=description_items(ask)) if call.created else call
+        call = command_call(request.command, request.title)
+    return msgspec.structs.replace(call, content=description_items(request)) if call.created else call
 
 
-def stand_in(ask: AskPermission) -> ToolChanged | None:
+def stand_in(request: RequestPermission) -> ToolChanged | None:
     """The tool call that was made for a question about none."""
-    if not needs_stand_in(ask):
+    if not needs_stand_in(request):
         return None
-    made = _subject(ask)
+    made = _subject(request)
     return ToolChanged(made.id, title=made.title, kind=made.kind)
 
 
-def _tool(ask: AskPermission, tool: ToolChanged) -> ToolChanged:
-    if ask.title is not None:
-        tool = msgspec.structs.replace(tool, title=ask.title)
-    description = description_items(ask)
+def _tool(request: RequestPermission, tool: ToolChanged) -> ToolChanged:
+    if request.title is not None:
+        tool = msgspec.structs.replace(tool, title=request.title)
+    description = description_items(request)
     if description and (tool.created or tool.content is not UNSET):
         tool = msgspec.structs.replace(tool, content=[*(tool.content or []), *description])
     return tool
@@ -183,10 +182,9 @@ def _encode_call(tool: ToolChanged) -> v1.ToolCallUpdate:
     return v1.ToolCallUpdate(tool.id, **encode_tool(tool, tools))
 
 
-def decode_permission(params: v1.RequestPermissionRequest) -> AskPermission:
-    """The question."""
+def decode_permission(params: v1.RequestPermissionRequest) -> RequestPermission:
     options = [_decode_option(option) for option in params.options]
-    return AskPermission(params.session_id, options, tool=decode_tool(params.tool_call), meta=params.meta or None)
+    return RequestPermission(params.session_id, options, tool=decode_tool(params.tool_call), meta=params.meta or None)
 
 
 def _encode_option(option: PermissionOption) -> v1.PermissionOption:
@@ -202,7 +200,6 @@ def _decode_option(option: v1.PermissionOption) -> PermissionOption:
 
 
 def encode_given(answer: PermissionGiven) -> v1.RequestPermissionResponse:
-    """The answer."""
     result: v1.RequestPermissionResponse = encode_outcome(v1, answer)
     return result
 

@@ -12,7 +12,7 @@ from accord.session.unset import or_none, or_unset
 __all__ = ["BLOCKS", "OPTIONS"]
 
 PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/!$&'()*+,;=:@")
-"""What stands in the path of a URI as it is (RFC 3986)."""
+"""The characters that need no escape in the path of a URI (RFC 3986)."""
 
 
 class _Blocks(BlockCodec):
@@ -76,7 +76,7 @@ class _Options(OptionCodec):
 
 def _encode_command(command: Command) -> v2.AvailableCommand:
     if command.payload is not None:
-        # What v2 said more of a command is written again.
+        # The further fields of a command of v2 are written again.
         return Unknown(str(command.payload.get("type")), command.payload)
     hint = UNSET if command.hint is None else v2.TextCommandInput(command.hint)
     return v2.Command(command.name, command.description, hint, command.meta or UNSET)

@@ -6,9 +6,9 @@ from accord.protocol import v2
 from accord.protocol.edition import V2
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v2 import draft
-from accord.session.ask import Initialize, Initialized
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
-from accord.session.editions.shared.handshake import (
+from accord.session.client_requests import Initialize, Initialized
+from accord.session.editions.shared.bindings import (
     decode_implementation,
     decode_mcp,
     decode_prompts,
@@ -22,46 +22,45 @@ from accord.session.unset import or_none, or_unset
 
 __all__ = ["decode_initialize", "decode_initialized", "encode_initialize", "encode_initialized"]
 
-NOBODY = "unknown"
-"""The name and the version of who does not tell them: this edition requires both."""
+UNNAMED = "unknown"
+"""The name and the version of a peer that gives none: this edition requires both."""
 
 
-def encode_initialize(ask: Initialize) -> v2.InitializeRequest:
-    """What a client says of itself: it has no files and terminals in v2, and notices and toggles need no capability."""
+def encode_initialize(request: Initialize) -> v2.InitializeRequest:
+    """The capabilities of a client: it has no files and terminals in v2, and notices and toggles need no capability."""
     return v2.InitializeRequest(
-        V2.version, _encode_peer(ask.client), _encode_client(ask.capabilities), ask.meta or UNSET
+        V2.version, _encode_peer(request.client), _encode_client(request.capabilities), request.meta or UNSET
     )
 
 
 def _encode_client(capabilities: ClientCapabilities) -> v2.ClientCapabilities:
-    said = v2.ClientCapabilities(meta=capabilities.meta or UNSET)
+    declared = v2.ClientCapabilities(meta=capabilities.meta or UNSET)
     if capabilities.terminal_login:
-        said.auth = v2.ClientAuthCapabilities(v2.TerminalAuthCapabilities())
+        declared.auth = v2.ClientAuthCapabilities(v2.TerminalAuthCapabilities())
     if capabilities.elicit_form or capabilities.elicit_url:
-        said.elicitation = v2.ElicitationCapabilities(
+        declared.elicitation = v2.ElicitationCapabilities(
             marker(v2.ElicitationFormCapabilities, on=capabilities.elicit_form),
             marker(v2.ElicitationUrlCapabilities, on=capabilities.elicit_url),
         )
-    return said
+    return declared
 
 
 def decode_initialize(params: v2.InitializeRequest) -> Initialize:
-    """What a client said of itself."""
-    said = params.capabilities
+    declared = params.capabilities
     capabilities = ClientCapabilities(
-        elicit_form=has(said.elicitation, "form"),
-        elicit_url=has(said.elicitation, "url"),
+        elicit_form=has(declared.elicitation, "form"),
+        elicit_url=has(declared.elicitation, "url"),
         notices=True,
         compaction=True,
         toggles=True,
-        terminal_login=has(said.auth, "terminal"),
-        meta=said.meta or None,
+        terminal_login=has(declared.auth, "terminal"),
+        meta=declared.meta or None,
     )
     return Initialize(_decode_peer(params.info), capabilities, params.meta or None)
 
 
 def encode_initialized(answer: Initialized) -> v2.InitializeResponse:
-    """What an agent says of itself; only who can fork has the capabilities of the draft."""
+    """The capabilities of an agent; only an agent that can fork has those of the draft."""
     capabilities = answer.capabilities
     types: Any = draft if capabilities.fork else v2
     session = types.SessionCapabilities(
@@ -82,11 +81,11 @@ def encode_initialized(answer: Initialized) -> v2.InitializeResponse:
 
 
 def decode_initialized(result: v2.InitializeResponse, _: Initialize) -> Initialized:
-    """What an agent said of itself. Opening, listing and closing come with `session`, logging out with any method."""
-    said = result.capabilities
-    session = or_none(said.session)
+    """The capabilities of an agent. Opening, listing and closing come with `session`, logging out with any method."""
+    declared = result.capabilities
+    session = or_none(declared.session)
     serves = session is not None
-    methods = [heard for method in result.auth_methods or [] if (heard := _decode_method(method)) is not None]
+    methods = [decoded for method in result.auth_methods or [] if (decoded := _decode_method(method)) is not None]
     capabilities = AgentCapabilities(
         load=serves,
         resume=serves,
@@ -97,10 +96,10 @@ def decode_initialized(result: v2.InitializeResponse, _: Initialize) -> Initiali
         additional_directories=has(session, "additional_directories"),
         prompts=decode_prompts(session),
         mcp=decode_mcp(session),
-        # v2 rule 18: whoever offers a method serves login and logout.
+        # v2 rule 18: an agent that offers a method serves login and logout.
         logout=bool(methods),
         auth_methods=methods,
-        meta=said.meta or None,
+        meta=declared.meta or None,
     )
     return Initialized(_decode_peer(result.info), capabilities, result.meta or None)
 
@@ -117,9 +116,9 @@ def _encode_method(method: AuthMethod) -> v2.AuthMethod:
             [v2.EnvVariable(name, value) for name, value in method.env.items()],
             method.meta or UNSET,
         )
-    more = {"description": method.description, "_meta": method.meta}
+    optional = {"description": method.description, "_meta": method.meta}
     payload = {"type": method.type, "methodId": method.id, "name": method.name}
-    return Unknown(method.type, payload | {key: value for key, value in more.items() if value})
+    return Unknown(method.type, payload | {key: value for key, value in optional.items() if value})
 
 
 def _decode_method(method: v2.AuthMethod) -> AuthMethod | None:
@@ -148,9 +147,9 @@ def _decode_further_method(method: Unknown) -> AuthMethod | None:
 
 
 def _encode_peer(peer: Implementation | None) -> v2.Implementation:
-    info: v2.Implementation = encode_implementation(v2, peer or Implementation(NOBODY, NOBODY))
+    info: v2.Implementation = encode_implementation(v2, peer or Implementation(UNNAMED, UNNAMED))
     return info
 
 
 def _decode_peer(info: v2.Implementation) -> Implementation | None:
-    return None if info == v2.Implementation(NOBODY, NOBODY) else decode_implementation(info)
+    return None if info == v2.Implementation(UNNAMED, UNNAMED) else decode_implementation(info)

@@ -6,8 +6,8 @@ from accord.errors import InvalidParams, LocalProtocolError
 from accord.protocol import v2
 from accord.protocol.model import UNSET, Unknown
 from accord.protocol.v2 import draft
-from accord.session.ask import (
-    AskPermission,
+from accord.session.agent_requests import RequestPermission
+from accord.session.client_requests import (
     Cancel,
     CancelTerminal,
     CancelTool,
@@ -22,9 +22,8 @@ from accord.session.ask import (
     SetOption,
 )
 from accord.session.dialect import Binding
-from accord.session.editions.shared.bindings import SESSION, bind, decoder, encoder, names
+from accord.session.editions.shared.bindings import SESSION, bind, decoder, encoder, login_bindings, names
 from accord.session.editions.shared.elicitation import ElicitationCodec
-from accord.session.editions.shared.handshake import login_bindings
 from accord.session.editions.shared.sessions import SessionCodec
 from accord.session.editions.v2 import handshake, tools
 from accord.session.editions.v2.content import BLOCKS, OPTIONS
@@ -41,15 +40,15 @@ decode_cancel = decoder(Cancel, SESSION)
 # --- prompts
 
 
-def _encode_prompt(ask: Prompt) -> v2.PromptRequest:
+def _encode_prompt(request: Prompt) -> v2.PromptRequest:
     """The user's message.
 
     Raises:
         LocalProtocolError: It is empty (v2 rule 33).
     """
-    if not ask.content:
+    if not request.content:
         raise LocalProtocolError("v2 has no empty prompts", field="prompt", expected="at least one block")
-    return v2.PromptRequest(ask.session_id, BLOCKS.encode_all(ask.content), ask.meta or UNSET)
+    return v2.PromptRequest(request.session_id, BLOCKS.encode_all(request.content), request.meta or UNSET)
 
 
 def _decode_prompt(params: v2.PromptRequest) -> Prompt:
@@ -75,9 +74,11 @@ def _decode_answered(result: v2.PromptResponse, _: Prompt) -> PromptAnswered:
 # --- settings
 
 
-def _encode_option(ask: SetOption) -> v2.SetSessionConfigOptionRequest:
-    kind = "boolean" if isinstance(ask.value, bool) else "id"
-    return v2.SetSessionConfigOptionRequest(ask.session_id, ask.option, kind, ask.value, ask.meta or UNSET)
+def _encode_option(request: SetOption) -> v2.SetSessionConfigOptionRequest:
+    kind = "boolean" if isinstance(request.value, bool) else "id"
+    return v2.SetSessionConfigOptionRequest(
+        request.session_id, request.option, kind, request.value, request.meta or UNSET
+    )
 
 
 def _decode_option(params: v2.SetSessionConfigOptionRequest) -> SetOption:
@@ -122,9 +123,9 @@ class _Sessions(SessionCodec):
             bind(DeleteSession, v2.SESSION_DELETE, SESSION, needs="delete"),
         )
 
-    def encode_resume(self, ask: ReopenSession) -> v2.ResumeSessionRequest:
-        start = v2.ReplayFromStart() if ask.replay else UNSET
-        return v2.ResumeSessionRequest(session_id=ask.session_id, replay_from=start, **self.encode_place(ask))
+    def encode_resume(self, request: ReopenSession) -> v2.ResumeSessionRequest:
+        start = v2.ReplayFromStart() if request.replay else UNSET
+        return v2.ResumeSessionRequest(session_id=request.session_id, replay_from=start, **self.encode_place(request))
 
     def decode_resume(self, params: v2.ResumeSessionRequest) -> ReopenSession:
         """A session from before.
@@ -181,7 +182,7 @@ DRAFTS = (_SESSIONS.bind_fork(draft.SESSION_FORK),)
 
 CLIENT = (
     Binding(
-        AskPermission,
+        RequestPermission,
         v2.SESSION_REQUEST_PERMISSION,
         tools.decode_permission,
         tools.encode_permission,

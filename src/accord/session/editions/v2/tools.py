@@ -5,7 +5,7 @@ from typing import Any
 from accord.errors import LocalProtocolError
 from accord.protocol import v2
 from accord.protocol.model import UNSET, Maybe, Omittable, Unknown
-from accord.session.ask import AskPermission, CommandSubject, PermissionGiven
+from accord.session.agent_requests import CommandSubject, PermissionGiven, RequestPermission
 from accord.session.downgrade import with_explicit_nulls
 from accord.session.editions.shared.tools import UNTITLED, ToolItemCodec, decode_options, encode_options, encode_outcome
 from accord.session.editions.v2.content import BLOCKS
@@ -77,7 +77,6 @@ def _encode_capabilities(event: ToolChanged) -> Maybe[v2.ToolCallCapabilities]:
 
 
 def decode_tool(report: v2.ToolCallUpdate) -> ToolChanged:
-    """The change that a report stands for."""
     capabilities = report.capabilities
     return ToolChanged(
         report.tool_call_id,
@@ -118,19 +117,19 @@ def _encode_change(change: FileChange) -> v2.DiffChange:
     if change.payload is not None:
         return Unknown(operation, change.payload)
     texts = TextsOriginal(change.old, change.new)
-    more: dict[str, Any] = {
+    optional: dict[str, Any] = {
         "file_type": or_unset(change.file_type),
         "mime_type": or_unset(change.mime_type),
         "meta": or_unset(keep(change.meta, texts if texts != TextsOriginal() else None)),
     }
     if operation in PAIRED and change.old_path is not None:
-        return PAIRED[operation](change.old_path, change.path, **more)
+        return PAIRED[operation](change.old_path, change.path, **optional)
     if operation in SINGLE:
-        return SINGLE[operation](change.path, **more)
+        return SINGLE[operation](change.path, **optional)
     if operation in PAIRED:
         # Where it came from is not known: what is, is that it is there now.
-        return v2.AddChange(change.path, **more)
-    return Unknown(operation, {"operation": operation, "path": change.path, "_meta": more["meta"] or {}})
+        return v2.AddChange(change.path, **optional)
+    return Unknown(operation, {"operation": operation, "path": change.path, "_meta": optional["meta"] or {}})
 
 
 def _decode_diff(diff: v2.Diff) -> Diff:
@@ -165,35 +164,35 @@ def _decode_change(change: v2.DiffChange, shown: dict[str, tuple[str | None, str
 # --- permission
 
 
-def encode_permission(ask: AskPermission) -> v2.RequestPermissionRequest:
+def encode_permission(request: RequestPermission) -> v2.RequestPermissionRequest:
     """May the agent do this? There is one subject: a tool call stands before a command, a command before others.
 
     Raises:
         LocalProtocolError: There is nothing to choose (v2 rule 71).
     """
-    if not ask.options:
+    if not request.options:
         raise LocalProtocolError("v2 has no questions without options", field="options", expected="at least one option")
     return v2.RequestPermissionRequest(
-        ask.session_id,
-        _encode_title(ask),
-        encode_options(v2, ask.options),
-        or_unset(ask.description),
-        _encode_subject(ask),
-        ask.meta or UNSET,
+        request.session_id,
+        _encode_title(request),
+        encode_options(v2, request.options),
+        or_unset(request.description),
+        _encode_subject(request),
+        request.meta or UNSET,
     )
 
 
-def _encode_title(ask: AskPermission) -> str:
-    tool_title = ask.tool.title if ask.tool is not None else None
-    return ask.title or tool_title or (ask.command.command if ask.command is not None else "") or UNTITLED
+def _encode_title(request: RequestPermission) -> str:
+    tool_title = request.tool.title if request.tool is not None else None
+    return request.title or tool_title or (request.command.command if request.command is not None else "") or UNTITLED
 
 
-def _encode_subject(ask: AskPermission) -> Omittable[v2.RequestPermissionSubject]:
-    if ask.tool is not None:
+def _encode_subject(request: RequestPermission) -> Omittable[v2.RequestPermissionSubject]:
+    if request.tool is not None:
         # Whether the client knows the call is not known here. If it does not, what is cleared has its default anyway.
-        return v2.ToolCallPermissionSubject(v2.ToolCallUpdate(ask.tool.id, **encode_tool(ask.tool, known=True)))
-    if ask.command is not None:
-        command = ask.command
+        return v2.ToolCallPermissionSubject(v2.ToolCallUpdate(request.tool.id, **encode_tool(request.tool, known=True)))
+    if request.command is not None:
+        command = request.command
         return v2.CommandPermissionSubject(
             command.command,
             command.cwd,
@@ -201,12 +200,12 @@ def _encode_subject(ask: AskPermission) -> Omittable[v2.RequestPermissionSubject
             or_unset(command.terminal_id),
             command.meta or UNSET,
         )
-    return UNSET if ask.other is None else Unknown(str(ask.other.get("type")), ask.other)
+    return UNSET if request.other is None else Unknown(str(request.other.get("type")), request.other)
 
 
-def decode_permission(params: v2.RequestPermissionRequest) -> AskPermission:
+def decode_permission(params: v2.RequestPermissionRequest) -> RequestPermission:
     """May the agent do this?"""
-    ask = AskPermission(
+    request = RequestPermission(
         params.session_id,
         decode_options(params.options),
         params.title,
@@ -215,16 +214,16 @@ def decode_permission(params: v2.RequestPermissionRequest) -> AskPermission:
     )
     match params.subject:
         case v2.ToolCallPermissionSubject() as subject:
-            ask.tool = decode_tool(subject.tool_call)
-            ask.meta = _joined(subject.meta, params.meta)
+            request.tool = decode_tool(subject.tool_call)
+            request.meta = _joined(subject.meta, params.meta)
         case v2.CommandPermissionSubject() as subject:
             tool_id, terminal_id = or_none(subject.tool_call_id), or_none(subject.terminal_id)
-            ask.command = CommandSubject(subject.command, subject.cwd, tool_id, terminal_id, subject.meta or None)
+            request.command = CommandSubject(subject.command, subject.cwd, tool_id, terminal_id, subject.meta or None)
         case Unknown() as subject:
-            ask.other = subject.payload
+            request.other = subject.payload
         case _:
             pass
-    return ask
+    return request
 
 
 def encode_given(answer: PermissionGiven) -> v2.RequestPermissionResponse:
@@ -233,16 +232,16 @@ def encode_given(answer: PermissionGiven) -> v2.RequestPermissionResponse:
     return result
 
 
-def decode_given(result: v2.RequestPermissionResponse, ask: AskPermission) -> PermissionGiven:
+def decode_given(result: v2.RequestPermissionResponse, request: RequestPermission) -> PermissionGiven:
     """The choice. v2 rule 75: what was not offered approves of nothing, and no other outcome does."""
     outcome = result.outcome
     if isinstance(outcome, Unknown):
         return PermissionGiven(None, result.meta or None)
-    offered = {option.id for option in ask.options}
+    offered = {option.id for option in request.options}
     chosen = outcome.option_id if isinstance(outcome, v2.SelectedPermissionOutcome) else None
     return PermissionGiven(chosen if chosen in offered else None, _joined(outcome.meta, result.meta))
 
 
 def _joined(inner: Maybe[Meta], outer: Maybe[Meta]) -> Meta | None:
-    """What stood at a part that the core does not have apart goes with the whole."""
+    """The metadata of a part that the core does not hold separately goes to the whole."""
     return {**(inner or {}), **(outer or {})} or None

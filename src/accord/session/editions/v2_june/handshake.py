@@ -7,9 +7,9 @@ import msgspec
 from accord.protocol import v2_june
 from accord.protocol.edition import V2_JUNE
 from accord.protocol.model import UNSET, Maybe, Metadata, Unknown, Wire
-from accord.session.ask import Initialize, Initialized
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities
-from accord.session.editions.shared.handshake import (
+from accord.session.client_requests import Initialize, Initialized
+from accord.session.editions.shared.bindings import (
     decode_implementation,
     decode_mcp,
     decode_prompts,
@@ -19,8 +19,7 @@ from accord.session.editions.shared.handshake import (
     has,
     marker,
 )
-from accord.session.unknown import payload_of
-from accord.session.unset import or_none, or_unset
+from accord.session.unset import or_none, or_unset, payload_of
 
 __all__ = ["decode_initialize", "decode_initialized", "encode_initialize", "encode_initialized"]
 
@@ -35,18 +34,17 @@ MARKERS: dict[str, tuple[str, type[Any]]] = {
 """By our name for a capability: the field among the session's, and the object whose presence means that it is there."""
 
 
-def encode_initialize(ask: Initialize) -> v2_june.InitializeRequest:
+def encode_initialize(request: Initialize) -> v2_june.InitializeRequest:
     """The client as it introduces itself; of its capabilities nothing but their metadata has a place."""
     return v2_june.InitializeRequest(
         V2_JUNE.version,
-        v2_june.ClientCapabilities(ask.capabilities.meta or UNSET),
-        encode_implementation(v2_june, ask.client),
-        ask.meta or UNSET,
+        v2_june.ClientCapabilities(request.capabilities.meta or UNSET),
+        encode_implementation(v2_june, request.client),
+        request.meta or UNSET,
     )
 
 
 def decode_initialize(params: v2_june.InitializeRequest) -> Initialize:
-    """Who the client is; it has no capabilities."""
     capabilities = ClientCapabilities(meta=params.capabilities.meta or None)
     return Initialize(decode_implementation(params.client_info), capabilities, params.meta or None)
 
@@ -78,16 +76,16 @@ def _encode_session(capabilities: AgentCapabilities) -> v2_june.SessionCapabilit
 
 
 def decode_initialized(result: v2_june.InitializeResponse, _: Initialize) -> Initialized:
-    """Who the agent is and what it serves; what has no marker it does not serve."""
-    said = result.capabilities
-    session = said.session or v2_june.SessionCapabilities()
+    """The agent and its capabilities; it does not serve what has no marker."""
+    declared = result.capabilities
+    session = declared.session or v2_june.SessionCapabilities()
     markers: dict[str, Any] = {ours: has(session, name) for ours, (name, _) in MARKERS.items()}
     capabilities = AgentCapabilities(
         prompts=decode_prompts(session),
         mcp=decode_mcp(session),
-        logout=has(said.auth, "logout"),
-        auth_methods=[method for heard in result.auth_methods if (method := _decode_method(heard)) is not None],
-        meta=said.meta or None,
+        logout=has(declared.auth, "logout"),
+        auth_methods=[method for decoded in result.auth_methods if (method := _decode_method(decoded)) is not None],
+        meta=declared.meta or None,
         **markers,
     )
     return Initialized(decode_implementation(result.agent_info), capabilities, result.meta or None)
@@ -97,7 +95,7 @@ def decode_initialized(result: v2_june.InitializeResponse, _: Initialize) -> Ini
 
 
 class _Further(Wire):
-    """What every way to log in has, whatever its type."""
+    """The fields of every login method, whatever its type."""
 
     type: str
     id: str

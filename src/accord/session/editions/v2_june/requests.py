@@ -5,19 +5,10 @@ import msgspec
 from accord.errors import LocalProtocolError
 from accord.protocol import v2_june
 from accord.protocol.model import UNSET
-from accord.session.ask import (
-    AskPermission,
-    Cancel,
-    Initialize,
-    OptionsSet,
-    PermissionGiven,
-    Prompt,
-    PromptAnswered,
-    SetOption,
-)
+from accord.session.agent_requests import PermissionGiven, RequestPermission
+from accord.session.client_requests import Cancel, Initialize, OptionsSet, Prompt, PromptAnswered, SetOption
 from accord.session.dialect import Binding
-from accord.session.editions.shared.bindings import SESSION, decoder, encoder, names
-from accord.session.editions.shared.handshake import login_bindings
+from accord.session.editions.shared.bindings import SESSION, decoder, encoder, login_bindings, names
 from accord.session.editions.shared.sessions import SessionCodec
 from accord.session.editions.shared.tools import (
     command_call,
@@ -47,8 +38,8 @@ decode_cancel = decoder(Cancel, SESSION)
 # --- prompts
 
 
-def _encode_prompt(ask: Prompt) -> v2_june.PromptRequest:
-    return v2_june.PromptRequest(ask.session_id, BLOCKS.encode_all(ask.content), ask.meta or UNSET)
+def _encode_prompt(request: Prompt) -> v2_june.PromptRequest:
+    return v2_june.PromptRequest(request.session_id, BLOCKS.encode_all(request.content), request.meta or UNSET)
 
 
 def _decode_prompt(params: v2_june.PromptRequest) -> Prompt:
@@ -69,17 +60,19 @@ def _decode_answered(result: v2_june.PromptResponse, _: Prompt) -> PromptAnswere
 # --- options
 
 
-def _encode_option(ask: SetOption) -> v2_june.SetSessionConfigOptionRequest:
+def _encode_option(request: SetOption) -> v2_june.SetSessionConfigOptionRequest:
     """Another value for an option.
 
     Raises:
         LocalProtocolError: The value is on or off.
     """
-    if isinstance(ask.value, bool):
+    if isinstance(request.value, bool):
         raise LocalProtocolError(
             "v2_june has no options that are on or off", field="value", expected="one of a select's values"
         )
-    return v2_june.SetSessionConfigOptionRequest(ask.session_id, ask.option, ask.value, ask.meta or UNSET)
+    return v2_june.SetSessionConfigOptionRequest(
+        request.session_id, request.option, request.value, request.meta or UNSET
+    )
 
 
 def _encode_options_set(answer: OptionsSet) -> v2_june.SetSessionConfigOptionResponse:
@@ -93,39 +86,43 @@ def _decode_options_set(result: v2_june.SetSessionConfigOptionResponse, _: SetOp
 # --- permission
 
 
-def _encode_permission(ask: AskPermission) -> v2_june.RequestPermissionRequest:
+def _encode_permission(request: RequestPermission) -> v2_june.RequestPermissionRequest:
     """The question, put to the user as a tool call whatever it is about."""
-    call = _call_of(ask)
+    call = _call_of(request)
     report = v2_june.ToolCallUpdate(call.id, **encode_tool(call, ToolStates()))
-    options = encode_options(v2_june, ask.options)
-    return v2_june.RequestPermissionRequest(ask.session_id, report, options, ask.meta or UNSET)
+    options = encode_options(v2_june, request.options)
+    return v2_june.RequestPermissionRequest(request.session_id, report, options, request.meta or UNSET)
 
 
-def _call_of(ask: AskPermission) -> ToolChanged:
-    call = ask.tool
+def _call_of(request: RequestPermission) -> ToolChanged:
+    call = request.tool
     if call is None:
-        call = question_call(ask, "permission") if ask.command is None else command_call(ask.command, ask.title)
+        call = (
+            question_call(request, "permission")
+            if request.command is None
+            else command_call(request.command, request.title)
+        )
     content = call.content
     if content and any(isinstance(item, TerminalView) for item in content):
         # Only the encoder knows what a terminal shows: the call keeps what was sent of it.
         content = UNSET
-    description = description_items(ask)
+    description = description_items(request)
     if description:
         content = [*(content or []), *description]
-    return msgspec.structs.replace(call, title=ask.title or call.title, content=content)
+    return msgspec.structs.replace(call, title=request.title or call.title, content=content)
 
 
-def stand_in(ask: AskPermission) -> ToolChanged | None:
+def stand_in(request: RequestPermission) -> ToolChanged | None:
     """The tool call that was made for a question about none."""
-    if not needs_stand_in(ask):
+    if not needs_stand_in(request):
         return None
-    made = _call_of(ask)
+    made = _call_of(request)
     return ToolChanged(made.id, title=made.title, kind=made.kind)
 
 
-def _decode_permission(params: v2_june.RequestPermissionRequest) -> AskPermission:
+def _decode_permission(params: v2_june.RequestPermissionRequest) -> RequestPermission:
     options, tool = decode_options(params.options), decode_tool(params.tool_call)
-    return AskPermission(params.session_id, options, tool=tool, meta=params.meta or None)
+    return RequestPermission(params.session_id, options, tool=tool, meta=params.meta or None)
 
 
 def _encode_given(answer: PermissionGiven) -> v2_june.RequestPermissionResponse:
@@ -133,7 +130,7 @@ def _encode_given(answer: PermissionGiven) -> v2_june.RequestPermissionResponse:
     return result
 
 
-def _decode_given(result: v2_june.RequestPermissionResponse, _: AskPermission) -> PermissionGiven:
+def _decode_given(result: v2_june.RequestPermissionResponse, _: RequestPermission) -> PermissionGiven:
     return decode_outcome(v2_june, result)
 
 
@@ -163,7 +160,7 @@ AGENT = (
 
 CLIENT = (
     Binding(
-        AskPermission,
+        RequestPermission,
         v2_june.SESSION_REQUEST_PERMISSION,
         _decode_permission,
         _encode_permission,

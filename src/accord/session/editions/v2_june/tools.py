@@ -79,7 +79,6 @@ def encode_tool(event: ToolChanged, tools: ToolStates) -> dict[str, Any]:
 
 
 def decode_tool(report: v2_june.ToolCallUpdate) -> ToolChanged:
-    """The change that a report stands for."""
     meta, original = recall(report.meta, ToolOriginal)
     event = ToolChanged(
         report.tool_call_id,

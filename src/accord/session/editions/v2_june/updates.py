@@ -6,7 +6,7 @@ from accord.protocol import v2_june
 from accord.protocol.model import UNSET
 from accord.session.downgrade import downgrade_open_entry, restore_entry, restore_notice
 from accord.session.editions.shared.decoder import EditionDecoder
-from accord.session.editions.shared.encoder import RepeatingEncoder
+from accord.session.editions.shared.encoder import RepeatingEncoder, chunk_types, message_types
 from accord.session.editions.v2_june.tools import BLOCKS, ITEMS, OPTIONS, decode_tool, encode_tool
 from accord.session.event import (
     CompactionChanged,
@@ -27,16 +27,8 @@ from accord.session.unset import mapped, or_unset
 __all__ = ["JuneDecoder", "JuneEncoder"]
 
 Updates = list[Any]
-CHUNKS: dict[Speaker, type[v2_june.UserMessageChunk | v2_june.AgentMessageChunk | v2_june.AgentThoughtChunk]] = {
-    "user": v2_june.UserMessageChunk,
-    "agent": v2_june.AgentMessageChunk,
-    "thought": v2_june.AgentThoughtChunk,
-}
-MESSAGES: dict[Speaker, type[v2_june.UserMessage | v2_june.AgentMessage | v2_june.AgentThought]] = {
-    "user": v2_june.UserMessage,
-    "agent": v2_june.AgentMessage,
-    "thought": v2_june.AgentThought,
-}
+CHUNKS = chunk_types(v2_june)
+MESSAGES = message_types(v2_june)
 encode_block = BLOCKS.encode
 
 
@@ -99,8 +91,6 @@ class JuneEncoder(RepeatingEncoder):
 
 
 class JuneDecoder(EditionDecoder):
-    """One session's decoder in the June draft."""
-
     types: ClassVar[Any] = v2_june
     blocks = BLOCKS
     options = OPTIONS
@@ -122,7 +112,6 @@ class JuneDecoder(EditionDecoder):
         return MessageChanged(speaker, original.id, mapped(BLOCKS.decode_all, update.content), or_unset(meta))
 
     def decode_tool_call_update(self, update: v2_june.ToolCallUpdated) -> list[Event]:
-        """What changed of a call."""
         return [decode_tool(update)]
 
     def _entries(self, entries: list[Any]) -> list[PlanEntry]:

@@ -1,0 +1,328 @@
+"""The agent's end of one connection: the handshake, the client's sessions and every request that the client may send.
+
+A request arrives as one of `accord.session.client_requests`, whatever the edition; a table names the method of
+`ClientConnection` that serves it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar, cast
+
+from accord.agent.client import Client
+from accord.agent.registrations import LoginGate, Registrations, called
+from accord.agent.request_errors import answerable, unknown_session
+from accord.agent.session import Session
+from accord.agent.session_registry import InUse, SessionRegistry
+from accord.agent.settings import OptionValue, Settings
+from accord.agent.turn_runner import OpenPrompt, TurnRunner
+from accord.connection import Connection, Handlers, current_request
+from accord.errors import InvalidParams, LocalProtocolError
+from accord.json_values import JsonValue
+from accord.session.capability import AgentCapabilities, ClientCapabilities
+from accord.session.client_requests import (
+    CancelTerminal,
+    CancelTool,
+    CloseSession,
+    DeleteSession,
+    Done,
+    ForkSession,
+    Initialize,
+    Initialized,
+    ListSessions,
+    Login,
+    Logout,
+    NewSession,
+    OptionsSet,
+    Prompt,
+    ReopenSession,
+    SessionOpened,
+    SessionsListed,
+    SetMode,
+    SetModel,
+    SetOption,
+)
+from accord.session.dialect import DIALECTS, Binding, Dialect, DialectLoader
+from accord.session.turn_io import CancelRequested
+from accord.stores.interface import Store
+from accord.transport import Transport
+
+__all__ = ["ClientConnection", "Extension"]
+
+log = logging.getLogger("accord.agent")
+
+# Pages of sessions may be large: so many are made at once, see `Handlers.on`.
+LISTS_AT_ONCE = 4
+
+
+class Extension:
+    """A call of an extension method. Made for each call and given to its handler."""
+
+    __slots__ = ("client", "params", "session")
+
+    def __init__(self, params: Any, client: Client, session: Session | None) -> None:
+        self.params: JsonValue = params
+        """The parameters, plain JSON."""
+        self.client: Client = client
+        """The client that called."""
+        self.session: Session | None = session
+        """The session that the parameters name, if it is open."""
+
+
+class ClientConnection:
+    def __init__(
+        self,
+        transport: Transport,
+        registrations: Registrations,
+        store: Store | None,
+        gate: LoginGate,
+        *,
+        strict: bool,
+        drafts: bool,
+        cancel_grace_seconds: float,
+        in_use: InUse = "error",
+    ) -> None:
+        self._registrations = registrations
+        self._gate = gate
+        self._drafts = drafts
+        self._served: AgentCapabilities = registrations.capabilities(stored=store is not None, drafts=drafts)
+        self.capabilities = ClientCapabilities()
+        handlers = Handlers()
+        editions = [loader.edition(drafts=drafts) for loader in DIALECTS]
+        self.connection = Connection(transport, "agent", handlers, editions=editions, strict=strict)
+        self._handlers = handlers
+        for loader in DIALECTS:
+            handlers.offer(loader.edition(drafts=drafts), functools.partial(self._bind, loader))
+        for name in registrations.requests:
+            handlers.on_extension_request(
+                name, functools.partial(self._extension, registrations.threads.call, registrations.requests[name])
+            )
+        for name in registrations.notifications:
+            # They come one after the other: without `async` they stay on the loop, as listeners do.
+            handler = functools.partial(self._extension, called, registrations.notifications[name])
+            handlers.on_extension_notification(name, handler)
+        self._dialect: Dialect | None = None
+        self._client: Client | None = None
+        self._sessions = SessionRegistry(
+            registrations, store, self, self.connection, self._served, grace_seconds=cancel_grace_seconds, in_use=in_use
+        )
+
+    async def serve(self) -> None:
+        """Serve the client until it is gone; nothing of its sessions is left then."""
+        try:
+            async with self.connection:
+                lost = await self.connection.wait_closed()
+                if lost is not None:
+                    log.warning("the client is gone: %s", lost)
+        finally:
+            await asyncio.shield(self._sessions.close())
+
+    # --- the handshake
+
+    def _bind(self, loader: DialectLoader) -> None:
+        """An edition was selected: from now on its words are understood."""
+        dialect = loader.dialect(drafts=self._drafts)
+        for binding in (*dialect.agent_bindings, *(dialect.draft_bindings if self._drafts else ())):
+            if binding.needs and not getattr(self._served, binding.needs):
+                continue
+            if binding.request is Prompt:
+                self._handlers.on(binding.method, functools.partial(self._prompt, binding))
+                self._handlers.on_arrival(binding.method, functools.partial(self._prompt_arrived, binding))
+            else:
+                serve = self._SERVERS[binding.request]
+                share = LISTS_AT_ONCE if binding.request is ListSessions else 0
+                self._handlers.on(binding.method, functools.partial(self._serve, dialect, binding, serve), share=share)
+        self._handlers.on_arrival(dialect.cancel, functools.partial(self._cancel_arrived, dialect))
+
+    async def _serve(self, dialect: Dialect, binding: Binding, serve: Callable[[Any, Any], Any], params: Any) -> Any:
+        request = binding.decode_params(params)
+        try:
+            if binding.request is Initialize:
+                self._dialect = dialect
+            answer = await serve(self, request)
+        except Exception as error:
+            raise answerable(error, self._registrations.auth_methods(self.capabilities)) from error
+        return binding.encode_result(answer)
+
+    async def _initialize(self, request: Initialize) -> Initialized:
+        dialect = self._dialect
+        assert dialect is not None  # noqa: S101 - `_serve` has just set it
+        self.capabilities = request.capabilities
+        self._client = Client(self.connection, dialect, request.client, request.capabilities)
+        self._sessions.meet(self._client, dialect)
+        capabilities = self._registrations.capabilities(stored=self._sessions.has_store, drafts=self._drafts)
+        capabilities.auth_methods = self._registrations.auth_methods(request.capabilities)
+        capabilities.logout = capabilities.logout and bool(capabilities.auth_methods)
+        return Initialized(self._registrations.peer, capabilities)
+
+    async def _login(self, request: Login) -> Done:
+        await self._gate.login(request.method)
+        return Done()
+
+    async def _logout(self, _: Logout) -> Done:
+        await self._gate.logout()
+        return Done()
+
+    # --- sessions
+
+    async def _new(self, request: NewSession) -> SessionOpened:
+        await self._gate.check()
+        return await self._sessions.new(request)
+
+    async def _reopen(self, request: ReopenSession) -> SessionOpened:
+        await self._gate.check()
+        return await self._sessions.reopen(request)
+
+    async def _fork(self, request: ForkSession) -> SessionOpened:
+        await self._gate.check()
+        return await self._sessions.fork(request)
+
+    async def _list(self, request: ListSessions) -> SessionsListed:
+        await self._gate.check()
+        return await self._sessions.page(request)
+
+    async def _close(self, request: CloseSession) -> Done:
+        await self._sessions.close_session(request.session_id)
+        return Done()
+
+    async def _delete(self, request: DeleteSession) -> Done:
+        await self._gate.check()
+        await self._sessions.delete(request.session_id)
+        return Done()
+
+    # --- prompts
+
+    def _prompt_arrived(self, binding: Binding, params: Any) -> tuple[TurnRunner, OpenPrompt] | Prompt:
+        """A prompt was read: it has its place among the others from now on, however long its request has to wait.
+
+        Gives the prompt alone where its session is not open, or not yet.
+        """
+        request: Prompt = binding.decode_params(params)
+        runner = self._sessions.runner(request.session_id)
+        if runner is None:
+            return request
+        runner.check(request)
+        return runner, runner.arrive(request)
+
+    async def _prompt(self, binding: Binding, _: Any) -> Any:
+        request = current_request()
+        assert request is not None  # noqa: S101 - a handler of requests runs inside one
+        arrived = cast("tuple[TurnRunner, OpenPrompt] | Prompt", request.arrival)
+        runner, prompt = arrived if isinstance(arrived, tuple) else await self._settled_prompt(arrived)
+        return binding.encode_result(await runner.answer(prompt, is_open=lambda: self.connection.is_open))
+
+    async def _settled_prompt(self, request: Prompt) -> tuple[TurnRunner, OpenPrompt]:
+        """A prompt whose session was not open when it arrived: it may be opening."""
+        runner = await self._sessions.settled(request.session_id)
+        if runner is None:
+            raise unknown_session(request.session_id)
+        runner.check(request)
+        return runner, runner.arrive(request)
+
+    def _cancel_arrived(self, dialect: Dialect, params: Any) -> None:
+        runner = self._sessions.runner(dialect.decode_cancel(params).session_id)
+        if runner is not None:
+            runner.feed(CancelRequested())
+
+    async def _cancel_tool(self, request: CancelTool) -> Done:
+        self._sessions.session(request.session_id)._cancel_tool(request.tool_id)
+        return Done()
+
+    async def _cancel_terminal(self, request: CancelTerminal) -> Done:
+        await self._sessions.session(request.session_id).terminals._cancel(request.terminal_id)
+        return Done()
+
+    # --- settings
+
+    async def _set_option(self, request: SetOption) -> OptionsSet:
+        session = self._sessions.session(request.session_id)
+        Settings(session._offered).check(request.option, request.value)
+        await self._change(session, request.option, request.value)
+        return OptionsSet(session._offered)
+
+    async def _set_mode(self, request: SetMode) -> Done:
+        session = self._sessions.session(request.session_id)
+        mode = session._settings.mode
+        if mode is None:
+            raise InvalidParams("This agent has no modes", {"field": SetMode.FIELD, "expected": "no mode at all"})
+        if request.mode not in mode.values():
+            expected = f"one of {', '.join(mode.values())}"
+            raise InvalidParams("There is no such mode", {"field": SetMode.FIELD, "expected": expected})
+        await self._change(session, mode.id, request.mode)
+        return Done()
+
+    async def _set_model(self, request: SetModel) -> Done:
+        session = self._sessions.session(request.session_id)
+        model = session._settings.model
+        if model is None or request.model not in model.values():
+            expected = "no model at all" if model is None else f"one of {', '.join(model.values())}"
+            raise InvalidParams("There is no such model", {"field": SetModel.FIELD, "expected": expected})
+        await self._change(session, model.id, request.model)
+        return Done()
+
+    async def _change(self, session: Session, option: str, value: OptionValue) -> None:
+        """A client's change is answered when it is kept; one that cannot be kept is none."""
+        before = session.option(option)
+        await session.set_option(option, value)
+        try:
+            await session._publisher.flush()
+        except Exception:
+            session._settings.set(option, before)
+            raise
+
+    # --- beside the protocol
+
+    async def _extension(self, call: Callable[..., Awaitable[Any]], handler: Callable[..., Any], params: Any) -> Any:
+        session_id = params.get("sessionId") if isinstance(params, dict) else None
+        session = self._sessions.find(session_id) if isinstance(session_id, str) else None
+        if self._client is None:
+            raise LocalProtocolError("no client has introduced itself yet")
+        try:
+            return await call(handler, Extension(params, self._client, session))
+        except Exception as error:
+            raise answerable(error, self._registrations.auth_methods(self.capabilities)) from error
+
+    # --- what we ask
+
+    async def call(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
+        """Send one of `accord.session.agent_requests` to the client, in its edition.
+
+        Raises:
+            LocalProtocolError: The edition has no such request, or the client does not offer it; nothing was sent.
+            RequestError: The client answered with an error.
+            ConnectionLost: It is gone.
+        """
+        dialect = self._dialect
+        if dialect is None:
+            raise LocalProtocolError("no edition is agreed on yet")
+        what = type(request).__name__
+        encoded = dialect.encode(request)
+        if encoded is None:
+            raise LocalProtocolError(f"{dialect.edition.name} has no words for {what}: see turn.can()", field=what)
+        binding, params = encoded
+        if binding.needs and not getattr(self.capabilities, binding.needs):
+            raise LocalProtocolError(
+                f"this client does not offer {binding.needs} in {dialect.edition.name}: see turn.can()", field=what
+            )
+        result = await self.connection.call(binding.method, params, timeout_seconds=timeout_seconds)
+        return binding.decode_result(result, request)
+
+    _SERVERS: ClassVar[dict[type[Any], Callable[[Any, Any], Any]]] = {
+        Initialize: _initialize,
+        Login: _login,
+        Logout: _logout,
+        NewSession: _new,
+        ReopenSession: _reopen,
+        ForkSession: _fork,
+        ListSessions: _list,
+        CloseSession: _close,
+        DeleteSession: _delete,
+        SetOption: _set_option,
+        SetMode: _set_mode,
+        SetModel: _set_model,
+        CancelTool: _cancel_tool,
+        CancelTerminal: _cancel_terminal,
+    }

@@ -1,0 +1,157 @@
+"""The handlers, commands, options and logins that an author registered, and the capabilities that follow from them.
+
+Handlers are kept as plain callables: the modules above make the turn or the session that a handler gets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from accord.agent.threads import HandlerThreads
+from accord.errors import AuthRequired, InvalidParams
+from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
+from accord.session.option import Command, ConfigOption, Select, Toggle, mode_option
+
+__all__ = ["LoginGate", "PromptKind", "Registrations", "called"]
+
+PromptKind: TypeAlias = Literal["image", "audio", "resource"]
+"""The content of prompts beside text and links."""
+AnyHandler: TypeAlias = Callable[..., Any]
+PROMPT_KINDS: frozenset[str] = frozenset({"image", "audio", "resource"})
+
+
+async def called(handler: AnyHandler, *arguments: Any) -> Any:
+    """Call a listener on the loop, whether it is a coroutine function or not."""
+    result = handler(*arguments)
+    if inspect.isawaitable(result):
+        awaited: Awaitable[Any] = result
+        return await awaited
+    return result
+
+
+@dataclass
+class Registrations:
+    """One agent's registrations; shared by all its connections."""
+
+    peer: Implementation
+    prompt: AnyHandler | None = None
+    accepts: frozenset[PromptKind] = frozenset()
+    commands: dict[str, tuple[Command, AnyHandler]] = field(default_factory=dict)
+    options: dict[str, ConfigOption] = field(default_factory=dict)
+    models: bool = False
+    """Whether the option for the model is also sent in the shape of the 2025 text."""
+    on_option: list[AnyHandler] = field(default_factory=list)
+    on_session: list[AnyHandler] = field(default_factory=list)
+    logins: dict[str, tuple[AuthMethod, AnyHandler | None]] = field(default_factory=dict)
+    logout: AnyHandler | None = None
+    check_login: AnyHandler | None = None
+    requests: dict[str, AnyHandler] = field(default_factory=dict)
+    notifications: dict[str, AnyHandler] = field(default_factory=dict)
+    advertised: dict[str, Any] = field(default_factory=dict)
+    threads: HandlerThreads = field(default_factory=HandlerThreads)
+    """Calls the handlers."""
+
+    def add_option(self, option: Select | Toggle) -> None:
+        """Declare a config option; its value is the one that new sessions begin with."""
+        if option.id in self.options:
+            raise ValueError(f"there is an option {option.id!r} already")
+        if isinstance(option, Select):
+            self._check_select(option)
+        self.options[option.id] = option
+
+    def _check_select(self, option: Select) -> None:
+        values = option.values()
+        if len(set(values)) != len(values) or option.value not in values:
+            raise ValueError(f"the values of {option.id!r} must differ, and its default be one of them")
+        if option.category == "mode" and mode_option(list(self.options.values())) is not None:
+            raise ValueError("there is one option with the category 'mode' at most")
+
+    def capabilities(self, *, stored: bool, drafts: bool) -> AgentCapabilities:
+        """The capabilities of this agent, derived from its registrations."""
+        return AgentCapabilities(
+            load=stored,
+            resume=stored,
+            listing=stored,
+            close=True,
+            delete=stored,
+            fork=stored and drafts,
+            additional_directories=True,
+            prompts=self.accepts,
+            mcp=frozenset({"stdio", "http", "sse"}) if _has_mcp() else frozenset({"stdio"}),
+            logout=bool(self.logins),
+            auth_methods=[method for method, _ in self.logins.values()],
+            meta=dict(self.advertised) or None,
+        )
+
+    def auth_methods(self, client: ClientCapabilities) -> list[AuthMethod]:
+        """The ways to log in that this client can take."""
+        return [method for method, _ in self.logins.values() if method.type != "terminal" or client.terminal_login]
+
+
+def _has_mcp() -> bool:
+    return importlib.util.find_spec("mcp") is not None
+
+
+class LoginGate:
+    """One agent's login, for all its connections: a program has one user.
+
+    Without a function of `check_login` it is closed until a login succeeds, and again after a logout. An agent without
+    any way to log in is open.
+    """
+
+    def __init__(self, registrations: Registrations) -> None:
+        self._registrations = registrations
+        self._open = False
+        self._lock = asyncio.Lock()
+
+    async def check(self) -> None:
+        """Return if sessions may be used.
+
+        Raises:
+            AuthRequired: Log in first.
+        """
+        if not self._registrations.logins:
+            return
+        is_open = (
+            self._open
+            if self._registrations.check_login is None
+            else await self._registrations.threads.call(self._registrations.check_login)
+        )
+        if not is_open:
+            raise AuthRequired
+
+    async def login(self, method_id: str) -> None:
+        """Log in by a method that needs no terminal.
+
+        Raises:
+            InvalidParams: There is no such method, or it is not one that can be called.
+        """
+        _, handler = self._registrations.logins.get(method_id, (None, None))
+        if handler is None:
+            raise InvalidParams(
+                "This is no way to log in by a call", {"field": "methodId", "expected": self._expected()}
+            )
+        async with self._lock:
+            if await self._registrations.threads.call(handler) is False:
+                raise AuthRequired("The login failed")
+            self._open = True
+
+    def _expected(self) -> str:
+        called_ones = [name for name, (_, given) in self._registrations.logins.items() if given is not None]
+        if called_ones:
+            return f"one of {', '.join(called_ones)}"
+        return (
+            "no call: log in by a terminal method" if self._registrations.logins else "no login: this agent needs none"
+        )
+
+    async def logout(self) -> None:
+        """Forget the login; sessions that are open stay open."""
+        async with self._lock:
+            if self._registrations.logout is not None:
+                await self._registrations.threads.call(self._registrations.logout)
+            self._open = False

@@ -1,0 +1,78 @@
+"""Maps exceptions to an agent's error responses; the only place that does.
+
+Errors that authors raise on purpose travel as they are. What the store or the workspace says of itself has a code and a
+sentence that says what to do; nothing else gets out, the log has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from accord.connection.error_objects import error_answer
+from accord.errors import (
+    AuthRequired,
+    InternalError,
+    InvalidParams,
+    RequestError,
+    ResourceNotFound,
+    SessionInUse,
+    StoreError,
+)
+from accord.session.capability import AuthMethod
+from accord.session.event import WorkError
+from accord.workspace.errors import WorkspaceError
+
+__all__ = ["answerable", "store_error", "unknown_session", "work_error"]
+
+# What a user can do when the store cannot keep a session. The path stays in the log.
+_REMEDIES = {
+    "full": "The disk that keeps the sessions is full: free some space and try again",
+    "read_only": "The sessions' database is read-only: give the agent a place where it may write",
+    "busy": "The sessions' database is in use by another process for too long: try again",
+    "damaged": "The sessions' database is damaged: move the file away, the agent will make a new one",
+    "newer": "The sessions' database was made by a newer version of this agent: update it",
+    "foreign": "The file for the sessions' database belongs to another program: give the agent another path",
+    "no_locks": "The sessions' database is on a file system that cannot lock files: give the agent a local disk",
+    "closed": "The agent is shutting down",
+    "unwritable": "Something in this session cannot be written down as JSON",
+    "unreadable": "Something in this session was kept by a newer version of this agent: update it",
+}
+
+
+def unknown_session(session_id: str) -> ResourceNotFound:
+    """-32002, as every edition wants it for a session that is not open here."""
+    return ResourceNotFound("There is no such session: open it with session/new first", {"sessionId": session_id})
+
+
+def store_error(error: StoreError, session_id: str | None = None) -> RequestError:
+    if error.reason == "unknown_session":
+        return unknown_session(session_id or error.session_id or "")
+    if error.reason in {"in_use", "not_owned"}:
+        return SessionInUse(session_id or error.session_id)
+    if error.reason == "bad_cursor":
+        return InvalidParams("This cursor is not one of this agent's", {"field": "cursor", "expected": "a nextCursor"})
+    message = _REMEDIES.get(error.reason, "The session could not be kept")
+    return InternalError(message, {"reason": f"store_{error.reason}"})
+
+
+def answerable(error: Exception, methods: Sequence[AuthMethod] = ()) -> Exception:
+    """The exception that may answer a request; whatever is not made for that comes back as it is."""
+    if isinstance(error, AuthRequired) and not error.received and "authMethods" not in error.data:
+        return AuthRequired(error.message, [_auth_method(method) for method in methods])
+    if isinstance(error, StoreError):
+        return store_error(error)
+    if isinstance(error, WorkspaceError):
+        return RequestError(f"{str(error)[:1].upper()}{str(error)[1:]}", code=error.code)
+    return error
+
+
+def work_error(error: Exception, methods: Sequence[AuthMethod] = ()) -> WorkError:
+    """The same for a turn that failed."""
+    answer = error_answer(answerable(error, methods), "a prompt handler")
+    return WorkError(answer.code, answer.message, answer.data)
+
+
+def _auth_method(method: AuthMethod) -> dict[str, Any]:
+    fields: dict[str, Any] = {"id": method.id, "name": method.name, "type": method.type}
+    return fields if method.description is None else {**fields, "description": method.description}

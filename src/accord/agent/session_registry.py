@@ -1,0 +1,441 @@
+"""The session registry of one client: opens, finds, reopens, lists, closes and deletes sessions, with their store."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from accord.agent.client import Client, ClientCaller
+from accord.agent.history import healing, outlined, replayed
+from accord.agent.publisher import EventPublisher
+from accord.agent.registrations import Registrations
+from accord.agent.request_errors import unknown_session
+from accord.agent.session import Session, new_id
+from accord.agent.session_paths import check_path, check_session_params, same_directory
+from accord.agent.turn_runner import TurnRunner
+from accord.connection import Connection
+from accord.errors import InvalidParams, LocalProtocolError, SessionInUse, StoreError
+from accord.protocol.codec import decode_json
+from accord.session.capability import AgentCapabilities
+from accord.session.client_requests import (
+    ForkSession,
+    ListSessions,
+    McpServer,
+    NewSession,
+    ReopenSession,
+    SessionOpened,
+    SessionsListed,
+    SessionSummary,
+)
+from accord.session.dialect import Dialect
+from accord.session.event import ConfigChanged
+from accord.session.replay import Outline
+from accord.session.turn_io import ClientLost, CloseRequested
+from accord.stores.interface import SessionRecord, Store
+
+__all__ = ["InUse", "SessionRegistry"]
+
+log = logging.getLogger("accord.agent")
+
+PAGE = 50
+
+InUse: TypeAlias = Literal["error", "read_only"]
+"""The result for a client that opens a session which another process has open."""
+
+
+class _Live:
+    """A session that is open here, and its turns. A view has none: another process owns the session."""
+
+    __slots__ = ("is_view", "record", "runner", "session")
+
+    def __init__(self, session: Session, runner: TurnRunner, record: SessionRecord, *, is_view: bool) -> None:
+        self.session = session
+        self.runner = runner
+        self.record = record
+        self.is_view = is_view
+
+    @property
+    def current(self) -> SessionRecord:
+        """The record as it would be now, if it were kept."""
+        return msgspec.structs.replace(
+            self.record, title=self.session.title, updated_at=max(self.record.updated_at, self.session._touched_at)
+        )
+
+
+class SessionRegistry:
+    def __init__(
+        self,
+        registrations: Registrations,
+        store: Store | None,
+        caller: ClientCaller,
+        connection: Connection,
+        served: AgentCapabilities,
+        *,
+        grace_seconds: float,
+        in_use: InUse = "error",
+    ) -> None:
+        self._registrations = registrations
+        self._store = store
+        self._caller = caller
+        self._connection = connection
+        self._served = served
+        self._grace_seconds = grace_seconds
+        self._in_use = in_use
+        self._client: Client | None = None
+        self._dialect: Dialect | None = None
+        self._live: dict[str, _Live] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def has_store(self) -> bool:
+        return self._store is not None
+
+    def meet(self, client: Client, dialect: Dialect) -> None:
+        self._client, self._dialect = client, dialect
+
+    # --- finding
+
+    def find(self, session_id: str) -> Session | None:
+        live = self._live.get(session_id)
+        return None if live is None else live.session
+
+    def session(self, session_id: str) -> Session:
+        """The session, to be changed.
+
+        Raises:
+            ResourceNotFound: It is not open here.
+            SessionInUse: It is, but as a view.
+        """
+        live = self._live.get(session_id)
+        if live is None:
+            raise unknown_session(session_id)
+        if live.is_view:
+            raise SessionInUse(session_id)
+        return live.session
+
+    def runner(self, session_id: str) -> TurnRunner | None:
+        """The session's turns, if it is open here and may have any."""
+        live = self._live.get(session_id)
+        return None if live is None or live.is_view else live.runner
+
+    async def settled(self, session_id: str) -> TurnRunner | None:
+        """The same, after a concurrent opening or closing of the session."""
+        lock = self._locks.get(session_id)
+        if lock is not None:
+            async with lock:
+                pass
+        live = self._live.get(session_id)
+        if live is not None and live.is_view:
+            raise SessionInUse(session_id)
+        return self.runner(session_id)
+
+    # --- opening
+
+    async def new(self, request: NewSession) -> SessionOpened:
+        roots, servers = check_session_params(request, self._served)
+        now = time.time()
+        record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))
+        try:
+            if self._store is not None:
+                await self._store.create(record, owned=True)
+            return await self._open(self._make(record, roots, request.meta), servers)
+        except BaseException:
+            await asyncio.shield(self._forget(record.id))
+            raise
+
+    async def fork(self, request: ForkSession) -> SessionOpened:
+        """A session that begins as a copy of another."""
+        roots, servers = check_session_params(request, self._served)
+        store = self._kept()
+        origin = self._live.get(request.session_id)
+        if origin is not None:
+            await origin.session._publisher.flush()
+        parent = await store.get(request.session_id)
+        if parent is None:
+            raise unknown_session(request.session_id)
+        now = time.time()
+        record = SessionRecord(new_id("session"), roots[0], now, now, parent.title, tuple(roots[1:]))
+        try:
+            await store.fork(request.session_id, record, owned=True)
+            live = self._make(record, roots, request.meta)
+            # The copy of a turn that goes on in the source is one that was broken off here.
+            await self._encode_history(live, store, await self._remember(live, store, heal=True))
+            return await self._open(live, servers)
+        except BaseException:
+            await asyncio.shield(self._forget(record.id))
+            raise
+
+    async def reopen(self, request: ReopenSession) -> SessionOpened:
+        """A session from before: kept in the store, or still open here."""
+        roots, servers = check_session_params(request, self._served)
+        async with self._lock(request.session_id):
+            live = self._live.get(request.session_id)
+            record = await self._record(request.session_id, live)
+            if not same_directory(record.cwd, roots[0]):
+                expected = "the directory that the session was made with"
+                raise InvalidParams("The session belongs to another directory", {"field": "cwd", "expected": expected})
+            if live is not None and live.is_view:
+                # Its owner may be gone by now.
+                await self._shut(request.session_id)
+            elif live is not None:
+                return await self._reopen_live(live, replay=request.replay)
+            return await self._reopen_kept(request, roots, servers)
+
+    async def _record(self, session_id: str, live: _Live | None = None) -> SessionRecord:
+        record = live.record if live is not None else None
+        if self._store is not None:
+            record = await self._store.get(session_id)
+        if record is None:
+            raise unknown_session(session_id)
+        return record
+
+    async def _reopen_kept(self, request: ReopenSession, roots: list[str], servers: list[McpServer]) -> SessionOpened:
+        store = self._kept()
+        try:
+            first = await store.acquire(request.session_id)
+        except StoreError as error:
+            if self._in_use != "read_only" or error.reason not in {"in_use", "read_only"}:
+                raise
+            return await self._view(request, roots, store)
+        try:
+            # Read when it is ours: another process may have changed the title until then.
+            live = self._make(await self._record(request.session_id), roots, request.meta)
+            await self._replay_history(
+                live, store, await self._remember(live, store, heal=first), replay=request.replay
+            )
+            return await self._open(live, servers, known=True)
+        except BaseException:
+            await asyncio.shield(self._release(request.session_id))
+            raise
+
+    async def _view(self, request: ReopenSession, roots: list[str], store: Store) -> SessionOpened:
+        """The history as it is now, of a session that another process works on: nothing is healed, kept or prepared."""
+        live = self._make(await self._record(request.session_id), roots, request.meta, is_view=True)
+        await self._replay_history(live, store, await self._remember(live, store, heal=False), replay=request.replay)
+        self._live[request.session_id] = live
+        return await self._answer(live, known=True)
+
+    async def _reopen_live(self, live: _Live, *, replay: bool) -> SessionOpened:
+        publisher = live.session._publisher
+        try:
+            await publisher.pause()
+            if self._store is None:
+                await publisher.replay([live.runner.snapshot], publisher.encoder)
+            else:
+                store, outline = self._store, await outlined(self._store, live.session.id)
+                await self._replay_history(live, store, outline, replay=replay)
+            return await self._answer(live, known=True)
+        except BaseException:
+            publisher.release()
+            raise
+
+    async def _remember(self, live: _Live, store: Store, *, heal: bool) -> Outline:
+        """Bring back what the session was: its settings, its author's state, and what must be known of its log.
+
+        Only who has just become the owner may heal: what others work on is no wreck.
+        """
+        session = live.session
+        outline = await outlined(store, session.id)
+        missing = healing(outline) if heal else []
+        if missing:
+            await store.append(session.id, missing)
+            outline.add(missing)
+        state = await store.state(session.id)
+        session.state = None if state is None else decode_json(state)
+        session._settings.restore(outline.config)
+        return outline
+
+    async def _replay_history(self, live: _Live, store: Store, outline: Outline, *, replay: bool) -> None:
+        """Replay the conversation, or only let the encoder learn it; then send the current state."""
+        dialect, client = self._met()
+        session, publisher = live.session, live.session._publisher
+        encoder = dialect.encoder(client.capabilities)
+        encoder.client_terminals |= publisher.encoder.client_terminals
+        async for events in replayed(store, session.id, outline):
+            if replay:
+                await publisher.replay(events, encoder)
+            else:
+                for event in events:
+                    encoder.encode(event)
+            if session.id not in self._live:
+                # Only who has it open can still have a message at hand, and say more of it.
+                encoder.forget_messages()
+        await publisher.replay([live.runner.snapshot], encoder)
+
+    async def _encode_history(self, live: _Live, store: Store, outline: Outline) -> None:
+        """Encode the history of a copy without sending it: its client knows it from the source."""
+        async for events in replayed(store, live.session.id, outline):
+            for event in events:
+                live.session._publisher.encoder.encode(event)
+
+    def _make(
+        self, record: SessionRecord, roots: Sequence[str], meta: dict[str, Any] | None, *, is_view: bool = False
+    ) -> _Live:
+        dialect, client = self._met()
+        session = Session(record.id, roots, client, self._caller, self._registrations, self._store, meta)
+        session.title = record.title
+        runner = TurnRunner(session, self._caller, self._registrations, dialect, grace_seconds=self._grace_seconds)
+        encoder = dialect.encoder(client.capabilities)
+        store = None if is_view else self._store
+        session._publisher = EventPublisher(record.id, dialect, encoder, self._connection, store, runner.store_failed)
+        live = _Live(session, runner, record, is_view=is_view)
+        # Nothing of the session may leave before the answer that names it.
+        session._publisher.hold()
+        return live
+
+    async def _open(self, live: _Live, servers: list[McpServer], *, known: bool = False) -> SessionOpened:
+        session = live.session
+        self._live[session.id] = live
+        try:
+            session._connect_servers(servers)
+            for handler in self._registrations.on_session:
+                await self._registrations.threads.call(handler, session)
+            return await self._answer(live, known=known)
+        except BaseException:
+            self._live.pop(session.id, None)
+            await asyncio.shield(session._close())
+            raise
+
+    async def _answer(self, live: _Live, *, known: bool) -> SessionOpened:
+        """The response that opens a session. Settings that it has no field for are sent as events.
+
+        They are sent right before it where the client knows the session, and right behind it for a new one. Then the
+        publisher is released.
+        """
+        session, (dialect, _) = live.session, self._met()
+        meta = {"accord": {"readOnly": True}} if live.is_view else None
+        opened = SessionOpened(session.id, session._offered, session.commands, self._registrations.models, meta)
+        session._publisher.encoder.encode(
+            ConfigChanged(list(session._settings.options))
+        )  # not sent: the response has the options
+        if known:
+            await session._publisher.replay(dialect.leftover_events(opened), session._publisher.encoder)
+        else:
+            for event in dialect.leftover_events(opened):
+                session._publisher.publish_soon(event, keep=False)
+        # The answer is sent in the very step in which we return it: what is released after that comes behind it.
+        asyncio.get_running_loop().call_soon(session._publisher.release)
+        return opened
+
+    async def _forget(self, session_id: str) -> None:
+        """A session that was never opened is none that could be listed."""
+        if self._store is None:
+            return
+        try:
+            await self._store.delete(session_id)
+        except StoreError as error:
+            log.warning("a session that could not be opened stays in the store: %s", error)
+        await self._release(session_id)
+
+    async def _release(self, session_id: str) -> None:
+        if self._store is None:
+            return
+        try:
+            await self._store.release(session_id)
+        except StoreError as error:
+            # It stays this process's until that ends.
+            log.warning("a session could not be released: %s", error)
+
+    def _lock(self, session_id: str) -> asyncio.Lock:
+        """The lock of one session id: openings and closings of a session exclude each other."""
+        lock = self._locks.get(session_id)
+        if lock is None:
+            lock = self._locks[session_id] = asyncio.Lock()
+        return lock
+
+    # --- the rest
+
+    async def page(self, request: ListSessions) -> SessionsListed:
+        """One page of the sessions; without a store, those that are open here."""
+        if request.cwd is not None:
+            check_path(request.cwd, "cwd")
+        if self._store is None:
+            if request.cursor is not None:
+                raise InvalidParams("There is one page only", {"field": "cursor", "expected": "no cursor"})
+            records = [live.current for live in self._live.values() if request.cwd in (None, live.record.cwd)]
+            records.sort(key=lambda record: record.updated_at, reverse=True)
+            return SessionsListed([_summary(record) for record in records])
+        page = await self._store.list_sessions(cwd=request.cwd, cursor=request.cursor, limit=PAGE)
+        return SessionsListed([_summary(record) for record in page.records], page.next_cursor)
+
+    async def close_session(self, session_id: str) -> None:
+        """End the session's work and free what it holds; one that is not open is closed already."""
+        await self._alone(session_id, self._shut)
+
+    async def delete(self, session_id: str) -> None:
+        """Forget the session; one that is not there is forgotten already."""
+        await self._alone(session_id, self._erase)
+
+    async def _alone(self, session_id: str, end: Callable[[str], Coroutine[Any, Any, None]]) -> None:
+        lock = self._lock(session_id)
+        await lock.acquire()
+        # An end that its client takes back is one all the same: nothing stays half closed.
+        ending = asyncio.ensure_future(end(session_id))
+        ending.add_done_callback(lambda _: lock.release())
+        await asyncio.shield(ending)
+
+    async def _erase(self, session_id: str) -> None:
+        await self._shut(session_id)
+        await self._kept().delete(session_id)
+
+    async def _shut(self, session_id: str) -> None:
+        live = self._live.get(session_id)
+        if live is None:
+            return
+        live.runner.feed(CloseRequested())
+        await live.runner.closed.wait()
+        try:
+            await live.session._publisher.flush()
+        except Exception as error:  # noqa: BLE001 - whatever could not be kept, it is over
+            log.warning("the end of a session could not be kept: %s", error)
+        self._live.pop(session_id, None)
+        await self._end(live)
+
+    async def close(self) -> None:
+        """The client is gone: end everything, bounded in time."""
+        lives, self._live = list(self._live.values()), {}
+        for live in lives:
+            live.runner.feed(ClientLost())
+        await asyncio.gather(*(self._end_lost(live) for live in lives))
+
+    async def _end_lost(self, live: _Live) -> None:
+        try:
+            async with asyncio.timeout(self._grace_seconds + 1.0):
+                await live.runner.closed.wait()
+        except TimeoutError:
+            log.warning("a session did not end in time after its client was gone")
+        await self._end(live)
+
+    async def _end(self, live: _Live) -> None:
+        try:
+            await live.runner.stop()
+            await live.session._close()
+        except Exception:
+            log.exception("a session could not be ended cleanly")
+        finally:
+            if not live.is_view:
+                await asyncio.shield(self._release(live.session.id))
+
+    # --- checks
+
+    def _met(self) -> tuple[Dialect, Client]:
+        if self._dialect is None or self._client is None:
+            raise LocalProtocolError("no client has introduced itself yet")
+        return self._dialect, self._client
+
+    def _kept(self) -> Store:
+        if self._store is None:
+            raise LocalProtocolError("this agent keeps nothing")
+        return self._store
+
+
+def _summary(record: SessionRecord) -> SessionSummary:
+    updated_at = datetime.fromtimestamp(record.updated_at, UTC).isoformat(timespec="milliseconds")
+    return SessionSummary(record.id, record.cwd, list(record.roots), record.title, updated_at.replace("+00:00", "Z"))

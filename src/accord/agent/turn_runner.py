@@ -1,0 +1,436 @@
+"""Executes the outputs of the turn automaton: starts and cancels handlers, answers prompts, publishes states.
+
+The automaton decides, the runner acts. Every prompt of a session passes through it, from its arrival to its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections import deque
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from accord.agent.client import ClientCaller
+from accord.agent.question import PendingQuestion
+from accord.agent.registrations import Registrations
+from accord.agent.request_errors import store_error, unknown_session, work_error
+from accord.agent.session import Session, new_id
+from accord.agent.tool import Tool
+from accord.agent.turn import Turn
+from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, StoreError, TransportError
+from accord.session.client_requests import Prompt, PromptAnswered
+from accord.session.content import Text
+from accord.session.dialect import Dialect
+from accord.session.event import MessageChanged, StateChanged
+from accord.session.turn import TurnAutomaton
+from accord.session.turn_io import (
+    AnswerClosed,
+    AnswerFailed,
+    AnswerInserted,
+    AnswerStopped,
+    AnswerWithdrawn,
+    BackgroundChanged,
+    CancelHandler,
+    HandlerCancelled,
+    HandlerFailed,
+    HandlerFinished,
+    Hold,
+    Illegal,
+    Input,
+    Insert,
+    InsertionFailed,
+    Output,
+    PromptArrived,
+    PromptInserted,
+    PromptWithdrawn,
+    PublishState,
+    Retire,
+    SessionEnded,
+    Start,
+    StopBackground,
+)
+
+__all__ = ["OpenPrompt", "TurnRunner"]
+
+log = logging.getLogger("accord.agent")
+
+_COMMAND = re.compile(r"/([^\s/]+)(?:\s+|$)")
+
+
+class OpenPrompt:
+    """A prompt from its arrival to its answer; compared by identity."""
+
+    def __init__(self, request: Prompt) -> None:
+        self.request = request
+        self.message_id = new_id("message")
+        self._answer: asyncio.Future[PromptAnswered] = asyncio.get_running_loop().create_future()
+        self._after: asyncio.Future[None] | None = None
+
+    def answer(self, answer: PromptAnswered, after: asyncio.Future[None] | None = None) -> None:
+        """Answer it when `after` is done: earlier events are sent before the answer."""
+        if not self._answer.done():
+            self._after = after
+            self._answer.set_result(answer)
+
+    def fail(self, error: Exception, after: asyncio.Future[None] | None = None) -> None:
+        if not self._answer.done():
+            self._after = after
+            self._answer.set_exception(error)
+            self._answer.exception()  # retrieved: the client may be gone
+
+    async def answered(self) -> PromptAnswered:
+        """Wait for the answer; may be waited for again.
+
+        Raises:
+            RequestError: It is one, or what goes before it could not be kept.
+        """
+        try:
+            answer = await asyncio.shield(self._answer)
+        except RequestError:
+            with contextlib.suppress(AccordError):
+                await self._settled()
+            raise
+        try:
+            await self._settled()
+        except StoreError as error:
+            raise store_error(error, self.request.session_id) from error
+        return answer
+
+    async def _settled(self) -> None:
+        if self._after is not None:
+            await asyncio.shield(self._after)
+
+
+class TurnRunner:
+    """One session's turns.
+
+    A handler that does not end within `grace_seconds` after it was cancelled is left behind: its turn is over, and
+    nothing more can be said in it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        caller: ClientCaller,
+        registrations: Registrations,
+        dialect: Dialect,
+        *,
+        grace_seconds: float,
+    ) -> None:
+        self._session = session
+        self._caller = caller
+        self._registrations = registrations
+        self._echoes = dialect.echoes
+        self._automaton = TurnAutomaton(dialect.rule)
+        self._inputs: deque[Input] = deque()
+        self._feeding = False
+        self._grace_seconds = grace_seconds
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._turn: Turn | None = None
+        self._handler: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._failure: Exception | None = None
+        self._background: list[Tool] = []
+        """Tool calls that went on when their turns were over."""
+        self.closed = asyncio.Event()
+        session._feed = self.feed
+
+    # --- prompts
+
+    def check(self, request: Prompt) -> None:
+        """See whether the agent takes such a prompt.
+
+        Raises:
+            InvalidParams: It is empty, or holds what the agent does not take, or names a command that is not there.
+        """
+        if not request.content:
+            expected = {"field": "prompt", "expected": "at least one block"}
+            raise InvalidParams("A prompt must not be empty", expected)
+        for place, block in enumerate(request.content):
+            kind = _kind(block)
+            if kind not in {"text", "resource_link"} and kind not in self._registrations.accepts:
+                kinds = ", ".join(["text", "resource_link", *sorted(self._registrations.accepts)])
+                raise InvalidParams(
+                    "This agent does not take such content",
+                    {"field": f"prompt.{place}.type", "expected": f"one of {kinds}"},
+                )
+        if self._registrations.prompt is None and self._command(request)[0] is None:
+            commands = (
+                ", ".join(f"/{name}" for name in self._registrations.commands) or "none: no handler is registered"
+            )
+            raise InvalidParams("There is no such command", {"field": "prompt", "expected": f"one of {commands}"})
+
+    def arrive(self, request: Prompt) -> OpenPrompt:
+        """A prompt that was checked is there; it has its turn when those before it had theirs."""
+        prompt = OpenPrompt(request)
+        self.feed(PromptArrived(prompt))
+        return prompt
+
+    async def answer(self, prompt: OpenPrompt, *, is_open: Callable[[], bool]) -> PromptAnswered:
+        """The answer to a prompt, when all that was said before it has left.
+
+        Raises:
+            RequestError: It is answered with an error.
+        """
+        while True:
+            try:
+                return await prompt.answered()
+            except asyncio.CancelledError:
+                if not is_open():
+                    raise
+                # The client takes this one back; what that means is the automaton's to say.
+                self.feed(PromptWithdrawn(prompt))
+
+    # --- the outputs of the automaton
+
+    def feed(self, event: Input) -> None:
+        """Something happened; do what follows from it."""
+        self._inputs.append(event)
+        if self._feeding:
+            return  # from inside an output: it has its turn behind those that are still to be carried out
+        self._feeding = True
+        try:
+            while self._inputs:
+                for output in self._automaton.feed(self._inputs.popleft()):
+                    self._ACTIONS[type(output)](self, output)
+        finally:
+            self._feeding = False
+
+    @property
+    def snapshot(self) -> StateChanged:
+        return self._automaton.snapshot()
+
+    def _start_task(self, work: Any) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _insert(self, output: Insert) -> None:
+        self._start_task(self._insert_prompt(output.prompt))  # type: ignore[arg-type]
+
+    async def _insert_prompt(self, prompt: OpenPrompt) -> None:
+        """Give the user's message its place: it is kept before anything follows from it."""
+        publisher = self._session._publisher
+        message = MessageChanged("user", prompt.message_id, list(prompt.request.content))
+        try:
+            await self._session._touch()
+            await publisher.publish(message, show=self._echoes)
+            await publisher.flush()
+        except TransportError:
+            # The client is gone: the close that follows ends all this.
+            self.feed(PromptInserted(prompt))
+        except Exception as error:  # noqa: BLE001 - whatever a store does, a prompt gets its answer
+            log.error("a prompt could not be kept: %s", error)  # noqa: TRY400 - the reason says all
+            self.feed(InsertionFailed(prompt, work_error(error)))
+        else:
+            self.feed(PromptInserted(prompt))
+
+    def _hold(self, _: Hold) -> None: ...
+
+    def _start(self, output: Start) -> None:
+        prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
+        name, argument = self._command(prompt.request)
+        self._failure = None
+        turn = self._turn = Turn(self._session, self._caller, prompt.request, prompt.message_id, name, argument)
+        self._handler = self._start_task(self._run(turn))
+        self._handler.add_done_callback(lambda _: self._gone(turn))
+
+    def _command(self, request: Prompt) -> tuple[str | None, str]:
+        text = "\n".join(block.text for block in request.content if isinstance(block, Text))
+        match = _COMMAND.match(text)
+        if match is None or match[1] not in self._registrations.commands:
+            return None, text
+        return match[1], text[match.end() :]
+
+    async def _run(self, turn: Turn) -> None:
+        end: Input
+        try:
+            for notice in self._session._take_unreported():
+                await turn.notice(notice.title, notice.description, severity=notice.severity)
+            if turn.command is None:
+                await self._registrations.threads.call(self._registrations.prompt or _nothing, turn)
+            else:
+                await self._registrations.threads.call(
+                    self._registrations.commands[turn.command][1], turn, turn.argument
+                )
+            await self._tidy(turn, "completed")
+            await self._session._publisher.flush()
+            end = (
+                HandlerFinished(turn.stop_reason, turn.token_usage)
+                if self._failure is None
+                else self._failed(turn, self._failure)
+            )
+        except asyncio.CancelledError:
+            end = self._cancelled(turn)
+            await self._tidy(turn, "cancelled")
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises ends its turn and nothing else
+            end = self._failed(turn, self._failure or error)
+            await self._tidy(turn, "failed")
+        if self._turn is turn:
+            self._end(end)
+
+    def _gone(self, turn: Turn) -> None:
+        """The handler's task is over; a cancel before its first step is reported only here."""
+        if self._turn is turn:
+            self._end(self._cancelled(turn))
+
+    def _cancelled(self, turn: Turn) -> Input:
+        return HandlerCancelled(turn.token_usage) if self._failure is None else self._failed(turn, self._failure)
+
+    def _failed(self, turn: Turn, error: Exception) -> Input:
+        if isinstance(error, TransportError) and not self._session.client.is_connected:
+            return HandlerCancelled(turn.token_usage)  # the client is gone: this is no failure of the handler
+        failure = work_error(error, self._registrations.auth_methods(self._session.client.capabilities))
+        return HandlerFailed(failure, turn.token_usage)
+
+    async def _tidy(self, turn: Turn, status: str) -> None:
+        """Bring to an end what the handler left open."""
+        if self._turn is not turn:
+            return  # it was left behind, and by now there may be another
+        try:
+            await self._end_tools(turn, status if self._timer is None else "cancelled")
+            await self._session._end_commands()
+        except asyncio.CancelledError:
+            if status == "completed":
+                raise
+        except AccordError as error:
+            log.debug("a turn could not be tidied up: %s", error)
+        except Exception:
+            log.exception("a turn could not be tidied up")
+
+    @staticmethod
+    async def _end_tools(turn: Turn, status: str) -> None:
+        for tool in turn._tools:
+            if tool.started and not tool.finished:
+                await {"completed": tool.complete, "failed": tool.fail, "cancelled": tool.cancel}[status]()
+
+    def _end(self, end: Input) -> None:
+        turn, self._turn, self._handler = self._turn, None, None
+        if turn is not None:
+            turn._end()
+            self._background = [tool for tool in (*self._background, *turn._background_tools) if not tool.finished]
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.feed(end)
+
+    def _cancel_handler(self, _: CancelHandler | None = None) -> None:
+        if self._handler is None or self._timer is not None:
+            return
+        if self._turn is not None:
+            self._turn.cancelled = True
+        self._handler.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._grace_seconds, self._abandon)
+
+    def _abandon(self) -> None:
+        """The handler goes on although it was cancelled: the turn does not."""
+        self._timer = None
+        log.warning("a prompt handler did not end within %g s after it was cancelled", self._grace_seconds)
+        if self._handler is not None:
+            self._handler.cancel()
+        turn = self._turn
+        if turn is None:
+            return
+        for tool in turn._tools:
+            event = tool._cut_short()
+            if event is not None:
+                self._session._publisher.publish_soon(event)
+        self._start_task(self._session._end_commands())
+        self._end(self._cancelled(turn))
+
+    def store_failed(self, error: Exception) -> None:
+        """An event could not be committed or sent: the turn ends with an error."""
+        log.error("a session could not be kept: %s", error)
+        self._failure = error
+        if self._turn is not None:
+            self._turn._fail(error)
+            self._cancel_handler()
+
+    def _retire(self, output: Retire) -> None:
+        for question in output.questions:
+            if isinstance(question, PendingQuestion):
+                question.retire()
+
+    def _answer_inserted(self, output: AnswerInserted) -> None:
+        prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
+        prompt.answer(PromptAnswered(message_id=prompt.message_id))
+
+    def _answer_stopped(self, output: AnswerStopped) -> None:
+        prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
+        # The answer is the end of the turn: all of that goes before it.
+        answer = PromptAnswered(output.stop_reason, token_usage=output.token_usage)
+        prompt.answer(answer, self._session._publisher.flush_future())
+
+    def _answer_failed(self, output: AnswerFailed) -> None:
+        prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
+        error = RequestError(output.error.message, output.error.data, code=output.error.code)
+        prompt.fail(error, self._session._publisher.flush_future())
+
+    def _answer_withdrawn(self, output: AnswerWithdrawn) -> None:
+        output.prompt.fail(RequestCancelled())  # type: ignore[attr-defined]
+
+    def _answer_closed(self, output: AnswerClosed) -> None:
+        output.prompt.fail(unknown_session(self._session.id))  # type: ignore[attr-defined]
+
+    def _publish(self, output: PublishState) -> None:
+        self._session._publisher.publish_soon(output.state)
+
+    def _stop_background(self, _: StopBackground) -> None:
+        self._start_task(self._end_background())
+
+    async def _end_background(self) -> None:
+        tools = (*self._background, *(self._turn._background_tools if self._turn is not None else ()))
+        try:
+            for tool in tools:
+                await tool.cancel()
+            await self._session._stop_background()
+        except Exception:
+            # The close of the session waits for this input, whatever could not be stopped.
+            log.exception("the background of a session could not be stopped")
+            self.feed(BackgroundChanged())
+
+    def _closed(self, _: SessionEnded) -> None:
+        self.closed.set()
+
+    def _illegal(self, output: Illegal) -> None:
+        log.error("a bug of ours: %r cannot happen while a turn is %s", output.input, output.state)
+
+    async def stop(self) -> None:
+        """Cancel the tasks that still run, after the automaton has ended."""
+        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._grace_seconds)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    _ACTIONS: ClassVar[dict[type[Output], Callable[[Any, Any], None]]] = {
+        Insert: _insert,
+        Hold: _hold,
+        Start: _start,
+        CancelHandler: _cancel_handler,
+        Retire: _retire,
+        AnswerInserted: _answer_inserted,
+        AnswerStopped: _answer_stopped,
+        AnswerFailed: _answer_failed,
+        AnswerWithdrawn: _answer_withdrawn,
+        AnswerClosed: _answer_closed,
+        PublishState: _publish,
+        StopBackground: _stop_background,
+        SessionEnded: _closed,
+        Illegal: _illegal,
+    }
+
+
+def _kind(block: Any) -> str:
+    tag = getattr(type(block), "__struct_config__", None)
+    return str(tag.tag) if tag is not None and tag.tag else str(getattr(block, "tag", "unknown"))
+
+
+async def _nothing(_: Turn) -> None:
+    """Never called: without a prompt handler, prompts are refused on arrival."""

@@ -1,0 +1,73 @@
+"""Exceptions to error objects and back: the one place each way.
+
+Nothing internal crosses the wire. What a handler raises on purpose (`RequestError`) is sent as it says; everything else
+becomes a generic -32603 whose `correlationId` finds the exception in the log. An error that came from the peer and was
+not caught is such an everything-else: it answered our call, not theirs.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+from accord.errors import RequestError, request_error
+from accord.jsonrpc.message import ErrorObject, RequestId
+from accord.jsonrpc.serialize import error_text
+from accord.protocol.salvage import Misfit
+
+__all__ = [
+    "CANCELLED",
+    "error_answer",
+    "internal_error",
+    "invalid_params",
+    "not_found",
+    "raised",
+    "refused",
+    "serialize_error",
+]
+
+log = logging.getLogger("accord.connection")
+
+CANCELLED = ErrorObject(-32800, "Request cancelled")
+
+
+def refused(reason: str) -> ErrorObject:
+    """-32600, with a sentence that says what to do instead."""
+    return ErrorObject(-32600, reason)
+
+
+def not_found(method: str) -> ErrorObject:
+    """-32601: there is no handler."""
+    return ErrorObject(-32601, "Method not found", {"method": method})
+
+
+def invalid_params(misfit: Misfit) -> ErrorObject:
+    """-32602 in our words: where, and what was expected."""
+    return ErrorObject(-32602, "Invalid params", {"field": misfit.field, "expected": misfit.expected})
+
+
+def internal_error(error: BaseException, doing: str) -> ErrorObject:
+    """-32603: logs the exception under a fresh id, and says no more than that id."""
+    correlation_id = uuid.uuid4().hex
+    log.error("%s failed (correlation id %s)", doing, correlation_id, exc_info=error)
+    return ErrorObject(-32603, "Internal error", {"correlationId": correlation_id})
+
+
+def error_answer(error: Exception, doing: str) -> ErrorObject:
+    """The error response to a request whose handler raised."""
+    if isinstance(error, RequestError) and not error.received:
+        return ErrorObject(error.code, error.message, error.data)
+    return internal_error(error, doing)
+
+
+def raised(error: ErrorObject) -> RequestError:
+    """The exception for a call that was answered with an error."""
+    return request_error(error.code, error.message, error.data)
+
+
+def serialize_error(id_: RequestId, error: ErrorObject, doing: str) -> bytes:
+    """The answer as a text, also when its data cannot be written: then it is an internal error."""
+    try:
+        return error_text(id_, error)
+    except (TypeError, ValueError, RecursionError) as problem:
+        return error_text(id_, internal_error(problem, doing))
