@@ -10,8 +10,7 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.display import (
     SafeText,

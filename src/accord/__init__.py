@@ -10,577 +10,289 @@ Names are loaded when they are first used, so that `import accord` stays cheap.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from accord.lazy import lazy_exports
 from accord.version import VERSION
-
-if TYPE_CHECKING:
-    from accord import agent, check, client, testing
-    from accord.agent import (
-        Agent,
-        ToolFailed,
-    )
-    from accord.agent.mcp.errors import McpError
-    from accord.client import (
-        Deadlines,
-        Offer,
-        Policy,
-        RulesFileError,
-        connect,
-        load_rules,
-        open,  # noqa: A004
-    )
-    from accord.connection import (
-        Connection,
-        Handlers,
-        current_request,
-    )
-    from accord.connection.handlers import (
-        Arrival,
-        Handler,
-        JsonHandler,
-        NotificationHandler,
-        RequestHandler,
-    )
-    from accord.connection.receiver import Counts
-    from accord.connection.request import IncomingRequest
-    from accord.connection.sender import Observer
-    from accord.dialects import DialectPlugin
-    from accord.errors import (
-        AccordError,
-        AuthRequired,
-        BacklogExceeded,
-        CallTimeout,
-        ConnectFailed,
-        ConnectionLost,
-        DeadlineExceeded,
-        ElicitationRequired,
-        FrameError,
-        InternalError,
-        InvalidParams,
-        InvalidRequest,
-        LocalProtocolError,
-        MethodNotFound,
-        NegotiationFailed,
-        ParseError,
-        PermissionDenied,
-        ProtocolError,
-        RateLimited,
-        RemoteProtocolError,
-        RequestCancelled,
-        RequestError,
-        ResourceNotFound,
-        SessionInUse,
-        StoreError,
-        TransportError,
-        UnsupportedVersion,
-    )
-    from accord.json_values import JsonValue
-    from accord.jsonrpc.message import MessageRules
-    from accord.protocol.edition import (
-        V1,
-        V2,
-        V2_JUNE,
-        Edition,
-    )
-    from accord.protocol.method import (
-        Method,
-        NotificationMethod,
-        RequestMethod,
-        Side,
-    )
-    from accord.protocol.model import (
-        UNSET,
-        Maybe,
-        Unknown,
-        UnsetType,
-    )
-    from accord.session.capability import (
-        AgentCapabilities,
-        AuthMethod,
-        ClientCapabilities,
-        Implementation,
-    )
-    from accord.session.client_requests import McpServer, SessionSummary
-    from accord.session.content import (
-        Annotations,
-        Audio,
-        Block,
-        Blocks,
-        Icon,
-        Image,
-        Link,
-        Resource,
-        Text,
-    )
-    from accord.session.entry import (
-        CompactionEntry,
-        Entry,
-        Message,
-        Passage,
-        Plan,
-        TerminalEntry,
-        ToolCall,
-        TurnSpan,
-        UnknownEntry,
-    )
-    from accord.session.event import (
-        Background,
-        CommandsChanged,
-        CompactionChanged,
-        CompactionChunk,
-        ConfigChanged,
-        Cost,
-        Event,
-        InfoChanged,
-        MessageChanged,
-        MessageChunk,
-        Meta,
-        ModeChanged,
-        Noticed,
-        PlanChanged,
-        PlanEntry,
-        SessionState,
-        Severity,
-        Speaker,
-        StateChanged,
-        StopReason,
-        TerminalChanged,
-        TerminalExit,
-        TerminalOutput,
-        TokenUsage,
-        ToolChanged,
-        ToolContentAdded,
-        UnknownUpdate,
-        UsageChanged,
-        WorkError,
-    )
-    from accord.session.option import (
-        Choice,
-        Command,
-        ConfigOption,
-        Consent,
-        Group,
-        PermissionOption,
-        Select,
-        Toggle,
-    )
-    from accord.session.tool import (
-        Diff,
-        FileChange,
-        Location,
-        Shown,
-        TerminalView,
-        ToolContent,
-        ToolKind,
-        ToolStatus,
-    )
-    from accord.session.transcript import Transcript
-    from accord.stores import (
-        MemoryStore,
-        SqliteStore,
-        Store,
-        check_store,
-    )
-    from accord.stores.check import MakeStore
-    from accord.stores.interface import (
-        SessionPage,
-        SessionRecord,
-    )
-    from accord.transport import (
-        Transport,
-        check_transport,
-        memory_pair,
-        open_stdio,
-        spawn,
-    )
-    from accord.transport.check import MakePair
-    from accord.transport.interface import ProcessTransport
-    from accord.wire import Framing
-    from accord.workspace import (
-        Workspace,
-        WorkspaceError,
-    )
-    from accord.workspace.disk import Missing
-    from accord.workspace.files import (
-        ReadHook,
-        WriteHook,
-    )
 
 __version__ = VERSION
 
-_HOMES = {
-    "accord.agent": (
-        "Agent",
-        "ToolFailed",
-    ),
-    "accord.agent.mcp.errors": ("McpError",),
-    "accord.client": (
-        "Deadlines",
-        "Offer",
-        "Policy",
-        "RulesFileError",
-        "connect",
-        "load_rules",
-        "open",
-    ),
-    "accord.connection": (
-        "Connection",
-        "Handlers",
-        "current_request",
-    ),
-    "accord.connection.handlers": (
-        "Arrival",
-        "Handler",
-        "JsonHandler",
-        "NotificationHandler",
-        "RequestHandler",
-    ),
-    "accord.connection.request": ("IncomingRequest",),
-    "accord.connection.sender": ("Observer",),
-    "accord.connection.receiver": ("Counts",),
-    "accord.dialects": ("DialectPlugin",),
-    "accord.errors": (
-        "AccordError",
-        "AuthRequired",
-        "BacklogExceeded",
-        "CallTimeout",
-        "ConnectFailed",
-        "ConnectionLost",
-        "DeadlineExceeded",
-        "ElicitationRequired",
-        "FrameError",
-        "InternalError",
-        "InvalidParams",
-        "InvalidRequest",
-        "LocalProtocolError",
-        "MethodNotFound",
-        "NegotiationFailed",
-        "ParseError",
-        "PermissionDenied",
-        "ProtocolError",
-        "RateLimited",
-        "RemoteProtocolError",
-        "RequestCancelled",
-        "RequestError",
-        "ResourceNotFound",
-        "SessionInUse",
-        "StoreError",
-        "TransportError",
-        "UnsupportedVersion",
-    ),
-    "accord.json_values": ("JsonValue",),
-    "accord.jsonrpc.message": ("MessageRules",),
-    "accord.protocol.edition": (
-        "Edition",
-        "V1",
-        "V2",
-        "V2_JUNE",
-    ),
-    "accord.protocol.method": (
-        "Method",
-        "NotificationMethod",
-        "RequestMethod",
-        "Side",
-    ),
-    "accord.protocol.model": (
-        "Maybe",
-        "UNSET",
-        "Unknown",
-        "UnsetType",
-    ),
-    "accord.session.client_requests": (
-        "McpServer",
-        "SessionSummary",
-    ),
-    "accord.session.capability": (
-        "AgentCapabilities",
-        "AuthMethod",
-        "ClientCapabilities",
-        "Implementation",
-    ),
-    "accord.session.content": (
-        "Annotations",
-        "Audio",
-        "Block",
-        "Blocks",
-        "Icon",
-        "Image",
-        "Link",
-        "Resource",
-        "Text",
-    ),
-    "accord.session.entry": (
-        "CompactionEntry",
-        "Entry",
-        "Message",
-        "Passage",
-        "Plan",
-        "TerminalEntry",
-        "ToolCall",
-        "TurnSpan",
-        "UnknownEntry",
-    ),
-    "accord.session.event": (
-        "Background",
-        "CommandsChanged",
-        "CompactionChanged",
-        "CompactionChunk",
-        "ConfigChanged",
-        "Cost",
-        "Event",
-        "InfoChanged",
-        "MessageChanged",
-        "MessageChunk",
-        "Meta",
-        "ModeChanged",
-        "Noticed",
-        "PlanChanged",
-        "PlanEntry",
-        "SessionState",
-        "Severity",
-        "Speaker",
-        "StateChanged",
-        "StopReason",
-        "TerminalChanged",
-        "TerminalExit",
-        "TerminalOutput",
-        "TokenUsage",
-        "ToolChanged",
-        "ToolContentAdded",
-        "UnknownUpdate",
-        "UsageChanged",
-        "WorkError",
-    ),
-    "accord.session.option": (
-        "Choice",
-        "Command",
-        "ConfigOption",
-        "Consent",
-        "Group",
-        "PermissionOption",
-        "Select",
-        "Toggle",
-    ),
-    "accord.session.tool": (
-        "Diff",
-        "FileChange",
-        "Location",
-        "Shown",
-        "TerminalView",
-        "ToolContent",
-        "ToolKind",
-        "ToolStatus",
-    ),
-    "accord.session.transcript": ("Transcript",),
-    "accord.stores": (
-        "MemoryStore",
-        "SqliteStore",
-        "Store",
-        "check_store",
-    ),
-    "accord.stores.check": ("MakeStore",),
-    "accord.stores.interface": (
-        "SessionPage",
-        "SessionRecord",
-    ),
-    "accord.transport": (
-        "Transport",
-        "check_transport",
-        "memory_pair",
-        "open_stdio",
-        "spawn",
-    ),
-    "accord.transport.check": ("MakePair",),
-    "accord.transport.interface": ("ProcessTransport",),
-    "accord.wire": ("Framing",),
-    "accord.workspace": (
-        "Workspace",
-        "WorkspaceError",
-    ),
-    "accord.workspace.disk": ("Missing",),
-    "accord.workspace.files": (
-        "ReadHook",
-        "WriteHook",
-    ),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_SIDES = frozenset({"agent", "check", "client", "testing"})
+if TYPE_CHECKING:
+    from accord import agent as agent, check as check, client as client, testing as testing
+    from accord.agent import (
+        Agent as Agent,
+        ToolFailed as ToolFailed,
+    )
+    from accord.agent.mcp.errors import (
+        McpError as McpError,
+    )
+    from accord.client import (
+        Deadlines as Deadlines,
+        Offer as Offer,
+        Policy as Policy,
+        RulesFileError as RulesFileError,
+        connect as connect,
+        load_rules as load_rules,
+        open as open,  # noqa: A004
+    )
+    from accord.connection import (
+        Connection as Connection,
+        Handlers as Handlers,
+        current_request as current_request,
+    )
+    from accord.connection.handlers import (
+        Arrival as Arrival,
+        Handler as Handler,
+        JsonHandler as JsonHandler,
+        NotificationHandler as NotificationHandler,
+        RequestHandler as RequestHandler,
+    )
+    from accord.connection.receiver import (
+        Counts as Counts,
+    )
+    from accord.connection.request import (
+        IncomingRequest as IncomingRequest,
+    )
+    from accord.connection.sender import (
+        Observer as Observer,
+    )
+    from accord.dialects import (
+        DialectPlugin as DialectPlugin,
+    )
+    from accord.errors import (
+        AccordError as AccordError,
+        AuthRequired as AuthRequired,
+        BacklogExceeded as BacklogExceeded,
+        CallTimeout as CallTimeout,
+        ConnectFailed as ConnectFailed,
+        ConnectionLost as ConnectionLost,
+        DeadlineExceeded as DeadlineExceeded,
+        ElicitationRequired as ElicitationRequired,
+        FrameError as FrameError,
+        InternalError as InternalError,
+        InvalidParams as InvalidParams,
+        InvalidRequest as InvalidRequest,
+        LocalProtocolError as LocalProtocolError,
+        MethodNotFound as MethodNotFound,
+        NegotiationFailed as NegotiationFailed,
+        ParseError as ParseError,
+        PermissionDenied as PermissionDenied,
+        ProtocolError as ProtocolError,
+        RateLimited as RateLimited,
+        RemoteProtocolError as RemoteProtocolError,
+        RequestCancelled as RequestCancelled,
+        RequestError as RequestError,
+        ResourceNotFound as ResourceNotFound,
+        SessionInUse as SessionInUse,
+        StoreError as StoreError,
+        TransportError as TransportError,
+        UnsupportedVersion as UnsupportedVersion,
+    )
+    from accord.json_values import (
+        JsonValue as JsonValue,
+    )
+    from accord.jsonrpc.message import (
+        MessageRules as MessageRules,
+    )
+    from accord.protocol.edition import (
+        V1 as V1,
+        V2 as V2,
+        V2_JUNE as V2_JUNE,
+        Edition as Edition,
+    )
+    from accord.protocol.method import (
+        Method as Method,
+        NotificationMethod as NotificationMethod,
+        RequestMethod as RequestMethod,
+        Side as Side,
+    )
+    from accord.protocol.model import (
+        UNSET as UNSET,
+        Maybe as Maybe,
+        Unknown as Unknown,
+        UnsetType as UnsetType,
+    )
+    from accord.session.capability import (
+        AgentCapabilities as AgentCapabilities,
+        AuthMethod as AuthMethod,
+        ClientCapabilities as ClientCapabilities,
+        Implementation as Implementation,
+    )
+    from accord.session.client_requests import (
+        McpServer as McpServer,
+        SessionSummary as SessionSummary,
+    )
+    from accord.session.content import (
+        Annotations as Annotations,
+        Audio as Audio,
+        Block as Block,
+        Blocks as Blocks,
+        Icon as Icon,
+        Image as Image,
+        Link as Link,
+        Resource as Resource,
+        Text as Text,
+    )
+    from accord.session.entry import (
+        CompactionEntry as CompactionEntry,
+        Entry as Entry,
+        Message as Message,
+        Passage as Passage,
+        Plan as Plan,
+        TerminalEntry as TerminalEntry,
+        ToolCall as ToolCall,
+        TurnSpan as TurnSpan,
+        UnknownEntry as UnknownEntry,
+    )
+    from accord.session.event import (
+        Background as Background,
+        CommandsChanged as CommandsChanged,
+        CompactionChanged as CompactionChanged,
+        CompactionChunk as CompactionChunk,
+        ConfigChanged as ConfigChanged,
+        Cost as Cost,
+        Event as Event,
+        InfoChanged as InfoChanged,
+        MessageChanged as MessageChanged,
+        MessageChunk as MessageChunk,
+        Meta as Meta,
+        ModeChanged as ModeChanged,
+        Noticed as Noticed,
+        PlanChanged as PlanChanged,
+        PlanEntry as PlanEntry,
+        SessionState as SessionState,
+        Severity as Severity,
+        Speaker as Speaker,
+        StateChanged as StateChanged,
+        StopReason as StopReason,
+        TerminalChanged as TerminalChanged,
+        TerminalExit as TerminalExit,
+        TerminalOutput as TerminalOutput,
+        TokenUsage as TokenUsage,
+        ToolChanged as ToolChanged,
+        ToolContentAdded as ToolContentAdded,
+        UnknownUpdate as UnknownUpdate,
+        UsageChanged as UsageChanged,
+        WorkError as WorkError,
+    )
+    from accord.session.option import (
+        Choice as Choice,
+        Command as Command,
+        ConfigOption as ConfigOption,
+        Consent as Consent,
+        Group as Group,
+        PermissionOption as PermissionOption,
+        Select as Select,
+        Toggle as Toggle,
+    )
+    from accord.session.tool import (
+        Diff as Diff,
+        FileChange as FileChange,
+        Location as Location,
+        Shown as Shown,
+        TerminalView as TerminalView,
+        ToolContent as ToolContent,
+        ToolKind as ToolKind,
+        ToolStatus as ToolStatus,
+    )
+    from accord.session.transcript import (
+        Transcript as Transcript,
+    )
+    from accord.stores import (
+        MemoryStore as MemoryStore,
+        SqliteStore as SqliteStore,
+        Store as Store,
+        check_store as check_store,
+    )
+    from accord.stores.check import (
+        MakeStore as MakeStore,
+    )
+    from accord.stores.interface import (
+        SessionPage as SessionPage,
+        SessionRecord as SessionRecord,
+    )
+    from accord.transport import (
+        Transport as Transport,
+        check_transport as check_transport,
+        memory_pair as memory_pair,
+        open_stdio as open_stdio,
+        spawn as spawn,
+    )
+    from accord.transport.check import (
+        MakePair as MakePair,
+    )
+    from accord.transport.interface import (
+        ProcessTransport as ProcessTransport,
+    )
+    from accord.wire import (
+        Framing as Framing,
+    )
+    from accord.workspace import (
+        Workspace as Workspace,
+        WorkspaceError as WorkspaceError,
+    )
+    from accord.workspace.disk import (
+        Missing as Missing,
+    )
+    from accord.workspace.files import (
+        ReadHook as ReadHook,
+        WriteHook as WriteHook,
+    )
 
-__all__ = [
-    "UNSET",
-    "V1",
-    "V2",
-    "V2_JUNE",
-    "AccordError",
-    "Agent",
-    "AgentCapabilities",
-    "Annotations",
-    "Arrival",
-    "Audio",
-    "AuthMethod",
-    "AuthRequired",
-    "Background",
-    "BacklogExceeded",
-    "Block",
-    "Blocks",
-    "CallTimeout",
-    "Choice",
-    "ClientCapabilities",
-    "Command",
-    "CommandsChanged",
-    "CompactionChanged",
-    "CompactionChunk",
-    "CompactionEntry",
-    "ConfigChanged",
-    "ConfigOption",
-    "ConnectFailed",
-    "Connection",
-    "ConnectionLost",
-    "Consent",
-    "Cost",
-    "Counts",
-    "DeadlineExceeded",
-    "Deadlines",
-    "DialectPlugin",
-    "Diff",
-    "Edition",
-    "ElicitationRequired",
-    "Entry",
-    "Event",
-    "FileChange",
-    "FrameError",
-    "Framing",
-    "Group",
-    "Handler",
-    "Handlers",
-    "Icon",
-    "Image",
-    "Implementation",
-    "IncomingRequest",
-    "InfoChanged",
-    "InternalError",
-    "InvalidParams",
-    "InvalidRequest",
-    "JsonHandler",
-    "JsonValue",
-    "Link",
-    "LocalProtocolError",
-    "Location",
-    "MakePair",
-    "MakeStore",
-    "Maybe",
-    "McpError",
-    "McpServer",
-    "MemoryStore",
-    "Message",
-    "MessageChanged",
-    "MessageChunk",
-    "MessageRules",
-    "Meta",
-    "Method",
-    "MethodNotFound",
-    "Missing",
-    "ModeChanged",
-    "NegotiationFailed",
-    "Noticed",
-    "NotificationHandler",
-    "NotificationMethod",
-    "Observer",
-    "Offer",
-    "ParseError",
-    "Passage",
-    "PermissionDenied",
-    "PermissionOption",
-    "Plan",
-    "PlanChanged",
-    "PlanEntry",
-    "Policy",
-    "ProcessTransport",
-    "ProtocolError",
-    "RateLimited",
-    "ReadHook",
-    "RemoteProtocolError",
-    "RequestCancelled",
-    "RequestError",
-    "RequestHandler",
-    "RequestMethod",
-    "Resource",
-    "ResourceNotFound",
-    "RulesFileError",
-    "Select",
-    "SessionInUse",
-    "SessionPage",
-    "SessionRecord",
-    "SessionState",
-    "SessionSummary",
-    "Severity",
-    "Shown",
-    "Side",
-    "Speaker",
-    "SqliteStore",
-    "StateChanged",
-    "StopReason",
-    "Store",
-    "StoreError",
-    "TerminalChanged",
-    "TerminalEntry",
-    "TerminalExit",
-    "TerminalOutput",
-    "TerminalView",
-    "Text",
-    "Toggle",
-    "TokenUsage",
-    "ToolCall",
-    "ToolChanged",
-    "ToolContent",
-    "ToolContentAdded",
-    "ToolFailed",
-    "ToolKind",
-    "ToolStatus",
-    "Transcript",
-    "Transport",
-    "TransportError",
-    "TurnSpan",
-    "Unknown",
-    "UnknownEntry",
-    "UnknownUpdate",
-    "UnsetType",
-    "UnsupportedVersion",
-    "UsageChanged",
-    "WorkError",
-    "Workspace",
-    "WorkspaceError",
-    "WriteHook",
-    "__version__",
-    "agent",
-    "check",
-    "check_store",
-    "check_transport",
-    "client",
-    "connect",
-    "current_request",
-    "load_rules",
-    "memory_pair",
-    "open",
-    "open_stdio",
-    "spawn",
-    "testing",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SIDES:
-        return import_module(f"accord.{name}")
-    home = _HOME_OF.get(name)
-    if home is None:
-        message = f"module 'accord' has no attribute {name!r}"
-        raise AttributeError(message)
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    __all__: list[str]
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "accord.agent": "Agent ToolFailed",
+            "accord.agent.mcp.errors": "McpError",
+            "accord.client": "Deadlines Offer Policy RulesFileError connect load_rules open",
+            "accord.connection": "Connection Handlers current_request",
+            "accord.connection.handlers": "Arrival Handler JsonHandler NotificationHandler RequestHandler",
+            "accord.connection.receiver": "Counts",
+            "accord.connection.request": "IncomingRequest",
+            "accord.connection.sender": "Observer",
+            "accord.dialects": "DialectPlugin",
+            "accord.errors": (
+                "AccordError AuthRequired BacklogExceeded CallTimeout ConnectFailed ConnectionLost "
+                "DeadlineExceeded ElicitationRequired FrameError InternalError InvalidParams "
+                "InvalidRequest LocalProtocolError MethodNotFound NegotiationFailed ParseError "
+                "PermissionDenied ProtocolError RateLimited RemoteProtocolError RequestCancelled "
+                "RequestError ResourceNotFound SessionInUse StoreError TransportError "
+                "UnsupportedVersion"
+            ),
+            "accord.json_values": "JsonValue",
+            "accord.jsonrpc.message": "MessageRules",
+            "accord.protocol.edition": "Edition V1 V2 V2_JUNE",
+            "accord.protocol.method": "Method NotificationMethod RequestMethod Side",
+            "accord.protocol.model": "Maybe UNSET Unknown UnsetType",
+            "accord.session.capability": "AgentCapabilities AuthMethod ClientCapabilities Implementation",
+            "accord.session.client_requests": "McpServer SessionSummary",
+            "accord.session.content": "Annotations Audio Block Blocks Icon Image Link Resource Text",
+            "accord.session.entry": (
+                "CompactionEntry Entry Message Passage Plan TerminalEntry ToolCall TurnSpan UnknownEntry"
+            ),
+            "accord.session.event": (
+                "Background CommandsChanged CompactionChanged CompactionChunk ConfigChanged Cost "
+                "Event InfoChanged MessageChanged MessageChunk Meta ModeChanged Noticed PlanChanged "
+                "PlanEntry SessionState Severity Speaker StateChanged StopReason TerminalChanged "
+                "TerminalExit TerminalOutput TokenUsage ToolChanged ToolContentAdded UnknownUpdate "
+                "UsageChanged WorkError"
+            ),
+            "accord.session.option": "Choice Command ConfigOption Consent Group PermissionOption Select Toggle",
+            "accord.session.tool": "Diff FileChange Location Shown TerminalView ToolContent ToolKind ToolStatus",
+            "accord.session.transcript": "Transcript",
+            "accord.stores": "MemoryStore SqliteStore Store check_store",
+            "accord.stores.check": "MakeStore",
+            "accord.stores.interface": "SessionPage SessionRecord",
+            "accord.transport": "Transport check_transport memory_pair open_stdio spawn",
+            "accord.transport.check": "MakePair",
+            "accord.transport.interface": "ProcessTransport",
+            "accord.wire": "Framing",
+            "accord.workspace": "Workspace WorkspaceError",
+            "accord.workspace.disk": "Missing",
+            "accord.workspace.files": "ReadHook WriteHook",
+        },
+        eager=("__version__",),
+        submodules=("agent", "check", "client", "testing"),
+    )

@@ -20,8 +20,7 @@ from accord.stores import MemoryStore
 from accord.stores.interface import Store
 from accord.transport import memory_pair
 from accord.transport.interface import Transport
-from tests.connection.rig import BOUND_SECONDS, until
-from tests.connection.rig import Hand as RawHand
+from tests.connection.rig import BOUND_SECONDS, Hand as RawHand, until
 
 __all__ = [
     "EDITIONS",
@@ -160,7 +159,7 @@ class Hand(RawHand):
     def __init__(self, transport: Transport, edition: str) -> None:
         super().__init__(transport)
         self.edition = edition
-        self.heard: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
         self.answers: dict[str, Answer] = {}
         self.info: dict[str, Any] = {}
         """What the agent said of itself in the handshake."""
@@ -171,7 +170,7 @@ class Hand(RawHand):
     async def hear(self) -> dict[str, Any]:
         """The next message; answers it if somebody is registered for that."""
         message: dict[str, Any] = await super().hear()
-        self.heard.append(message)
+        self.received.append(message)
         answer = self.answers.get(message.get("method", "")) if "id" in message else None
         if answer is not None:
             task = asyncio.ensure_future(self._reply(message, answer))
@@ -199,7 +198,7 @@ class Hand(RawHand):
 
     async def answer_to(self, id_: Any) -> dict[str, Any]:
         """The answer to a request of ours, also if it was heard before."""
-        found = self._answer(self.heard, id_)
+        found = self._answer(self.received, id_)
         return found or await self.hear_until(lambda message: self._answer([message], id_) is not None)
 
     @staticmethod
@@ -233,17 +232,17 @@ class Hand(RawHand):
 
     async def drain(self) -> list[dict[str, Any]]:
         """All that is on its way now: a request that nobody serves comes back behind it."""
-        start = len(self.heard)
+        start = len(self.received)
         # What was told leaves in the next turns of the loop, and a refusal in the same.
         for _ in range(10):
             await asyncio.sleep(0)
         await self.request("_drain")
-        return self.heard[start:-1]
+        return self.received[start:-1]
 
     @property
     def updates(self) -> list[dict[str, Any]]:
         """The bodies of all session updates that were heard."""
-        return Heard(self.heard).updates
+        return Heard(self.received).updates
 
     # --- speaking
 
@@ -261,7 +260,7 @@ class Hand(RawHand):
 
     async def turn(self, session: str, content: str | list[dict[str, Any]] = "go", **more: Any) -> Heard:
         """Run a whole turn; what was heard until its end."""
-        start = len(self.heard)
+        start = len(self.received)
         return await self.ended(await self.prompt(session, content, **more), start)
 
     async def ended(self, prompt: Any, start: int = 0) -> Heard:
@@ -271,7 +270,7 @@ class Hand(RawHand):
         if "messageId" in result:
             while not self._is_over(result["messageId"]):
                 await self.hear()
-        return Heard(self.heard[start:], answer)
+        return Heard(self.received[start:], answer)
 
     def _is_over(self, message_id: str) -> bool:
         """Whether the session is idle after it ran after a message of the user (v2)."""
@@ -279,7 +278,7 @@ class Hand(RawHand):
         own = [
             n for n, u in enumerate(updates) if u["sessionUpdate"] == "user_message" and u["messageId"] == message_id
         ]
-        states = Heard(self.heard).states if not own else [u["state"] for u in updates[own[0] :] if "state" in u]
+        states = Heard(self.received).states if not own else [u["state"] for u in updates[own[0] :] if "state" in u]
         return "running" in states and "idle" in states[states.index("running") :]
 
     async def cancel(self, session: str) -> None:

@@ -24,9 +24,9 @@ def reopening(hand: Hand, session: str, *, replay: bool = True, **more: Any) -> 
 
 async def reopen(hand: Hand, session: str, *, replay: bool = True, **more: Any) -> Heard:
     """Open a session again; what was heard until the answer."""
-    start = len(hand.heard)
+    start = len(hand.received)
     answer = await hand.request(*reopening(hand, session, replay=replay, **more))
-    return Heard(hand.heard[start:], answer)
+    return Heard(hand.received[start:], answer)
 
 
 def messages(heard: Heard) -> list[tuple[str, str]]:

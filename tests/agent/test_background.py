@@ -65,10 +65,10 @@ async def test_a_background_call_is_listed_from_its_announcement_to_its_end_in_e
         heard = await hand.turn(session)
         assert heard.text == "another turn"
         assert backgrounds(heard) == [[INDEX], [INDEX]]
-        start = len(hand.heard)
+        start = len(hand.received)
         await agent.tools[0].complete("all of it")
         await hand.state("idle")
-        heard = Heard(hand.heard[start:])
+        heard = Heard(hand.received[start:])
         assert heard.kinds == ["tool_call_content_chunk", "tool_call_update", "state_update"]
         assert heard.of("tool_call_update")[0]["status"] == "completed"
         assert backgrounds(heard) == [[]]
@@ -83,11 +83,11 @@ async def test_a_background_call_outlives_its_turn_and_is_told_outside_of_it(edi
         heard = await hand.turn(session)
         assert heard.stop_reason == "end_turn"
         assert heard.tools()["index"]["status"] == "in_progress"
-        start = len(hand.heard)
+        start = len(hand.received)
         await agent.tools[0].show("more")
         await agent.tools[0].fail("no luck")
         await hand.drain()
-        assert Heard(hand.heard[start:]).tools()["index"]["status"] == "failed"
+        assert Heard(hand.received[start:]).tools()["index"]["status"] == "failed"
 
 
 @IN_EVERY_EDITION
@@ -107,12 +107,12 @@ async def test_a_client_can_stop_a_call_in_the_background() -> None:
     async with served(agent_of(agent.reply), "v2") as hand:
         session = await hand.new_session()
         await hand.turn(session)
-        start = len(hand.heard)
+        start = len(hand.received)
         answer = await hand.request("tool_call/cancel", {"sessionId": session, "toolCallId": "index"})
         assert answer["result"] == {}
         await until(lambda: agent.ends == ["cancelled"])
         await hand.drain()
-        heard = Heard(hand.heard[start:])
+        heard = Heard(hand.received[start:])
         assert heard.tools()["index"]["status"] == "cancelled"
         assert backgrounds(heard) == [[]]
 
@@ -135,10 +135,10 @@ async def test_closing_the_session_stops_its_background_and_tells_its_end(editio
     async with served(agent_of(agent.reply), edition) as hand:
         session = await hand.new_session()
         await hand.turn(session)
-        start = len(hand.heard)
+        start = len(hand.received)
         answer = await hand.request("session/close", {"sessionId": session})
         assert answer["result"] == {}
-        heard = Heard(hand.heard[start:])
+        heard = Heard(hand.received[start:])
         assert heard.messages[-1] is answer
         assert heard.tools()["index"]["status"] == ("cancelled" if edition == "v2" else "failed")
         if edition == "v2":
@@ -225,12 +225,12 @@ async def test_a_command_that_is_kept_is_listed_once_as_its_terminal(tmp_path: P
 async def test_a_client_can_stop_a_command_in_the_background(tmp_path: Path) -> None:
     async with served(agent_of(Keeper().reply), "v2") as hand:
         session, _, terminal = await running(hand, tmp_path)
-        start = len(hand.heard)
+        start = len(hand.received)
         answer = await hand.request("terminal/cancel", {"sessionId": session, "terminalId": terminal})
         assert answer["result"] == {}
-        while backgrounds(Heard(hand.heard[start:]))[-1:] != [[]]:
+        while backgrounds(Heard(hand.received[start:]))[-1:] != [[]]:
             await hand.hear()
-        heard = Heard(hand.heard[start:])
+        heard = Heard(hand.received[start:])
         exits = [n for n, update in enumerate(heard.updates) if "exitStatus" in update]
         assert exits
         assert exits[0] < heard.kinds.index("state_update")
@@ -240,10 +240,10 @@ async def test_a_client_can_stop_a_command_in_the_background(tmp_path: Path) -> 
 async def test_closing_the_session_ends_a_command_that_was_kept(tmp_path: Path) -> None:
     async with served(agent_of(Keeper().reply), "v2") as hand:
         session, _, terminal = await running(hand, tmp_path)
-        start = len(hand.heard)
+        start = len(hand.received)
         answer = await hand.request("session/close", {"sessionId": session})
         assert answer["result"] == {}
-        heard = Heard(hand.heard[start:])
+        heard = Heard(hand.received[start:])
         ended = [update for update in heard.of("terminal_update") if "exitStatus" in update]
         assert [update["terminalId"] for update in ended] == [terminal]
         assert heard.updates[-1]["background"] == []

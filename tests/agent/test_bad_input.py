@@ -295,11 +295,11 @@ async def test_bad_input_gets_an_answer_that_says_what_to_do(row: Row, edition: 
     async with served(agent(handles_prompts=row.handles_prompts, calls=calls), edition) as hand:
         session = await hand.new_session()
         await hand.drain()
-        start = len(hand.heard)
+        start = len(hand.received)
         error = error_of(await hand.request(*row.ask(hand, session)))
         assert error == {"code": row.code, "message": row.message, "data": row.data}
         assert MARK not in str(error)
-        assert Heard(hand.heard[start:]).updates == []
+        assert Heard(hand.received[start:]).updates == []
         assert await hand.is_alive()
         assert calls == []
         listed = (await hand.request("session/list", {}))["result"]["sessions"]

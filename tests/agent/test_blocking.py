@@ -16,8 +16,18 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Agent, BlockingExtension, BlockingSession, BlockingTurn, Client, Extension, Session, Tool, Turn
-from accord.agent import blocking as views
+from accord.agent import (
+    Agent,
+    BlockingExtension,
+    BlockingSession,
+    BlockingTurn,
+    Client,
+    Extension,
+    Session,
+    Tool,
+    Turn,
+    blocking as views,
+)
 from accord.agent.files import Files
 from accord.agent.mcp import McpServers, McpTool
 from accord.agent.settings import OptionValue
@@ -348,7 +358,7 @@ async def test_an_option_a_session_a_command_a_request_and_a_login_are_handled_i
         assert heard.text == "[('model', 'large', 'small'), ('model', 'small', 'large')]"
         answer = await hand.request("_example.org/count", {"sessionId": session})
         assert answer["result"] == {"count": 2}
-        assert Heard(hand.heard).of("session_info_update")[-1]["title"] == "Counted"
+        assert Heard(hand.received).of("session_info_update")[-1]["title"] == "Counted"
     assert set(threads) == {"session", "option", "command", "request", "login"}
     assert threading.get_ident() not in threads.values()
 
@@ -568,7 +578,7 @@ async def test_work_beside_the_turns_outlives_the_cancel_of_the_turn_that_began_
         assert (await hand.ended(prompt)).stop_reason == "cancelled"
         goes_on.set()
         assert (await hand.update_of("session_info_update"))["title"] == "Indexed"
-        assert [call["status"] for call in Heard(hand.heard).tools().values()] == ["completed"]
+        assert [call["status"] for call in Heard(hand.received).tools().values()] == ["completed"]
 
 
 async def test_what_was_spawned_ends_with_its_session() -> None:
@@ -616,6 +626,6 @@ async def test_hundreds_of_turns_that_all_wait_for_a_permission_come_to_their_en
             await hand.reply(question, choose("allow" if number % 2 else "reject")({}))
         ends = [await hand.ended(prompt) for prompt in prompts]
     assert {end.stop_reason for end in ends} == {"end_turn"}
-    texts = Heard(hand.heard).text
+    texts = Heard(hand.received).text
     assert (texts.count("allowed"), texts.count("refused")) == (count // 2, count // 2)
     assert not [thread for thread in threading.enumerate() if thread.name == "accord-handler"]

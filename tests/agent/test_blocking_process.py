@@ -72,7 +72,7 @@ async def test_fifty_turns_at_once_with_a_question_each_come_to_their_end(editio
 
 
 def heard_in(hand: Hand, session: str) -> Heard:
-    return Heard([each for each in hand.heard if each.get("params", {}).get("sessionId") == session])
+    return Heard([each for each in hand.received if each.get("params", {}).get("sessionId") == session])
 
 
 def said(hand: Hand, session: str) -> str:

@@ -93,7 +93,7 @@ async def test_a_permission_that_is_waited_for_is_retired_and_its_late_answer_do
         assert isinstance(ends[0], asyncio.CancelledError)
         (call,) = heard.tools().values()
         assert call["status"] == ("cancelled" if edition == "v2" else "failed")
-        withdrawn = [m["params"]["requestId"] for m in hand.heard if m.get("method") == "$/cancel_request"]
+        withdrawn = [m["params"]["requestId"] for m in hand.received if m.get("method") == "$/cancel_request"]
         assert withdrawn == ([] if edition == "v2_june" else [asked["id"]])  # June has no words for it
         await hand.reply(asked, allow({}))
         assert await hand.drain() == []
@@ -108,7 +108,7 @@ async def test_a_form_that_is_waited_for_is_retired(edition: str) -> None:
         asked = await hand.asked("elicitation/create")
         await hand.cancel(session)
         assert (await hand.ended(prompt)).stop_reason == "cancelled"
-        assert [m["params"] for m in hand.heard if m.get("method") == "$/cancel_request"] == [
+        assert [m["params"] for m in hand.received if m.get("method") == "$/cancel_request"] == [
             {"requestId": asked["id"]}
         ]
         await hand.reply(asked, {"action": "accept", "content": {"name": "late"}})
@@ -183,7 +183,7 @@ async def test_a_cancel_that_comes_with_its_prompt_ends_it_at_once(edition: str)
             for _ in range(turns):
                 await asyncio.sleep(0)
             await hand.cancel(session)
-            heard = await hand.ended(prompt, len(hand.heard))
+            heard = await hand.ended(prompt, len(hand.received))
             assert heard.stop_reason == "cancelled"
 
 
@@ -362,7 +362,7 @@ async def test_a_cancel_answers_all_prompts_of_the_session_as_cancelled_in_order
         await hand.cancel(session)
         for prompt in prompts:
             assert (await hand.answer_to(prompt))["result"] == {"stopReason": "cancelled"}
-        answered = [message["id"] for message in hand.heard if message.get("id") in prompts]
+        answered = [message["id"] for message in hand.received if message.get("id") in prompts]
         assert answered == prompts
         assert len(ends) == 1
         assert (await cancelled(hand, session)).stop_reason == "cancelled"
@@ -378,7 +378,7 @@ async def test_in_v2_a_cancel_drops_held_prompts_with_an_error_and_they_leave_no
         assert (await hand.ended(first)).stop_reason == "cancelled"
         for prompt in (second, third):
             assert (await hand.answer_to(prompt))["error"]["code"] == -32800
-        assert len(Heard(hand.heard).of("user_message")) == 1
+        assert len(Heard(hand.received).of("user_message")) == 1
         assert len(ends) == 1
 
 
@@ -473,7 +473,7 @@ async def test_a_held_prompt_that_is_taken_back_before_its_request_began_never_b
             assert answer["result"] == {"stopReason": "cancelled"}
         gate.set()
         assert (await hand.ended(first)).stop_reason == "end_turn"
-        assert [message for message in hand.heard if message.get("id") == 7] == [answer]
+        assert [message for message in hand.received if message.get("id") == 7] == [answer]
     assert texts == ["first"]
 
 

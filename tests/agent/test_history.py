@@ -81,7 +81,7 @@ async def test_a_session_is_opened_while_a_long_one_is_told(edition: str, tmp_pa
         await hand.hear_until(lambda message: message.get("method") == "session/update")
         new = await hand.ask("session/new", NEW)
         await hand.answer_to(load)
-        order = [message["id"] for message in hand.heard if message.get("id") in {load, new}]
+        order = [message["id"] for message in hand.received if message.get("id") in {load, new}]
         assert order == [new, load]
     await store.close()
 

@@ -12,8 +12,7 @@ import pytest
 from accord.agent import Turn
 from accord.stores import MemoryStore
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, choose, served, until
-from tests.transport.processes import runs
-from tests.transport.processes import until as soon
+from tests.transport.processes import runs, until as soon
 
 
 class SlowStore(MemoryStore):
@@ -105,7 +104,7 @@ async def test_prompts_that_were_held_have_their_turns_in_the_order_of_arrival(e
         gate.set()
         for prompt in prompts:
             await hand.ended(prompt)
-        assert Heard(hand.heard).text == "abcd"
+        assert Heard(hand.received).text == "abcd"
 
 
 @IN_EVERY_EDITION
@@ -220,7 +219,7 @@ async def test_a_terminal_is_shown_before_it_is_released_unless_that_takes_too_l
         await hand.ended(prompt)
         told = [
             "shown" if "terminalId" in str(message["params"].get("update", "")) else message["method"]
-            for message in hand.heard
+            for message in hand.received
             if "method" in message
         ]
         first = ("shown", "terminal/release") if store == "slow" else ("terminal/release", "shown")

@@ -560,10 +560,10 @@ async def test_two_sessions_do_not_wait_for_each_other(edition: str) -> None:
 
 
 async def quick_turn(hand: Hand, session: str) -> Heard:
-    start = len(hand.heard)
+    start = len(hand.received)
     prompt = await hand.prompt(session)
     answer = await hand.answer_to(prompt)
-    own = [m for m in hand.heard[start:] if m.get("params", {}).get("sessionId") == session]
+    own = [m for m in hand.received[start:] if m.get("params", {}).get("sessionId") == session]
     while "stopReason" not in str([*own, answer]):
         own.append(await hand.hear())
     return Heard(own, answer)

@@ -47,7 +47,7 @@ class Running:
         self.hand = hand
 
     async def ended(self) -> ConnectionLost:
-        """What its client sees when it ends by itself; what it says before that is in `hand.heard`."""
+        """What its client sees when it ends by itself; what it says before that is in `hand.received`."""
         try:
             while True:
                 await self.hand.hear()

@@ -76,7 +76,7 @@ async def test_a_session_whose_last_words_cannot_be_kept_is_closed_all_the_same(
         await hand.drain()
         store.go.set()
         assert (await hand.answer_to(closing))["result"] == {}
-        assert Heard(hand.heard).updates == []
+        assert Heard(hand.received).updates == []
     assert "the end of a session could not be kept" in caplog.text
 
 

@@ -130,9 +130,9 @@ async def test_what_is_told_while_a_session_is_opened_leaves_behind_the_answer(e
         await asyncio.sleep(0)
 
     async with served(agent, edition) as hand:
-        start = len(hand.heard)
+        start = len(hand.received)
         await hand.new_session()
-        assert "result" in hand.heard[start]
+        assert "result" in hand.received[start]
         (update,) = await idle(hand)
     assert update["sessionUpdate"] == "session_info_update"
     assert update["title"] == "Ready"
@@ -301,17 +301,17 @@ async def test_a_second_load_while_a_turn_runs_tells_all_so_far_and_then_the_res
 
     async with served(agent_of(slow), edition) as hand:
         session = await hand.new_session()
-        start = len(hand.heard)
+        start = len(hand.received)
         prompt = await hand.prompt(session, "hello")
         await hand.said("before ")
         heard = await reopen(hand, session)
         assert messages(heard) == [("user", "hello"), ("agent", "before ")]
         if edition == "v2":
             assert heard.states == ["running"]
-        after = len(hand.heard)
+        after = len(hand.received)
         go.set()
         ended = await hand.ended(prompt, start)
-    assert Heard(hand.heard[after:]).text == "after"
+    assert Heard(hand.received[after:]).text == "after"
     assert ended.stop_reason == "end_turn"
 
 
@@ -345,12 +345,12 @@ async def test_what_is_on_its_way_out_when_a_load_comes_is_not_told_behind_it(ed
         await hand.drain()
         store.go.set()
         await hand.answer_to(loading)
-        place = len(hand.heard)
+        place = len(hand.received)
         end.set()
         await hand.ended(prompt)
-    assert Heard(hand.heard[place:]).text == ""
-    replay = max(n for n, each in enumerate(hand.heard) if "user_message" in str(each))
-    assert messages(Heard(hand.heard[replay:place])) == [("user", "go"), ("agent", "once")]
+    assert Heard(hand.received[place:]).text == ""
+    replay = max(n for n, each in enumerate(hand.received) if "user_message" in str(each))
+    assert messages(Heard(hand.received[replay:place])) == [("user", "go"), ("agent", "once")]
 
 
 @IN_EVERY_EDITION
@@ -370,12 +370,12 @@ async def test_what_streams_during_a_load_is_told_once(edition: str, tmp_path: P
         prompt = await hand.prompt(session)
         await hand.said("5 ")
         for _ in range(2):
-            start = len(hand.heard)
+            start = len(hand.received)
             await hand.request(*reopening(hand, session))
         stop.set()
         await hand.ended(prompt, start)
     await store.close()
-    updates = Heard(hand.heard[start:]).updates
+    updates = Heard(hand.received[start:]).updates
     # The conversation begins anew with what the user said.
     replay = max(n for n, update in enumerate(updates) if update["sessionUpdate"].startswith("user_message"))
     told = Heard([{"method": "session/update", "params": {"update": update}} for update in updates[replay:]])
@@ -451,7 +451,7 @@ async def test_a_load_that_comes_during_a_close_opens_the_session_anew(edition: 
         await idle(hand)
         release.set()
         assert "result" in await hand.answer_to(loading)
-        answers = [each.get("id") for each in hand.heard if each.get("id") in (closing, loading)]
+        answers = [each.get("id") for each in hand.received if each.get("id") in (closing, loading)]
         assert answers == [closing, loading]
         assert "result" in await hand.request("session/close", {"sessionId": session})
 
@@ -673,13 +673,13 @@ async def test_closing_a_busy_session_ends_its_turns_and_then_is_silent(edition:
 
     async with served(agent_of(work), edition) as hand:
         session = await hand.new_session()
-        start = len(hand.heard)
+        start = len(hand.received)
         prompt = await hand.prompt(session, "go")
         await hand.said("working")
         held = await hand.prompt(session, "held")
         closing = await hand.ask("session/close", {"sessionId": session})
         assert (await hand.answer_to(closing))["result"] == {}
-        place = len(hand.heard)
+        place = len(hand.received)
         ended = await hand.ended(prompt, start)
         assert ended.stop_reason == "cancelled"
         other = await hand.answer_to(held)
@@ -689,8 +689,8 @@ async def test_closing_a_busy_session_ends_its_turns_and_then_is_silent(edition:
         assert error_of(other)["code"] == -32800
     else:
         assert other["result"] == {"stopReason": "cancelled"}
-    assert Heard(hand.heard[start:place]).text == "workinglast words"
-    assert Heard(hand.heard[place:]).updates == []
+    assert Heard(hand.received[start:place]).text == "workinglast words"
+    assert Heard(hand.received[place:]).updates == []
 
 
 @IN_EVERY_EDITION
@@ -748,10 +748,10 @@ async def test_a_fork_begins_as_a_copy_and_goes_its_own_way(edition: str) -> Non
     async with served(agent_of(remember, drafts=True), edition) as hand:
         session = await hand.new_session()
         await hand.turn(session, "one")
-        start = len(hand.heard)
+        start = len(hand.received)
         params = {"sessionId": session, "cwd": CWD, "mcpServers": []}
         fork = (await hand.request("session/fork", params))["result"]["sessionId"]
-        assert Heard(hand.heard[start:]).updates == []
+        assert Heard(hand.received[start:]).updates == []
         assert fork != session
         assert (await hand.turn(fork, "two")).text == "one, two"
         assert (await hand.turn(session, "three")).text == "one, three"

@@ -120,7 +120,7 @@ async def test_an_option_that_is_on_or_off_is_hidden_from_a_v1_client_that_canno
         answer = await hand.request(*setting(hand, session, "effort", "low"))
         assert "web" not in values(hand, answer["result"]["configOptions"])
         assert (await hand.turn(session)).text == "ask large low True"
-        for update in Heard(hand.heard).of("config_option_update"):
+        for update in Heard(hand.received).of("config_option_update"):
             assert "web" not in values(hand, update["configOptions"])
 
 
@@ -160,9 +160,9 @@ async def test_a_client_sets_an_option_on_and_off(edition: str) -> None:
 async def test_a_mode_set_alone_keeps_the_option_in_step() -> None:
     async with served(agent(), "v1") as hand:
         session = (await opened(hand))["sessionId"]
-        start = len(hand.heard)
+        start = len(hand.received)
         assert (await hand.request("session/set_mode", {"sessionId": session, "modeId": "code"}))["result"] == {}
-        heard = Heard(hand.heard[start:])
+        heard = Heard(hand.received[start:])
         (options,) = heard.of("config_option_update")
         assert values(hand, options["configOptions"])["mode"] == "code"
         assert [update["currentModeId"] for update in heard.of("current_mode_update")] == ["code"]
@@ -175,17 +175,17 @@ async def test_a_mode_set_alone_keeps_the_option_in_step() -> None:
 async def test_the_mode_set_as_an_option_keeps_the_modes_in_step() -> None:
     async with served(agent(), "v1") as hand:
         session = (await opened(hand))["sessionId"]
-        start = len(hand.heard)
+        start = len(hand.received)
         await hand.request(*setting(hand, session, "mode", "code"))
-        assert [u["currentModeId"] for u in Heard(hand.heard[start:]).of("current_mode_update")] == ["code"]
+        assert [u["currentModeId"] for u in Heard(hand.received[start:]).of("current_mode_update")] == ["code"]
 
 
 async def test_a_model_set_alone_keeps_the_option_in_step() -> None:
     async with served(agent(), "v1") as hand:
         session = (await opened(hand))["sessionId"]
-        start = len(hand.heard)
+        start = len(hand.received)
         assert (await hand.request("session/set_model", {"sessionId": session, "modelId": "small"}))["result"] == {}
-        (options,) = Heard(hand.heard[start:]).of("config_option_update")
+        (options,) = Heard(hand.received[start:]).of("config_option_update")
         assert values(hand, options["configOptions"])["model"] == "small"
         assert (await hand.turn(session)).text == "ask small high True"
         again = await reopen(hand, session)
@@ -199,10 +199,10 @@ async def test_a_value_that_is_set_already_changes_nothing(edition: str) -> None
     made.on_option(lambda _, name, value: changes.append((name, value)))
     async with served(made, edition) as hand:
         session = (await opened(hand))["sessionId"]
-        start = len(hand.heard)
+        start = len(hand.received)
         answer = await hand.request(*setting(hand, session, "effort", "high"))
         assert values(hand, answer["result"]["configOptions"])["effort"] == "high"
-        assert Heard(hand.heard[start:]).updates == []
+        assert Heard(hand.received[start:]).updates == []
     assert changes == []
 
 
@@ -260,13 +260,13 @@ async def test_an_author_can_refuse_a_change(edition: str) -> None:
 
     async with served(made, edition) as hand:
         session = (await opened(hand))["sessionId"]
-        start = len(hand.heard)
+        start = len(hand.received)
         error = error_of(await hand.request(*setting(hand, session, "effort", "max")))
         assert error == {"code": -32050, "message": "Not on this plan", "data": {"reason": "plan"}}
         error = error_of(await hand.request(*setting(hand, session, "effort", "low")))
         assert error["code"] == -32603
         assert "secret" not in str(error)
-        assert Heard(hand.heard[start:]).updates == []
+        assert Heard(hand.received[start:]).updates == []
         assert "high" in (await hand.turn(session)).text
 
 

@@ -98,9 +98,9 @@ async def test_a_session_that_cannot_be_read_is_not_opened(edition: str, call: s
     async with served(agent, edition) as hand:
         for replay in (True, False):
             store.fails, store.reason = {call}, "damaged"
-            start = len(hand.heard)
+            start = len(hand.received)
             assert_told(error_of(await hand.request(*reopening(hand, session, replay=replay))), "damaged")
-            assert Heard(hand.heard[start:]).updates == []
+            assert Heard(hand.received[start:]).updates == []
         store.fails = set()
         assert messages(await reopen(hand, session)) == [("user", "hello"), ("agent", "You said: hello")]
 
@@ -169,11 +169,11 @@ async def test_no_turn_runs_whose_prompt_was_not_kept(edition: str, call: str, r
     async with served(echoing(store, calls), edition) as hand:
         session = await hand.new_session()
         store.fails, store.reason = {call}, reason
-        start = len(hand.heard)
+        start = len(hand.received)
         prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "lost"}]}
         assert_told(error_of(await hand.request("session/prompt", prompt)), reason)
         assert calls == []
-        assert "lost" not in str(Heard(hand.heard[start:]).updates)
+        assert "lost" not in str(Heard(hand.received[start:]).updates)
         store.fails = set()
         assert (await hand.turn(session, "kept")).text == "You said: kept"
         heard = await reopen(hand, session)
@@ -190,9 +190,9 @@ async def test_an_option_that_could_not_be_kept_is_as_it_was(edition: str) -> No
         if edition == "v2":
             params["type"] = "id"
         store.fails = {"commit", "queue"}
-        start = len(hand.heard)
+        start = len(hand.received)
         assert_told(error_of(await hand.request("session/set_config_option", params)), "full")
-        assert Heard(hand.heard[start:]).updates == []
+        assert Heard(hand.received[start:]).updates == []
         store.fails = set()
         opened = await reopen(hand, session)
         assert opened.answer is not None

@@ -106,7 +106,7 @@ async def test_whatever_an_agent_says_may_be_a_string_of_a_subclass(edition: str
         assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "written"
         assert (await hand.turn(session, "again")).stop_reason == "end_turn"
     await store.close()
-    assert "&lt;" not in str(hand.heard) + str(texts)
+    assert "&lt;" not in str(hand.received) + str(texts)
     assert texts[-1] == "state"
     assert "meta" in texts
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from accord.agent import session as session_module
-from accord.agent import terminal as terminal_module
-from accord.agent import terminal_kinds
-from accord.agent import terminals as terminals_module
+from accord.agent import (
+    session as session_module,
+    terminal as terminal_module,
+    terminal_kinds,
+    terminals as terminals_module,
+)
 from accord.agent.terminal import CommandOutcome, Terminal, TerminalText
 from accord.agent.terminal_kinds import OutputScreen
 from accord.agent.terminals import Terminals

@@ -183,7 +183,7 @@ async def test_the_history_has_it_by_turn_and_a_client_that_loads_is_not_told_it
         method = "session/resume" if edition == "v2" else "session/load"
         answer = await hand.request(method, {"sessionId": session, "cwd": "/tmp", "mcpServers": [], **replay})  # noqa: S108
         assert "result" in answer
-        loaded = list(hand.heard)
+        loaded = list(hand.received)
         await hand.turn(session)
 
     assert seen == [[None], [TokenUsage(110, 50, 160, 20, 40), None]]

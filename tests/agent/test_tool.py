@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.agent import Tool, ToolFailed, Turn
 from accord.agent.tool import checked_json, tool_content

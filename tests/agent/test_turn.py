@@ -609,11 +609,11 @@ async def test_prompts_that_come_while_the_agent_is_busy_are_held_in_order(editi
     texts = [update["content"]["text"] for update in hand_updates(hand)]
     assert texts == ["begin a", "end a", "begin b", "end b", "begin c", "end c"]
     if edition == "v2":
-        states = Heard(hand.heard).states
+        states = Heard(hand.received).states
         assert states == ["running", "idle"] * 3
     else:
         # Each answer at the end of its own turn.
-        order = [m["id"] if "id" in m else m["params"]["update"]["content"]["text"] for m in hand.heard[2:]]
+        order = [m["id"] if "id" in m else m["params"]["update"]["content"]["text"] for m in hand.received[2:]]
         assert order == ["begin a", "end a", prompts[0], "begin b", "end b", prompts[1], "begin c", "end c", prompts[2]]
 
 

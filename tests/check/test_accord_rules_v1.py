@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.check import RULES, Options, Report, Rule, check_agent
+from accord.check import RULES, CheckRule, Options, Report, check_agent
 from accord.check.agent.queries import is_absolute, is_relative, offered
 from accord.check.agent.turns import heeds_cancel, turns_in
 from accord.check.engine.evidence import Evidence
@@ -125,7 +125,7 @@ MANIFEST = [rule for rule in RULES if rule.edition != "v2" and rule.side == "age
 
 
 @pytest.mark.parametrize("rule", MANIFEST, ids=lambda rule: f"{rule.edition}-{rule.id}")
-def test_every_rule_of_ours_has_a_judge_and_a_sentence(rule: Rule) -> None:
+def test_every_rule_of_ours_has_a_judge_and_a_sentence(rule: CheckRule) -> None:
     assert len(judges_of(rule.edition, rule.id)) == 1
     assert not rule.says.endswith(".")
     assert rule.page.startswith(("protocol/", "schema/"))

@@ -9,7 +9,7 @@ from accord.check.client import check_client
 from accord.check.engine.judging import judges_of
 from accord.check.engine.outcome import Report
 from accord.check.options import Options
-from accord.check.rule import EditionName, Rule
+from accord.check.rule import CheckRule, EditionName
 from tests.check.faults import FAULTS, FULL_CLIENTS, PLAIN_CLIENTS, Fault
 
 CLIENT_FAULTS = [fault for fault in FAULTS if fault.side == "client"]
@@ -72,7 +72,7 @@ async def test_what_a_faulty_client_changes_in_a_note_no_conforming_one_has(edit
 
 
 @pytest.mark.parametrize("rule", manifest.RULES, ids=lambda rule: f"{rule.edition}-{rule.id}")
-def test_every_rule_has_a_judge_and_a_client_that_breaks_it(rule: Rule) -> None:
+def test_every_rule_has_a_judge_and_a_client_that_breaks_it(rule: CheckRule) -> None:
     assert judges_of(rule.edition, rule.id)
     assert [fault for fault in CLIENT_FAULTS if (fault.edition, fault.breaks) == (rule.edition, rule.id)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.check import CAUSES, RULES, Options, Outcome, Report, Rule, check_agent
+from accord.check import CAUSES, RULES, CheckRule, Options, Outcome, Report, check_agent
 from accord.check.agent.conversation import STEPS
 from accord.check.client.conversation import STEPS as PARTS
 from accord.check.engine.judging import JUDGES, Judge
@@ -135,7 +135,7 @@ NEVER_SHOWN: dict[EditionName, set[str]] = {
 # --- the manifest
 
 
-def judged_rules() -> list[Rule]:
+def judged_rules() -> list[CheckRule]:
     return [rule for rule in RULES if not rule.superseded]
 
 
@@ -173,7 +173,7 @@ def test_every_rule_has_a_judge_and_every_judge_has_rules() -> None:
     assert [judge.verdict.__name__ for judge in JUDGES if not judged_by(judge)] == []
 
 
-def judged_by(judge: Judge) -> list[Rule]:
+def judged_by(judge: Judge) -> list[CheckRule]:
     """The rules that a judge judges."""
     return [rule for rule in judged_rules() if rule.edition in judge.editions and rule.id in judge.ids]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from accord.check import CAUSES, Judgement, Outcome, Rule
+from accord.check import CAUSES, CheckRule, Judgement, Outcome
 from accord.check.engine.outcome import group
 from accord.check.rule import Cause
 
 
 def outcome(id_: str, status: str = "FAIL", because: str = "") -> Outcome:
-    rule = Rule("v1", id_, "mandatory", f"{id_} holds", "page")
+    rule = CheckRule("v1", id_, "mandatory", f"{id_} holds", "page")
     return Outcome(rule, (Judgement("a_judge", status, f"{id_} is broken", because),))  # type: ignore[arg-type]
 
 

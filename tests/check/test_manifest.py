@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from accord.check import CAUSES, RULES, Rule
+from accord.check import CAUSES, RULES, CheckRule
 from accord.check.rules import find, rules_for
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.edition}-{rule.id}")
-def test_a_rule_is_one_sentence_and_has_a_page(rule: Rule) -> None:
+def test_a_rule_is_one_sentence_and_has_a_page(rule: CheckRule) -> None:
     assert re.fullmatch(r"(ACP|ACCORD)(-[A-Z0-9]+)+-\d{3}", rule.id)
     assert rule.says == rule.says.strip()
     assert "\n" not in rule.says

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree as ET
 
-from accord.check import CAUSES, Judgement, Options, Outcome, Report, Rule
+from accord.check import CAUSES, CheckRule, Judgement, Options, Outcome, Report
 from accord.check.engine.outcome import group
 from accord.check.engine.record import Entry, Record
 from accord.check.report import document_of, documents_of, junit_of, markdown_of
@@ -15,8 +15,8 @@ ANSWERED = ASKED._replace(sent=False, raw=b'{"id":1,"error":"\x00 | \xff"}' + b"
 RECORD = Record("01 bare", [ASKED, ANSWERED], b"", b"a traceback\n", "closed stdin", 0)
 
 
-def rule(id_: str, tier: str, **more: str) -> Rule:
-    return Rule("v2", id_, tier, f"{id_} holds", "protocol/page", **more)  # type: ignore[arg-type]
+def rule(id_: str, tier: str, **more: str) -> CheckRule:
+    return CheckRule("v2", id_, tier, f"{id_} holds", "protocol/page", **more)  # type: ignore[arg-type]
 
 
 OUTCOMES = [

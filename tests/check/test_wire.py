@@ -40,7 +40,7 @@ async def test_every_line_is_kept_as_it_came_in_its_place() -> None:
         wire.send(line)
     await wire.until(lambda entry: entry.message == [1])
     record = await wire.shut(1.0)
-    assert [entry.raw for entry in record.heard()] == [b"no JSON", b"", b"\xff\xfe", b"[1]\r"]
+    assert [entry.raw for entry in record.received()] == [b"no JSON", b"", b"\xff\xfe", b"[1]\r"]
     assert [entry.place for entry in record.entries] == list(range(8))
     assert (record.unended, record.ended_by, record.status) == (b"unended", "closed stdin", 0)
 
@@ -100,7 +100,7 @@ async def test_a_program_is_ended_by_the_gentlest_way_that_works(
 async def test_what_is_said_while_it_ends_is_still_heard() -> None:
     wire = await RecordedWire.open("x", program("import sys; sys.stdin.read(); print('late' * 50000)"), {}, 10.0, {})
     record = await wire.shut(5.0)
-    assert [len(entry.raw) for entry in record.heard()] == [200_000]
+    assert [len(entry.raw) for entry in record.received()] == [200_000]
 
 
 @pytest.mark.parametrize("end", [b"\n", b""], ids=["lines", "one line"])

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from accord.testing import AgentPeer, Message
+from accord.testing import AgentPeer, JsonRpcMessage
 
 DIFF = {"type": "diff", "path": "", "oldText": "one\ntwo\n", "newText": "one\nthree\n"}
 ALWAYS = [
@@ -24,11 +24,11 @@ def _note(text: str) -> None:
         file.write(f"{text}\n")
 
 
-def _text_of(prompt: Message) -> str:
+def _text_of(prompt: JsonRpcMessage) -> str:
     return "".join(block.get("text", "") for block in prompt.params["prompt"])
 
 
-async def _begin(peer: AgentPeer, **capabilities: Any) -> Message:
+async def _begin(peer: AgentPeer, **capabilities: Any) -> JsonRpcMessage:
     _note(f"pid {os.getpid()}")
     await peer.greet("v1", capabilities)
     await peer.open_session("s-1234567890")
@@ -208,7 +208,7 @@ async def asks(peer: AgentPeer) -> None:
             await _ask(peer, request)
 
 
-async def _ask(peer: AgentPeer, prompt: Message) -> None:
+async def _ask(peer: AgentPeer, prompt: JsonRpcMessage) -> None:
     session, place = str(prompt.session), str(Path("file.txt").absolute())
     kind = "execute" if "command" in _text_of(prompt) else "edit"
     tool: dict[str, Any] = {"toolCallId": "t1", "title": "make it", "kind": kind, "status": "pending"}

@@ -36,10 +36,10 @@ class RawAgent:
         """How often it was started."""
         return sum("started" in entry for entry in self.entries)
 
-    def heard(self, method: str) -> list[dict[str, Any]]:
+    def received(self, method: str) -> list[dict[str, Any]]:
         """The params of every message of a method."""
         return [entry["params"] for entry in self.entries if entry.get("method") == method]
 
     def prompts(self) -> list[str]:
         """What it was told, in order."""
-        return [params["prompt"][0]["text"] for params in self.heard("session/prompt")]
+        return [params["prompt"][0]["text"] for params in self.received("session/prompt")]

@@ -76,7 +76,7 @@ async def test_an_agent_that_refuses_is_asked_for_the_next_edition_on_the_same_c
     raw = RawAgent(tmp_path, edition=V2, **only(2, code))
     async with accord.connect(*raw.argv) as agent:
         assert agent.edition == "v2"
-    assert (raw.starts, [each["protocolVersion"] for each in raw.heard("initialize")]) == (1, [1, 2])
+    assert (raw.starts, [each["protocolVersion"] for each in raw.received("initialize")]) == (1, [1, 2])
 
 
 @pytest.mark.parametrize("code", [-32022, -32602, -32603])
@@ -84,7 +84,7 @@ async def test_an_agent_that_refuses_drafts_is_asked_for_the_stable_edition(tmp_
     raw = RawAgent(tmp_path, edition=V1, **only(1, code))
     async with accord.connect(*raw.argv, edition="newest") as agent:
         assert agent.edition == "v1"
-    assert (raw.starts, [each["protocolVersion"] for each in raw.heard("initialize")]) == (1, [2, 1])
+    assert (raw.starts, [each["protocolVersion"] for each in raw.received("initialize")]) == (1, [2, 1])
 
 
 @pytest.mark.parametrize(("wish", "edition", "version"), [("auto", V2, 2), ("newest", V1, 1), ("auto", JUNE, 2)])
@@ -275,7 +275,7 @@ async def test_the_client_introduces_itself(tmp_path: Path) -> None:
         offer=accord.client.Offer(terminals=False),
     ):
         pass
-    (params,) = raw.heard("initialize")
+    (params,) = raw.received("initialize")
     assert params["info"] == {"name": "mine", "version": "7", "title": "Mine"}
 
 
@@ -285,7 +285,7 @@ async def test_only_what_is_offered_is_claimed(tmp_path: Path) -> None:
         pass
     async with accord.connect(*raw.argv):
         pass
-    none, all_ = (params["clientCapabilities"] for params in raw.heard("initialize"))
+    none, all_ = (params["clientCapabilities"] for params in raw.received("initialize"))
     assert not none.get("terminal")
     assert not any((none.get("fs") or {}).values())
     assert (all_["terminal"], all_["fs"]) == (True, {"readTextFile": True, "writeTextFile": True})

@@ -75,7 +75,7 @@ async def test_a_banner_on_stdout_does_not_matter(tmp_path: Path) -> None:
 async def test_a_start_that_is_given_up_leaves_nothing_behind(tmp_path: Path) -> None:
     raw = RawAgent(tmp_path, at={"initialize": "hang"})
     opening = asyncio.ensure_future(accord.connect(*raw.argv).open())
-    assert await until(lambda: raw.heard("initialize"))
+    assert await until(lambda: raw.received("initialize"))
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening
@@ -167,7 +167,7 @@ async def test_the_next_prompt_starts_it_again_and_resumes(tmp_path: Path, editi
         ]
     assert raw.starts == 2
     assert raw.prompts() == ["one", "die 6", "two"]
-    assert [params["sessionId"] for params in raw.heard("session/resume")] == [session.id]
+    assert [params["sessionId"] for params in raw.received("session/resume")] == [session.id]
 
 
 async def test_an_agent_that_can_only_load_tells_everything_again_to_nobody(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ async def test_an_agent_that_can_only_load_tells_everything_again_to_nobody(tmp_
         await session.prompt("two")
         assert text_of(session)[-2:] == ["user: two", "agent: you said two"]
         assert len(text_of(session)) == 6
-    assert len(raw.heard("session/load")) == 1
+    assert len(raw.received("session/load")) == 1
 
 
 @IN_BOTH_RULES
@@ -232,7 +232,7 @@ async def test_two_sessions_share_one_new_process(tmp_path: Path) -> None:
         assert [turn.text for turn in turns] == ["you said a", "you said b"]
         assert agent.respawns == 1
     assert raw.starts == 2
-    assert sorted(params["sessionId"] for params in raw.heard("session/resume")) == sorted([one.id, two.id, two.id])
+    assert sorted(params["sessionId"] for params in raw.received("session/resume")) == sorted([one.id, two.id, two.id])
 
 
 async def test_a_prompt_that_waited_behind_the_lost_one_is_not_sent(tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ async def test_closing_an_agent_that_is_just_being_started_leaves_nothing_behind
     raw = RawAgent(tmp_path, at={"initialize": "hang"})
     agent = accord.connect(*raw.argv)
     opening = asyncio.ensure_future(agent.open())
-    assert await until(lambda: raw.heard("initialize"))
+    assert await until(lambda: raw.received("initialize"))
     await agent.close()
     assert not any(runs(pid) for pid in raw.pids)
     with pytest.raises(accord.ConnectionLost):
@@ -384,7 +384,7 @@ async def test_closing_an_agent_that_is_just_being_started_again_leaves_nothing_
     with pytest.raises(accord.ConnectionLost):
         await session.prompt("die 1")
     prompting = asyncio.ensure_future(session.prompt("hello").wait())
-    assert await until(lambda: raw.heard("session/resume"))
+    assert await until(lambda: raw.received("session/resume"))
     await agent.close()
     assert not any(runs(pid) for pid in raw.pids)
     with pytest.raises(accord.ConnectionLost):
@@ -404,7 +404,7 @@ async def test_closing_while_the_new_process_says_nothing_leaves_nothing_behind(
     with pytest.raises(accord.ConnectionLost):
         await session.prompt("die 1")
     prompting = asyncio.ensure_future(session.prompt("hello").wait())
-    assert await until(lambda: len(raw.heard("initialize")) == 2)
+    assert await until(lambda: len(raw.received("initialize")) == 2)
     await agent.close()
     assert not any(runs(pid) for pid in raw.pids)
     with pytest.raises(accord.ConnectionLost):

@@ -23,7 +23,7 @@ from accord.errors import (
     ResourceNotFound,
 )
 from accord.session.event import Event, MessageChunk, StateChanged, ToolChanged
-from accord.testing import AgentPeer, Answers, Message, Recorder, ScriptedAgent, command_of, join
+from accord.testing import AgentPeer, Answers, JsonRpcMessage, Recorder, ScriptedAgent, command_of, join
 from accord.testing.greeting import Greeting
 from accord.testing.scripted import AgentScript
 
@@ -385,7 +385,7 @@ async def test_8_a_request_in_an_array_is_refused_and_nothing_in_it_is_done(tmp_
 async def heard(peer: AgentPeer, wanted: Any) -> None:
     """Wait until a script that is over has heard something."""
     async with asyncio.timeout(BOUND_SECONDS):
-        while not any(wanted(message) for message in peer.heard):
+        while not any(wanted(message) for message in peer.received):
             await asyncio.sleep(0)
 
 
@@ -672,7 +672,7 @@ async def v2_turn(peer: AgentPeer, echo: str, *, early: bool) -> None:
     await peer.state(session, "idle", stopReason="end_turn")
 
 
-async def say_echo(peer: AgentPeer, session: str, prompt: Message, echo: str) -> None:
+async def say_echo(peer: AgentPeer, session: str, prompt: JsonRpcMessage, echo: str) -> None:
     blocks = prompt.params["prompt"]
     if echo == "user_message":
         await peer.update(session, {"sessionUpdate": "user_message", "messageId": "u1", "content": blocks})
@@ -722,7 +722,7 @@ async def test_14_an_option_is_set_by_its_kind_of_value(tmp_path: Path) -> None:
         "currentValue": "small",
         "options": [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}],
     }
-    said: list[Message] = []
+    said: list[JsonRpcMessage] = []
 
     async def script(peer: AgentPeer) -> None:
         await peer.greet("v2")

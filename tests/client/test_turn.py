@@ -71,7 +71,7 @@ async def test_the_meta_of_a_prompt_is_that_of_its_request(tmp_path: Path, editi
         await session.prompt("without")
 
     assert turn.meta == meta
-    assert [params.get("_meta") for params in raw.heard("session/prompt")] == [meta, None]
+    assert [params.get("_meta") for params in raw.received("session/prompt")] == [meta, None]
 
 
 @IN_EVERY_EDITION
@@ -80,7 +80,7 @@ def test_a_blocking_prompt_takes_meta_too(tmp_path: Path, edition: str) -> None:
     with accord.open(*raw.argv, edition=WISHES[edition], cwd=tmp_path) as session:
         session.prompt("with", meta={"key": "value"})
 
-    assert [params.get("_meta") for params in raw.heard("session/prompt")] == [{"key": "value"}]
+    assert [params.get("_meta") for params in raw.received("session/prompt")] == [{"key": "value"}]
 
 
 # --- forgetting a session
@@ -92,8 +92,8 @@ async def test_a_session_that_is_not_open_is_deleted_by_its_id(tmp_path: Path, e
     async with accord.connect(*raw.argv, edition=WISHES[edition]) as agent:
         await agent.delete_session("from-yesterday")
 
-    assert [params["sessionId"] for params in raw.heard("session/delete")] == ["from-yesterday"]
-    assert raw.heard("session/new") == []
+    assert [params["sessionId"] for params in raw.received("session/delete")] == ["from-yesterday"]
+    assert raw.received("session/new") == []
 
 
 @IN_EVERY_EDITION
@@ -103,7 +103,7 @@ async def test_an_agent_that_cannot_delete_is_not_asked_to(tmp_path: Path, editi
         with pytest.raises(accord.LocalProtocolError):
             await agent.delete_session("from-yesterday")
 
-    assert raw.heard("session/delete") == []
+    assert raw.received("session/delete") == []
 
 
 @IN_EVERY_EDITION

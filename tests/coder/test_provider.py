@@ -20,8 +20,7 @@ from accord.session.event import Noticed
 from tests.coder.llm import FakeModel, Garbage, Hang, Say, Status, StopShort, ToolInvocation, serve
 from tests.coder.rig import IN_EVERY_EDITION, Talk, answered, project, talk
 from tests.interop.llm import server as scripted
-from tests.interop.llm.script import Say as ScriptedSay
-from tests.interop.llm.script import Script, Use
+from tests.interop.llm.script import Say as ScriptedSay, Script, Use
 
 pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install "accord[agent]"')
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.config.acp_json import ConfigFile, read_config, read_default_server
 from tests.config.test_fields import JSON

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.config.errors import ConfigError
 from accord.config.fields import MAX_FILE_BYTES, Notes, Table, join_key, open_table, read_bytes

@@ -6,8 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accord.connection import Connection, Handlers
 from accord.protocol import v1

@@ -19,7 +19,7 @@ class ScriptedClient:
 
     def __init__(self, transport: Transport, edition: Edition) -> None:
         self.edition = edition
-        self.heard: list[str] = []
+        self.received: list[str] = []
         self._idle = asyncio.Event()
         handlers = Handlers()
         self.connection = Connection(transport, "client", handlers, editions=(edition,))
@@ -44,7 +44,7 @@ class ScriptedClient:
             case _:
                 june = v2_june.InitializeRequest(2, client_info=v2_june.Implementation("scripted", "1"))
                 answer = await self.connection.call(v2_june.INITIALIZE, june)
-        self.heard.append(f"version {answer.protocol_version}")
+        self.received.append(f"version {answer.protocol_version}")
 
     async def open_session(self) -> str:
         match self.edition.name:
@@ -54,7 +54,7 @@ class ScriptedClient:
                 opened = await self.connection.call(v2.SESSION_NEW, v2.NewSessionRequest(CWD))
             case _:
                 opened = await self.connection.call(v2_june.SESSION_NEW, v2_june.NewSessionRequest(CWD, []))
-        self.heard.append(f"opened {opened.session_id}")
+        self.received.append(f"opened {opened.session_id}")
         return str(opened.session_id)
 
     async def prompt(self, session_id: str, words: str) -> None:
@@ -71,7 +71,7 @@ class ScriptedClient:
             case _:
                 june = v2_june.PromptRequest(session_id, [v2_june.TextContent(words)])
                 reason = (await self.connection.call(v2_june.SESSION_PROMPT, june)).stop_reason
-        self.heard.append(f"answer {reason}")
+        self.received.append(f"answer {reason}")
 
     async def close_session(self, session_id: str) -> None:
         match self.edition.name:
@@ -81,11 +81,11 @@ class ScriptedClient:
                 await self.connection.call(v2.SESSION_CLOSE, v2.CloseSessionRequest(session_id))
             case _:
                 await self.connection.call(v2_june.SESSION_CLOSE, v2_june.CloseSessionRequest(session_id))
-        self.heard.append("closed")
+        self.received.append("closed")
 
     async def sum(self, *numbers: int) -> None:
         answer = await self.connection.call_extension("_sum", {"numbers": list(numbers)})
-        self.heard.append(f"sum {answer['sum']}")
+        self.received.append(f"sum {answer['sum']}")
 
     async def _cancel(self, session_id: str) -> None:
         match self.edition.name:
@@ -102,27 +102,27 @@ class ScriptedClient:
         # A handler that suspends: order must come from the connection, not from luck.
         await asyncio.sleep(0)
         update = params.update
-        self.heard.append(describe(update))
+        self.received.append(describe(update))
         if describe(update) == "says Waiting.":
             await self._cancel(params.session_id)
         if isinstance(update, v2.StateUpdated) and update.state == "idle":
             self._idle.set()
 
     async def _read(self, params: v1.ReadTextFileRequest) -> v1.ReadTextFileResponse:
-        self.heard.append(f"read {params.path}")
+        self.received.append(f"read {params.path}")
         return v1.ReadTextFileResponse(NOTES)
 
     async def _allow_v1(self, params: v1.RequestPermissionRequest) -> v1.RequestPermissionResponse:
-        self.heard.append(f"may {params.tool_call.tool_call_id}: {params.options[0].name}")
+        self.received.append(f"may {params.tool_call.tool_call_id}: {params.options[0].name}")
         return v1.RequestPermissionResponse(v1.SelectedPermissionOutcome(params.options[0].option_id))
 
     async def _allow_v2(self, params: v2.RequestPermissionRequest) -> v2.RequestPermissionResponse:
         assert isinstance(params.subject, v2.ToolCallPermissionSubject)
-        self.heard.append(f"may {params.subject.tool_call.tool_call_id}: {params.options[0].name}")
+        self.received.append(f"may {params.subject.tool_call.tool_call_id}: {params.options[0].name}")
         return v2.RequestPermissionResponse(v2.SelectedPermissionOutcome(params.options[0].option_id))
 
     async def _allow_june(self, params: v2_june.RequestPermissionRequest) -> v2_june.RequestPermissionResponse:
-        self.heard.append(f"may {params.tool_call.tool_call_id}: {params.options[0].name}")
+        self.received.append(f"may {params.tool_call.tool_call_id}: {params.options[0].name}")
         return v2_june.RequestPermissionResponse(v2_june.SelectedPermissionOutcome(params.options[0].option_id))
 
 

@@ -66,7 +66,7 @@ from accord.session.event import (
 )
 from accord.session.transcript import Transcript
 from accord.transport import Transport
-from accord.workspace import Command, Workspace, WorkspaceError, start_command
+from accord.workspace import RunningCommand, Workspace, WorkspaceError, start_command
 
 __all__ = ["RichClient", "connected"]
 
@@ -91,7 +91,7 @@ class RichClient:
         """The words of the agent at which its user loses patience."""
         self._root = str(root)
         self._workspace = Workspace([root])
-        self._commands: dict[str, Command] = {}
+        self._commands: dict[str, RunningCommand] = {}
         self._prompts = 0
         self._statuses: dict[str, str] = {}
         self._decoder = self.dialect.decoder()
@@ -294,7 +294,7 @@ class RichClient:
     }
 
 
-def _exit(command: Command) -> TerminalExit:
+def _exit(command: RunningCommand) -> TerminalExit:
     ended = command.exit
     assert ended is not None
     return TerminalExit(ended.code, ended.signal)

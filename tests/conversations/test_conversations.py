@@ -156,7 +156,7 @@ async def test_a_whole_conversation_is_the_same_over_every_transport(way: Way, e
             await client.sum(1, 2, 3)
             await client.prompt(session_id, "wait")
             await client.close_session(session_id)
-        assert client.heard == EXPECTED[edition.name]
+        assert client.received == EXPECTED[edition.name]
         assert connection.backlog_bytes == 0
         assert connection.stray_answers == 0
         assert vars(connection.counts) == dict.fromkeys(vars(connection.counts), 0)

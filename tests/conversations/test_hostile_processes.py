@@ -371,7 +371,7 @@ async def test_a_stray_print_of_an_agent_lands_on_stderr(framing: Any) -> None:
         session_id = await client.open_session()
         await client.prompt(session_id, "print")
         await client.prompt(session_id, "after it")
-    assert client.heard[2:] == ["says Printed.", "answer end_turn", "says 8 characters.", "answer end_turn"]
+    assert client.received[2:] == ["says Printed.", "answer end_turn", "says 8 characters.", "answer end_turn"]
     assert connection.counts.malformed == 0
     assert sorted(transport.stderr_tail.splitlines()) == ["a stray print", "a stray write"]
     assert transport.exit_status == 0

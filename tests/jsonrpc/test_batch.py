@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.jsonrpc.message import ErrorObject, Failure, Malformed, Notification, Request, Result
 from accord.jsonrpc.parse import parse

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.errors import InvalidParams, NegotiationFailed, RequestError, UnsupportedVersion
 from accord.protocol.edition import EDITIONS, V1, V2, V2_JUNE, Edition

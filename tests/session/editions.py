@@ -10,9 +10,7 @@ from accord.protocol import v1, v2, v2_june
 from accord.protocol.codec import Codec, encode
 from accord.session.capability import ClientCapabilities
 from accord.session.dialect import UpdateDecoder, UpdateEncoder
-from accord.session.editions import v1 as edition_v1
-from accord.session.editions import v2 as edition_v2
-from accord.session.editions import v2_june as edition_june
+from accord.session.editions import v1 as edition_v1, v2 as edition_v2, v2_june as edition_june
 from accord.session.event import Event
 from accord.session.meta_original import ORIGINAL
 
@@ -36,7 +34,7 @@ class Talk:
         text = encode(self.notification("s", update))
         return Codec(strict=True).decode(self.notification, text).update
 
-    def heard(self, events: list[Event], capabilities: ClientCapabilities = ABLE) -> list[Event]:
+    def received(self, events: list[Event], capabilities: ClientCapabilities = ABLE) -> list[Event]:
         """What a client hears when an agent says these events, to the last."""
         encoder, decoder = self.encoder(capabilities), self.decoders()
         updates = [update for event in events for update in encoder.encode(event)] + encoder.flush()

@@ -5,8 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accord.session.git_patch import MAX_PAIRS, operation_of, read_patch, write_patch
 from accord.session.tool import FileChange

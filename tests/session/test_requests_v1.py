@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
 from accord.errors import InvalidParams, LocalProtocolError

@@ -9,8 +9,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from accord.session.shell_line import (
     ANY_COMMAND,

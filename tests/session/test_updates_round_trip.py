@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from accord.session.content import Text
 from accord.session.downgrade import with_explicit_nulls
@@ -49,21 +48,21 @@ def without_compaction(events: list[Event]) -> list[Event]:
 @profile
 @given(named | unnamed)
 def test_v1_says_all_to_a_client_that_can_show_all(events: list[Event]) -> None:
-    assert picture(V1.heard(events), clears=False) == picture(events, clears=False)
+    assert picture(V1.received(events), clears=False) == picture(events, clears=False)
 
 
 @profile
 @given(named | unnamed)
 def test_v1_says_all_but_compaction_and_toggles_to_a_plain_client(events: list[Event]) -> None:
     expected = without_compaction(without_toggles(events))
-    assert picture(V1.heard(events, PLAIN), clears=False) == picture(expected, clears=False)
+    assert picture(V1.received(events, PLAIN), clears=False) == picture(expected, clears=False)
 
 
 @profile
 @given(named | unnamed)
 def test_june_says_all_but_compaction_and_toggles(events: list[Event]) -> None:
     expected = without_compaction(without_toggles(events))
-    heard = picture(JUNE.heard(events))
+    heard = picture(JUNE.received(events))
     # A mode that no option stands for has no words.
     assert {**heard, "mode": None} == {**picture(expected), "mode": None}
 
@@ -72,9 +71,9 @@ def test_june_says_all_but_compaction_and_toggles(events: list[Event]) -> None:
 def test_news_of_an_older_call_does_not_part_a_message_without_an_id_and_a_new_call_does(edition: Any) -> None:
     said = MessageChunk("agent", Text("0"))
     old: list[Event] = [ToolChanged("1"), said, ToolContentAdded("1", Shown(Text("x"))), ToolChanged("1"), said]
-    assert picture(edition.heard(old))["messages"] == [("agent", [Text("00")])]
+    assert picture(edition.received(old))["messages"] == [("agent", [Text("00")])]
     for new in (ToolChanged("2"), ToolContentAdded("2", Shown(Text("x")))):
-        heard = edition.heard([*old, new, said])
+        heard = edition.received([*old, new, said])
         assert picture(heard)["messages"] == [("agent", [Text("00")]), ("agent", [Text("0")])]
 
 
@@ -115,14 +114,14 @@ class Meant:
 @given(st.lists(named_messages(blocks(icons)) | happenings(blocks(icons)) | states, max_size=8))
 def test_v2_brings_every_event_as_it_is(events: list[Event]) -> None:
     meant = Meant()
-    assert V2.heard(events) == [told for event in events for told in meant(event)]
+    assert V2.received(events) == [told for event in events for told in meant(event)]
 
 
 @profile
 @given(st.lists(unnamed_messages(old_blocks) | old_happenings | states, max_size=8))
 def test_v2_and_june_name_messages_that_have_no_id(events: list[Event]) -> None:
     for talk in (V2, JUNE):
-        heard = talk.heard(events)
+        heard = talk.received(events)
         assert picture(heard)["messages"] == picture(events)["messages"]
         assert all(event.id for event in heard if isinstance(event, MessageChunk))
 
@@ -130,4 +129,4 @@ def test_v2_and_june_name_messages_that_have_no_id(events: list[Event]) -> None:
 @profile
 @given(st.lists(named_messages(old_blocks) | modes | old_happenings, max_size=8))
 def test_v2_shows_what_the_events_show(events: list[Event]) -> None:
-    assert {**picture(V2.heard(events)), "mode": None} == {**picture(events), "mode": None}
+    assert {**picture(V2.received(events)), "mode": None} == {**picture(events), "mode": None}

@@ -78,7 +78,7 @@ def test_a_chunk_goes_with_its_id_or_without() -> None:
 def test_an_id_that_two_speakers_use_is_told_apart() -> None:
     events: list[Event] = [MessageChunk("agent", Text("a"), "m"), MessageChunk("thought", Text("b"), "m", {"k": 1})]
     assert said(*events)[1] == {**chunk("b", "thought-m", "agent_thought"), "_meta": {"k": 1}}
-    assert V1.heard(events) == events
+    assert V1.received(events) == events
 
 
 def test_a_whole_message_is_one_chunk_per_block() -> None:
@@ -127,7 +127,7 @@ def test_a_corrected_message_is_another_message(before: list[Block], after: list
     updates = said(*events)[len(before) :]
     assert {update["messageId"] for update in updates} == {"agent-m"}
     assert len(updates) == len(after)
-    correction, *rest = V1.heard(events)[len(before) :]
+    correction, *rest = V1.received(events)[len(before) :]
     assert correction == MessageChanged("agent", "m", after[:1])
     assert rest == [MessageChunk("agent", block, "m") for block in after[1:]]
 
@@ -139,7 +139,7 @@ def test_v1_cannot_clear_a_message_but_does_not_add_to_a_cleared_one() -> None:
         MessageChunk("agent", Text("b"), "m", {"k": 1}),
     ]
     assert said(*cleared) == [chunk("a", "m"), {**chunk("b", "agent-m"), "_meta": {"k": 1}}]
-    assert V1.heard(cleared)[1] == MessageChanged("agent", "m", [Text("b")], {"k": 1})
+    assert V1.received(cleared)[1] == MessageChanged("agent", "m", [Text("b")], {"k": 1})
 
 
 def test_a_message_without_content_has_no_words() -> None:
@@ -226,7 +226,7 @@ def test_a_call_that_starts_anew_is_created_again() -> None:
 )
 def test_a_call_without_a_title_is_called_by_its_name_or_kind(event: ToolChanged, title: str) -> None:
     assert said(event)[0]["title"] == title
-    (meant,) = V1.heard([event])
+    (meant,) = V1.received([event])
     assert isinstance(meant, ToolChanged)
     assert meant.title == (event.title if event.title is not UNSET else None)
 
@@ -234,7 +234,7 @@ def test_a_call_without_a_title_is_called_by_its_name_or_kind(event: ToolChanged
 def test_a_title_that_is_cleared_gives_way_to_the_name() -> None:
     events: list[Event] = [ToolChanged("c", title="T", name="cat"), ToolChanged("c", title=None)]
     assert said(*events)[1] == {"sessionUpdate": "tool_call_update", "toolCallId": "c", "title": "cat"}
-    assert V1.heard(events)[1] == ToolChanged("c", title=None)
+    assert V1.received(events)[1] == ToolChanged("c", title=None)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_title_that_is_cleared_gives_way_to_the_name() -> None:
 def test_what_v1_has_no_word_for_is_said_in_the_nearest(event: ToolChanged, fields: dict[str, Any]) -> None:
     events: list[Event] = [ToolChanged("c", title="T"), event]
     assert said(*events)[1] == {"sessionUpdate": "tool_call_update", "toolCallId": "c", **fields}
-    meant = V1.heard(events)[1]
+    meant = V1.received(events)[1]
     defaults = {"kind": "other", "status": "pending", "content": [], "locations": []}
     cleared = {name: default for name, default in defaults.items() if getattr(event, name) is None}
     assert meant == msgspec.structs.replace(event, **cleared)
@@ -326,7 +326,7 @@ def test_a_file_change_is_a_path_with_two_texts_or_a_line(change: FileChange, it
     (update,) = said(event)
     assert plain_metas(update["content"]) == items
     meant = msgspec.structs.replace(change, operation="add") if change.new and change.old is None else change
-    assert V1.heard([event]) == [msgspec.structs.replace(event, content=[Diff([meant], meta={"k": 1})])]
+    assert V1.received([event]) == [msgspec.structs.replace(event, content=[Diff([meant], meta={"k": 1})])]
 
 
 def plain_metas(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -349,7 +349,7 @@ def test_an_item_without_a_name_is_a_line_and_comes_back() -> None:
     event = ToolChanged("c", title="T", content=[FURTHER, Shown(FURTHER)], created=True)
     (update,) = said(event)
     assert update["content"] == [content("[x]"), content("[x]")]
-    assert V1.heard([event]) == [event]
+    assert V1.received([event]) == [event]
 
 
 def test_items_that_come_from_other_agents_are_heard() -> None:
@@ -415,7 +415,7 @@ def test_a_plan_is_told_in_known_words() -> None:
         entry("c", "completed", "low"),
     ]
     assert said(plan) == [{"sessionUpdate": "plan", "entries": entries, "_meta": {"k": 2}}]
-    assert V1.heard([plan]) == [plan]
+    assert V1.received([plan]) == [plan]
 
 
 def test_several_plans_are_joined_as_long_as_they_are_open() -> None:
@@ -431,7 +431,7 @@ def test_several_plans_are_joined_as_long_as_they_are_open() -> None:
         ["a", "b (cancelled)", "c"],
         ["d"],
     ]
-    assert V1.heard(plans) == plans
+    assert V1.received(plans) == plans
 
 
 def test_a_plan_of_another_agent_is_the_plan() -> None:
@@ -457,7 +457,7 @@ def test_commands_have_no_type() -> None:
             ],
         }
     ]
-    assert V1.heard([commands]) == [
+    assert V1.received([commands]) == [
         CommandsChanged([Command("a", "A"), Command("b", "B", "what", {"k": 1}), Command("c", "C")])
     ]
 
@@ -534,7 +534,7 @@ def test_a_cost_is_repeated_until_it_is_cleared() -> None:
         None,
         "absent",
     ]
-    assert V1.heard([*events])[1] == events[1]
+    assert V1.received([*events])[1] == events[1]
 
 
 def test_a_notice_is_a_notice_or_a_message_of_the_agent() -> None:
@@ -547,7 +547,7 @@ def test_a_notice_is_a_notice_or_a_message_of_the_agent() -> None:
         {**chunk("Warning: T\n\nD", "notice"), "_meta": {"k": 1}},
         chunk("Notice: U", "notice-2"),
     ]
-    assert V1.heard([notice], PLAIN) == V1.heard([notice]) == [notice]
+    assert V1.received([notice], PLAIN) == V1.received([notice]) == [notice]
 
 
 def test_compaction_is_for_clients_that_can_show_it() -> None:
@@ -556,7 +556,7 @@ def test_compaction_is_for_clients_that_can_show_it() -> None:
         CompactionChunk("c", Text("a"), {"k": 1}),
         CompactionChanged("c", "failed", [Text("b")], "why"),
     ]
-    assert V1.heard(events) == events
+    assert V1.received(events) == events
     assert said(*events, capabilities=PLAIN) == []
 
 
@@ -567,7 +567,7 @@ def test_a_state_has_no_words() -> None:
 def test_an_unknown_update_passes_both_ways() -> None:
     event = UnknownUpdate("_x", {"sessionUpdate": "_x", "k": 1})
     assert said(event) == [event.payload]
-    assert V1.heard([event]) == [event]
+    assert V1.received([event]) == [event]
 
 
 def test_an_update_of_the_draft_is_kept_as_it_came() -> None:

@@ -101,7 +101,7 @@ def test_chunks_without_an_id_get_one_until_something_comes_between() -> None:
 )
 def test_a_whole_message_keeps_clears_or_replaces(event: MessageChanged, fields: dict[str, Any]) -> None:
     assert said(event) == [{"sessionUpdate": "user_message", "messageId": "m", **fields}]
-    assert V2.heard([event]) == [event]
+    assert V2.received([event]) == [event]
 
 
 # ── blocks ──
@@ -186,12 +186,12 @@ def test_an_item_more_is_a_chunk() -> None:
     item = {"type": "content", "content": text("a"), "_meta": {"k": 1}}
     chunk = {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c", "content": item, "_meta": {"k": 2}}
     assert said(event) == [chunk]
-    assert V2.heard([event]) == [event]
+    assert V2.received([event]) == [event]
 
 
 def test_items_go_and_come_back() -> None:
     event = ToolChanged("c", content=[Shown(FURTHER), TerminalView("t", {"k": 1}), FURTHER])
-    assert V2.heard([event]) == [event]
+    assert V2.received([event]) == [event]
 
 
 # ── diffs ──
@@ -219,7 +219,7 @@ def test_a_patch_is_made_from_the_texts_which_are_kept_beside() -> None:
         "patch": {"format": "git_patch", "text": PATCH},
         "_meta": {"k": 2, ORIGINAL: {"made": True}},
     }
-    assert V2.heard([ToolContentAdded("c", diff)]) == [ToolContentAdded("c", diff)]
+    assert V2.received([ToolContentAdded("c", diff)]) == [ToolContentAdded("c", diff)]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_a_diff_without_texts_has_no_patch() -> None:
 def test_the_agent_s_own_patch_is_told_as_it_is() -> None:
     diff = Diff([FileChange("/a", "o", "n")], "my patch", "_mine", {"k": 1})
     assert diffed(diff)["patch"] == {"format": "_mine", "text": "my patch"}
-    assert V2.heard([ToolContentAdded("c", diff)]) == [ToolContentAdded("c", diff)]
+    assert V2.received([ToolContentAdded("c", diff)]) == [ToolContentAdded("c", diff)]
 
 
 def test_the_texts_of_another_agent_s_patch_are_those_of_its_hunks() -> None:
@@ -309,7 +309,7 @@ def test_without_a_patch_that_can_be_read_there_are_no_texts(patch: Any) -> None
 )
 def test_a_terminal_keeps_clears_or_replaces(event: TerminalChanged, fields: dict[str, Any]) -> None:
     assert said(event) == [{"sessionUpdate": "terminal_update", "terminalId": "t", **fields}]
-    assert V2.heard([event]) == [event]
+    assert V2.received([event]) == [event]
 
 
 def test_output_is_told_in_base64_chunk_by_chunk() -> None:
@@ -317,7 +317,7 @@ def test_output_is_told_in_base64_chunk_by_chunk() -> None:
     assert said(event) == [
         {"sessionUpdate": "terminal_output_chunk", "terminalId": "t", "data": "ww==", "_meta": {"k": 1}}
     ]
-    assert V2.heard([event]) == [event]
+    assert V2.received([event]) == [event]
 
 
 @pytest.mark.parametrize("data", ["no base64", "ü", "w"])
@@ -336,7 +336,7 @@ def test_a_plan_goes_with_its_id() -> None:
     entries = [{"content": "a", "priority": "_further", "status": "cancelled", "_meta": {"k": 1}}]
     plan = {"type": "items", "planId": "p", "entries": entries}
     assert said(event) == [{"sessionUpdate": "plan_update", "plan": plan, "_meta": {"k": 2}}]
-    assert V2.heard([event]) == [event]
+    assert V2.received([event]) == [event]
     nested = {"sessionUpdate": "plan_update", "plan": {**plan, "_meta": {"k": 1, "l": 1}}, "_meta": {"k": 2}}
     assert heard(nested) == [msgspec.structs.replace(event, meta={"k": 2, "l": 1})]
 
@@ -366,7 +366,7 @@ def test_commands_are_typed() -> None:
             "_meta": {"k": 2},
         }
     ]
-    assert V2.heard([commands]) == [commands]
+    assert V2.received([commands]) == [commands]
 
 
 @pytest.mark.parametrize(
@@ -420,7 +420,7 @@ def test_a_mode_alone_is_told_by_its_option() -> None:
         ModeChanged("code", {"k": 1}),
         ModeChanged("code"),
     ]
-    assert V2.heard(events) == [ConfigChanged([MODE]), ConfigChanged([code], {"k": 1})]
+    assert V2.received(events) == [ConfigChanged([MODE]), ConfigChanged([code], {"k": 1})]
 
 
 def test_title_and_time_can_be_cleared() -> None:
@@ -428,13 +428,13 @@ def test_title_and_time_can_be_cleared() -> None:
     assert said(event) == [
         {"sessionUpdate": "session_info_update", "title": "T", "updatedAt": None, "_meta": {"k": None}}
     ]
-    assert V2.heard([event, InfoChanged()]) == [event, InfoChanged()]
+    assert V2.received([event, InfoChanged()]) == [event, InfoChanged()]
 
 
 @pytest.mark.parametrize("cost", [UNSET, None, Cost(1.5, "credits", {"k": 1})])
 def test_a_cost_is_kept_cleared_or_replaced(cost: Any) -> None:
     event = UsageChanged(1, 9, cost, {"k": 1})
-    assert V2.heard([event]) == [event]
+    assert V2.received([event]) == [event]
     assert ("cost" in said(event)[0]) == (cost is not UNSET)
 
 
@@ -445,7 +445,7 @@ def test_notices_and_compaction_need_no_capability() -> None:
         CompactionChunk("c", Text("a"), {"k": 1}),
         CompactionChanged("c", "failed", [Text("b")], None),
     ]
-    assert V2.heard(events, PLAIN) == events
+    assert V2.received(events, PLAIN) == events
     assert said(Noticed("", "error"))[0]["title"] == "error"
 
 
@@ -506,7 +506,7 @@ def test_an_unknown_state_is_neither_idle_nor_the_old_one() -> None:
 def test_an_unknown_update_passes_both_ways() -> None:
     event = UnknownUpdate("_x", {"sessionUpdate": "_x", "k": 1})
     assert said(event) == [event.payload]
-    assert V2.heard([event]) == [event]
+    assert V2.received([event]) == [event]
 
 
 def test_updates_of_the_draft_are_heard_or_kept() -> None:

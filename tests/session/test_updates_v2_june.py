@@ -82,8 +82,8 @@ def test_every_chunk_has_an_id_that_no_other_speaker_uses() -> None:
         },
         {"sessionUpdate": "user_message", "messageId": "user-m", "content": None},
     ]
-    assert JUNE.heard(events)[:3] == events[:3]
-    assert JUNE.heard(events)[3] == MessageChanged("user", "m", None)
+    assert JUNE.received(events)[:3] == events[:3]
+    assert JUNE.received(events)[3] == MessageChanged("user", "m", None)
 
 
 def test_chunks_without_an_id_get_one_until_something_comes_between() -> None:
@@ -111,7 +111,7 @@ def test_chunks_without_an_id_get_one_until_something_comes_between() -> None:
     ],
 )
 def test_messages_go_and_come_back(event: Event) -> None:
-    assert JUNE.heard([event]) == [event]
+    assert JUNE.received([event]) == [event]
 
 
 # ── blocks ──
@@ -153,7 +153,7 @@ def test_every_report_of_a_call_is_a_patch() -> None:
             "_meta": None,
         }
     ]
-    assert JUNE.heard([event]) == [event]
+    assert JUNE.received([event]) == [event]
 
 
 def test_a_known_call_that_starts_anew_has_everything_else_cleared() -> None:
@@ -165,7 +165,7 @@ def test_a_known_call_that_starts_anew_has_everything_else_cleared() -> None:
         "status": "pending",
         **dict.fromkeys(["title", "kind", "content", "locations", "rawInput", "rawOutput"], None),
     }
-    meant = JUNE.heard(events)[1]
+    meant = JUNE.received(events)[1]
     assert isinstance(meant, ToolChanged)
     assert (meant.name, meant.title, meant.meta) == (None, None, None)
 
@@ -178,7 +178,7 @@ def test_a_known_call_that_starts_anew_has_everything_else_cleared() -> None:
 def test_two_statuses_are_not_known_yet(status: Any, nearest: Any, meta: Any) -> None:
     event = ToolChanged("c", status=status, name="n", meta=meta)
     assert said(event)[0]["status"] == nearest
-    assert JUNE.heard([event]) == [event]
+    assert JUNE.received([event]) == [event]
 
 
 def test_an_item_more_is_a_chunk() -> None:
@@ -206,7 +206,7 @@ def test_an_item_more_is_a_chunk() -> None:
             ]
         ),
     ]
-    assert JUNE.heard(events)[3:] == [
+    assert JUNE.received(events)[3:] == [
         ToolContentAdded("c", Diff([FileChange("/a", "o", "n", "move", "/b")])),
         ToolContentAdded("c", Diff([FileChange("/c", None, "n", "add")])),
     ]
@@ -264,7 +264,7 @@ def test_a_plan_goes_with_its_id() -> None:
     ]
     plan = {"type": "items", "id": "p", "entries": entries}
     assert said(event) == [{"sessionUpdate": "plan_update", "plan": plan, "_meta": {"k": 2}}]
-    assert JUNE.heard([event]) == [event]
+    assert JUNE.received([event]) == [event]
 
 
 def test_a_plan_of_another_type_replaces_the_entries_and_is_kept() -> None:
@@ -292,7 +292,7 @@ def test_commands_have_no_type_but_may_take_another_input() -> None:
         further,
         {"name": "d", "description": "D"},
     ]
-    (meant,) = JUNE.heard([events])
+    (meant,) = JUNE.received([events])
     assert isinstance(meant, CommandsChanged)
     assert meant.commands == [*events.commands[:3], Command("d", "D")]
 
@@ -318,11 +318,11 @@ def test_a_mode_alone_is_told_by_its_option() -> None:
         ModeChanged("code", {"k": 1}),
         ModeChanged("code"),
     ]
-    assert JUNE.heard(events) == [ConfigChanged([MODE]), ConfigChanged([code], {"k": 1})]
+    assert JUNE.received(events) == [ConfigChanged([MODE]), ConfigChanged([code], {"k": 1})]
 
 
 def test_title_and_time_can_be_cleared() -> None:
-    assert JUNE.heard([InfoChanged("T", None, {"k": 1})]) == [InfoChanged("T", None, {"k": 1})]
+    assert JUNE.received([InfoChanged("T", None, {"k": 1})]) == [InfoChanged("T", None, {"k": 1})]
 
 
 def test_a_cost_is_repeated_until_it_is_cleared_and_has_no_metadata() -> None:
@@ -335,7 +335,7 @@ def test_a_cost_is_repeated_until_it_is_cleared_and_has_no_metadata() -> None:
         UsageChanged(5, 9),
     ]
     told = Cost(1.5, "EUR")
-    assert [event.cost for event in JUNE.heard([*events]) if isinstance(event, UsageChanged)] == [
+    assert [event.cost for event in JUNE.received([*events]) if isinstance(event, UsageChanged)] == [
         UNSET,
         told,
         told,
@@ -347,7 +347,7 @@ def test_a_cost_is_repeated_until_it_is_cleared_and_has_no_metadata() -> None:
 def test_a_notice_is_a_message_of_the_agent() -> None:
     notice = Noticed("T", "warning", "D", {"k": 1})
     assert said(notice) == [{**chunk("Warning: T\n\nD", "notice"), "_meta": {"k": 1}}]
-    assert JUNE.heard([notice]) == [notice]
+    assert JUNE.received([notice]) == [notice]
 
 
 def test_compaction_and_states_have_no_words() -> None:
@@ -362,7 +362,7 @@ def test_compaction_and_states_have_no_words() -> None:
 def test_an_unknown_update_passes_both_ways() -> None:
     event = UnknownUpdate("_x", {"sessionUpdate": "_x", "k": 1})
     assert said(event) == [event.payload]
-    assert JUNE.heard([event]) == [event]
+    assert JUNE.received([event]) == [event]
 
 
 def test_an_original_of_which_nothing_can_be_read_is_forgotten() -> None:

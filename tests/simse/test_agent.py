@@ -24,7 +24,7 @@ class Talk:
     def __init__(self, written: str) -> None:
         self.notes: list[tuple[str, dict[str, Any]]] = [tuple(json.loads(line)) for line in written.splitlines()]
 
-    def heard(self, kind: str) -> list[dict[str, Any]]:
+    def received(self, kind: str) -> list[dict[str, Any]]:
         """The params of every update of a kind that the client got, without the session's id."""
         updates = [
             dict(message["params"])
@@ -38,7 +38,7 @@ class Talk:
     @property
     def text(self) -> str:
         """All that the agent said."""
-        return "".join(update["content"]["text"] for update in self.heard("agent_message_chunk"))
+        return "".join(update["content"]["text"] for update in self.received("agent_message_chunk"))
 
     def answers(self, method: str) -> list[dict[str, Any]]:
         """The answers to the client's requests of a method, each of which has exactly one."""
@@ -66,7 +66,7 @@ def talk(folder: Path, *prompts: str, **plan: Any) -> Talk:
 @pytest.mark.parametrize("plan", [{}, {"initialize": True}, {"initialize": True, "new": {"mcpServers": []}}])
 def test_a_string_is_answered_by_streamed_text_and_a_stop_reason(tmp_path: Path, plan: dict[str, Any]) -> None:
     talked = talk(tmp_path, "say one two three", "say four", **plan)
-    pieces = [update["content"]["text"] for update in talked.heard("agent_message_chunk")]
+    pieces = [update["content"]["text"] for update in talked.received("agent_message_chunk")]
     assert pieces == ["one ", "two ", "three ", "four "]
     assert [answer["result"]["stopReason"] for answer in talked.answers("session/prompt")] == ["end_turn", "end_turn"]
 
@@ -75,7 +75,7 @@ def test_a_string_is_answered_by_streamed_text_and_a_stop_reason(tmp_path: Path,
 def test_a_permission_is_asked_inside_an_update_and_each_answer_reaches_the_author(tmp_path: Path, shape: str) -> None:
     words = ["allow_once", "allow_always", "reject_once", "reject_always"]
     talked = talk(tmp_path, "say first\nask a\nask b\nask c\nask d", answers=words, shape=shape)
-    questions = talked.heard("request_permission")
+    questions = talked.received("request_permission")
     assert len({question.pop("requestId") for question in questions}) == 4
     assert questions == [
         {"type": "request_permission", "action": name, "description": f"Use {name}"} for name in ("a", "b", "c", "d")
@@ -88,7 +88,7 @@ def test_a_permission_is_asked_inside_an_update_and_each_answer_reaches_the_auth
 @pytest.mark.parametrize(("word", "given"), [("allow_always", "ever True True"), ("reject_always", "never False True")])
 def test_always_holds_for_the_action_and_the_rest_of_the_session(tmp_path: Path, word: str, given: str) -> None:
     talked = talk(tmp_path, "ask delete\nask delete\nask write", "ask delete", answers=[word, "allow_once"])
-    assert [question["action"] for question in talked.heard("request_permission")] == ["delete", "write"]
+    assert [question["action"] for question in talked.received("request_permission")] == ["delete", "write"]
     lines = talked.text.splitlines()
     assert lines == [f"delete: {given}", f"delete: {given}", "write: yes True False", f"delete: {given}"]
 
@@ -104,7 +104,7 @@ def test_an_always_that_the_author_did_not_offer_is_a_once_and_a_rejection_still
     assert talked.text.splitlines() == [
         "a: yes True False", "a: yes True False", "b: no False False", "b: no False False",
     ]  # fmt: skip
-    assert len(talked.heard("request_permission")) == 3
+    assert len(talked.received("request_permission")) == 3
 
 
 def test_an_answer_that_is_none_of_the_four_words_rejects(tmp_path: Path) -> None:
@@ -115,15 +115,15 @@ def test_an_answer_that_is_none_of_the_four_words_rejects(tmp_path: Path) -> Non
 
 def test_a_question_about_no_tool_leaves_no_tool_behind(tmp_path: Path) -> None:
     talked = talk(tmp_path, "question May I", answers=["allow_once"])
-    [question] = talked.heard("request_permission")
+    [question] = talked.received("request_permission")
     assert (question["action"], question["description"], talked.text) == ("May I", "May I\nreally", "May I True\n")
-    assert talked.heard("tool_call") == talked.heard("tool_call_update") == []
+    assert talked.received("tool_call") == talked.received("tool_call_update") == []
 
 
 @pytest.mark.parametrize("shape", ["flat", "nested", "request"])
 def test_the_client_runs_a_tool_and_one_that_fails(tmp_path: Path, shape: str) -> None:
     talked = talk(tmp_path, 'say now\nrun add {"a": 2, "b": 3}\nrun break\nrun quick\nstates', shape=shape)
-    orders = talked.heard("tool_call")
+    orders = talked.received("tool_call")
     assert len({order.pop("toolCallId") for order in orders}) == 3
     tags = {"sessionUpdate": "tool_call", "type": "tool_call"}
     assert orders == [
@@ -138,7 +138,7 @@ def test_the_client_runs_a_tool_and_one_that_fails(tmp_path: Path, shape: str) -
         ["break", "failed", None],
         ["quick", "completed", {"quick": True}],
     ]
-    assert talked.heard("tool_call_update") == []
+    assert talked.received("tool_call_update") == []
     kinds = [m["params"]["sessionUpdate"] for way, m in talked.notes if way == "heard" and "method" in m]
     assert kinds[:3] == ["agent_message_chunk", "tool_call", "agent_message_chunk"]  # in the order of the turn
 
@@ -153,7 +153,7 @@ def test_tools_run_side_by_side_and_one_that_takes_too_long_is_given_up(tmp_path
 def test_tools_of_the_agents_own_are_told_and_never_ordered(tmp_path: Path) -> None:
     talked = talk(tmp_path, "work")
     tags = {"sessionUpdate": "tool_call_update", "type": "tool_call_update"}
-    told = talked.heard("tool_call_update")
+    told = talked.received("tool_call_update")
     assert len({update.pop("toolCallId") for update in told}) == 2
     assert told == [
         {**tags, "title": "Read it", "status": "in_progress"},

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.dialects import Json, Translation
 from accord.simse.agent_tool import ORDER_METHOD, RESULT_METHOD, RUNS_TOOLS_METHOD

@@ -68,14 +68,14 @@ class Backend:
         self.journal = folder / "journal"
         self.argv = (sys.executable, "-I", "-S", str(PROGRAM), str(self.journal), json.dumps(plan))
 
-    def heard(self, method: str) -> list[dict[str, Any]]:
+    def received(self, method: str) -> list[dict[str, Any]]:
         """The params of every message of a method."""
         messages = [json.loads(line) for line in self.journal.read_text(encoding="utf-8").splitlines()]
         return [message["params"] for message in messages if message.get("method") == method]
 
     def answers(self, kind: str) -> list[dict[str, Any]]:
         """The updates of a kind that our client sent, without the session's id."""
-        updates = self.heard("session/update")
+        updates = self.received("session/update")
         assert all(update.pop("sessionId").startswith("s-") for update in updates)
         return [update for update in updates if update["type"] == kind]
 
@@ -117,7 +117,7 @@ async def test_a_prompt_is_one_string_and_its_empty_result_ends_the_turn(backend
     (tmp_path / "notes.txt").write_text("x")
     async with session_with(backend, tmp_path) as session:
         turn = await session.prompt("think", Path("notes.txt"), "say yes")
-    [params] = backend.heard("session/prompt")
+    [params] = backend.received("session/prompt")
     uri = (tmp_path / "notes.txt").as_uri()
     assert (params["prompt"], turn.stop_reason) == (f"think\n[notes.txt]({uri})\nsay yes", "end_turn")
 
@@ -157,7 +157,7 @@ async def test_a_backend_without_initialize_is_a_v1_agent_that_can_do_nothing_mo
         assert isinstance(link, ClientTransport)
         assert link.pid is not None
         await agent.new_session(tmp_path)
-    assert [params["cwd"] for params in backend.heard("session/new")] == [str(tmp_path)]
+    assert [params["cwd"] for params in backend.received("session/new")] == [str(tmp_path)]
 
 
 @timely
@@ -384,7 +384,7 @@ async def test_a_cancel_rejects_the_open_question_and_ends_the_turn_as_cancelled
         await ending
     assert turn.stop_reason == "cancelled"
     assert [told["response"] for told in backend.answers("permission_response")] == ["reject_once", "reject_once"]
-    assert len(backend.heard("session/cancel")) == 1
+    assert len(backend.received("session/cancel")) == 1
 
 
 @timely
@@ -439,7 +439,7 @@ async def test_a_backend_that_falls_silent_is_late(backend: Backend, tmp_path: P
         with pytest.raises(accord.DeadlineExceeded) as caught:
             await session.prompt("say one moment\nhang")
     assert (caught.value.phase, caught.value.seconds) == ("idle", 0.2)
-    assert len(backend.heard("session/cancel")) == 1
+    assert len(backend.received("session/cancel")) == 1
 
 
 @timely

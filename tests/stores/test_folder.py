@@ -10,8 +10,7 @@ import sys
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.errors import StoreError
 from accord.stores import default_path

@@ -8,8 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.errors import StoreError
 from accord.protocol.model import UNSET, Unknown

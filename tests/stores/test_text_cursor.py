@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.errors import StoreError
 from accord.stores.text import decode_cursor, encode_cursor

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.testing import AgentPeer, ClientPeer, Message, ScriptFailed
+from accord.testing import AgentPeer, ClientPeer, JsonRpcMessage, ScriptFailed
 from accord.testing.peer import GARBAGE, ScriptExit
 from accord.transport import memory_pair
 from accord.transport.interface import Transport
@@ -28,7 +28,7 @@ async def test_what_is_expected_may_have_come_before_something_else() -> None:
     assert (await agent.expect("second", session="a")).session == "a"
     assert (await agent.expect("second")).session == "b"
     assert (await agent.expect("first")).is_notification
-    assert [message.method for message in agent.heard] == ["first", "second", "second"]
+    assert [message.method for message in agent.received] == ["first", "second", "second"]
 
 
 async def test_a_question_is_answered_failed_or_answered_with_null() -> None:
@@ -72,7 +72,7 @@ async def test_what_does_not_come_is_told_with_what_came_instead() -> None:
 
     with pytest.raises(ScriptFailed) as caught:
         await agent.expect("initialize")
-    assert [message.method for message in caught.value.heard] == ["hello"]
+    assert [message.method for message in caught.value.received] == ["hello"]
 
 
 async def test_a_peer_that_leaves_ends_every_wait() -> None:
@@ -204,14 +204,14 @@ async def test_a_second_greeting_is_answered_like_the_first() -> None:
     await client.close()
     await agent.expect_end()
 
-    assert len(agent.heard) == 2
+    assert len(agent.received) == 2
 
 
 @pytest.mark.parametrize("edition", ["v1", "v2", "v2_june"])
 async def test_two_scripts_have_a_turn_in_every_edition(edition: Any) -> None:
     agent, client = pair()
 
-    async def serve() -> Message:
+    async def serve() -> JsonRpcMessage:
         await agent.greet(edition)
         session = await agent.open_session("s")
         prompt = await agent.take_prompt()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord.agent import Agent, Turn
-from accord.testing import ClientPeer, Message, Recorder, ScriptedClient, join
+from accord.testing import ClientPeer, JsonRpcMessage, Recorder, ScriptedClient, join
 from accord.transport import memory_pair
 
 TALK: list[tuple[str, Any]] = [
@@ -50,7 +50,7 @@ def test_an_answer_is_found_by_its_request_though_both_sides_use_one_id() -> Non
 
     assert recorder.answer_to(prompt) == TALK[5][1]
     assert recorder.answer_to(reading) == TALK[4][1]
-    assert recorded(*TALK[:3]).answer_to(Message(TALK[2][1])) is None
+    assert recorded(*TALK[:3]).answer_to(JsonRpcMessage(TALK[2][1])) is None
 
 
 @pytest.mark.parametrize("method", ["session/new", "session/update"])

@@ -27,7 +27,7 @@ async def test_a_scripted_agent_is_an_agent_for_connect() -> None:
         with pytest.raises(MethodNotFound):
             await session.prompt("more than was scripted")
 
-    assert [message.method for message in agent.peer.heard][:2] == ["initialize", "session/new"]
+    assert [message.method for message in agent.peer.received][:2] == ["initialize", "session/new"]
     agent.check()
 
 
@@ -63,7 +63,7 @@ async def test_join_gives_the_scripts_failure_in_place_of_the_lost_connection() 
     with pytest.raises(ScriptFailed) as caught:
         async with join(ScriptedAgent(script, patience_seconds=0.05)) as remote:
             await remote.new_session()
-    assert [message.method for message in caught.value.heard] == ["session/new"]
+    assert [message.method for message in caught.value.received] == ["session/new"]
 
 
 async def test_an_exit_of_a_script_is_no_failure() -> None:

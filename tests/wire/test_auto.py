@@ -6,8 +6,7 @@ import time
 from typing import Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.wire import AutoReader, Framing, HeaderReader, LineReader, Reader, frame
 from accord.wire.headers import MAX_HEADER_BYTES

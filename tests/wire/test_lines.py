@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.errors import FrameError, LocalProtocolError
 from accord.wire import DEFAULT_MAX_BYTES, LineReader, Reader, frame, frame_line, reader_for

@@ -18,9 +18,16 @@ import pytest
 
 from accord.transport.lineage import VARIABLE
 from accord.transport.polled import unread_bytes
-from accord.workspace import Exit, RunningCommand, TerminalSize, Workspace, run_command, start_command
-from accord.workspace import commands as commands_module
-from accord.workspace import launch as launch_module
+from accord.workspace import (
+    Exit,
+    RunningCommand,
+    TerminalSize,
+    Workspace,
+    commands as commands_module,
+    launch as launch_module,
+    run_command,
+    start_command,
+)
 from accord.workspace.errors import InvalidPath, NoSuchFile, NotADirectory, PathOutsideRoots, StartFailed
 from tests.transport.processes import SOURCES, exists, runs, until, write_program
 from tests.workspace.trees import Tree, descriptors

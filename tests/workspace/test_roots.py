@@ -7,8 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accord.workspace import roots as roots_module
 from accord.workspace.errors import InvalidPath, NotADirectory, PathOutsideRoots, WorkspaceError

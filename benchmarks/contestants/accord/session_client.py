@@ -11,8 +11,7 @@ from typing import Any
 import accord
 from accord.session.event import MessageChunk
 from accord.transport.child import ChildTransport
-from benchmarks.contestants.play import Player as AnyPlayer
-from benchmarks.contestants.play import Stage, run
+from benchmarks.contestants.play import Player as AnyPlayer, Stage, run
 
 
 class Player:

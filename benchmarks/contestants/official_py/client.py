@@ -10,8 +10,7 @@ from typing import Any
 import acp
 from acp.schema import ClientCapabilities, FileSystemCapabilities, ReadTextFileResponse
 
-from benchmarks.contestants.play import Player as AnyPlayer
-from benchmarks.contestants.play import Stage, run
+from benchmarks.contestants.play import Player as AnyPlayer, Stage, run
 
 
 class Client:

@@ -9,7 +9,7 @@ from accord.check.engine.outcome import Finding, Judgement, Outcome, Report, Sta
 from accord.check.engine.process import Peer, Program
 from accord.check.engine.record import Entry, Record
 from accord.check.options import Options
-from accord.check.rule import Cause, EditionName, Rule, Side, Tier
+from accord.check.rule import Cause, CheckRule, EditionName, Side, Tier
 from accord.check.rules import CAUSES, RULES
 from accord.check.suite import conformance
 
@@ -17,6 +17,7 @@ __all__ = [
     "CAUSES",
     "RULES",
     "Cause",
+    "CheckRule",
     "EditionName",
     "Entry",
     "Finding",
@@ -28,7 +29,6 @@ __all__ = [
     "Progress",
     "Record",
     "Report",
-    "Rule",
     "Side",
     "Status",
     "Tier",

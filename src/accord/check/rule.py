@@ -22,7 +22,7 @@ FAR_FUTURE = 65535
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CheckRule:
     """A rule in one edition; an id means the same in every edition that has it."""
 
     edition: EditionName
@@ -77,22 +77,22 @@ class RuleRow(NamedTuple):
     """A page of the specification; with `#` a type of the schema."""
     says: Texts
     gate: Texts = ""
-    """A capability, or a path that begins with `initialize.` or `new.`; see `Rule.gate`."""
+    """A capability, or a path that begins with `initialize.` or `new.`; see `CheckRule.gate`."""
     superseded: str = ""
-    """See `Rule.superseded`; in v2."""
+    """See `CheckRule.superseded`; in v2."""
 
 
-def agent_rules(*rows: RuleRow) -> tuple[Rule, ...]:
+def agent_rules(*rows: RuleRow) -> tuple[CheckRule, ...]:
     """The rules of rows that agents have to keep."""
     return tuple(rule for row in rows for rule in _rules(row, "agent"))
 
 
-def client_rules(*rows: RuleRow) -> tuple[Rule, ...]:
+def client_rules(*rows: RuleRow) -> tuple[CheckRule, ...]:
     """The rules of rows that clients have to keep."""
     return tuple(rule for row in rows for rule in _rules(row, "client"))
 
 
-def _rules(row: RuleRow, side: Side) -> list[Rule]:
+def _rules(row: RuleRow, side: Side) -> list[CheckRule]:
     rules = []
     for place, (edition, letter) in enumerate(zip(EDITIONS, row.tiers, strict=True)):
         if letter != "-":
@@ -101,7 +101,7 @@ def _rules(row: RuleRow, side: Side) -> list[Rule]:
             )
             path = gate(word)[edition] if side == "agent" else _offer(edition, word)
             superseded = row.superseded if edition == "v2" else ""
-            rules.append(Rule(edition, row.id, _TIERS[letter], says, _page(edition, page), side, path, superseded))
+            rules.append(CheckRule(edition, row.id, _TIERS[letter], says, _page(edition, page), side, path, superseded))
     return rules
 
 

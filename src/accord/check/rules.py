@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from accord.check import agent, client
 from accord.check.agent.causes import CAUSES
-from accord.check.rule import EditionName, Rule
+from accord.check.rule import CheckRule, EditionName
 
 __all__ = ["CAUSES", "RULES", "find", "rules_for"]
-RULES: tuple[Rule, ...] = (*agent.RULES, *client.RULES)
+RULES: tuple[CheckRule, ...] = (*agent.RULES, *client.RULES)
 """Every rule that is checked."""
 
 
-def rules_for(edition: EditionName, side: str) -> list[Rule]:
+def rules_for(edition: EditionName, side: str) -> list[CheckRule]:
     """The rules of one side in an edition, sorted by id."""
     return sorted(
         (rule for rule in RULES if rule.edition == edition and rule.side in {side, "both"}), key=lambda rule: rule.id
     )
 
 
-def find(edition: EditionName, id_: str) -> Rule:
+def find(edition: EditionName, id_: str) -> CheckRule:
     """The rule with an id.
 
     Raises:

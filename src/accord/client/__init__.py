@@ -6,8 +6,8 @@ from accord.client.blocking import (
     OpenOptions,
     Reply,
     SessionOptions,
+    open_session as open,  # noqa: A004 - as a file is opened: to be closed again
 )
-from accord.client.blocking import open_session as open  # noqa: A004 - as a file is opened: to be closed again
 from accord.client.connect import (
     CommonOptions,
     ConnectOptions,

@@ -6,8 +6,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import CancelledError, Future, TimeoutError as FutureTimeout
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from types import TracebackType

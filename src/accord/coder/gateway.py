@@ -15,6 +15,7 @@ from pydantic_ai.messages import (
     BinaryContent,
     ModelMessage,
     ModelMessagesTypeAdapter,
+    ModelRequest as WireRequest,
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
@@ -26,9 +27,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.messages import ModelRequest as WireRequest
-from pydantic_ai.models import Model as WireModel
-from pydantic_ai.models import ModelRequestParameters, infer_model
+from pydantic_ai.models import Model as WireModel, ModelRequestParameters, infer_model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition as WireTool
 

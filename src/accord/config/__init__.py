@@ -6,105 +6,93 @@ nor for a network.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from accord.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from accord.config.acp_json import ConfigFile, Server, read_config
-    from accord.config.agents import Agents, find, load_agents
-    from accord.config.binary import install
-    from accord.config.connect import connect_to
-    from accord.config.edit import add_agent, remove_agent, set_default
-    from accord.config.entry import AgentEntry
-    from accord.config.errors import (
-        ConfigError,
-        DownloadError,
-        FleetFailed,
-        Problem,
-        RegistryError,
-        UnknownAgent,
-        UntrustedFile,
+    from accord.config.acp_json import (
+        ConfigFile as ConfigFile,
+        Server as Server,
+        read_config as read_config,
     )
-    from accord.config.fleet import Backoff, CircuitBreaker, Fleet, Health
-    from accord.config.mcp_json import McpFile, load_mcp, user_mcp_files
-    from accord.config.paths import ConfigPaths
-    from accord.config.permission import permission_for
-    from accord.config.records import ClientSessionRecord, Records
-    from accord.config.registry import Registry, load_registry
-    from accord.config.trust import Trust
+    from accord.config.agents import (
+        Agents as Agents,
+        find as find,
+        load_agents as load_agents,
+    )
+    from accord.config.binary import (
+        install as install,
+    )
+    from accord.config.connect import (
+        connect_to as connect_to,
+    )
+    from accord.config.edit import (
+        add_agent as add_agent,
+        remove_agent as remove_agent,
+        set_default as set_default,
+    )
+    from accord.config.entry import (
+        AgentEntry as AgentEntry,
+    )
+    from accord.config.errors import (
+        ConfigError as ConfigError,
+        DownloadError as DownloadError,
+        FleetFailed as FleetFailed,
+        Problem as Problem,
+        RegistryError as RegistryError,
+        UnknownAgent as UnknownAgent,
+        UntrustedFile as UntrustedFile,
+    )
+    from accord.config.fleet import (
+        Backoff as Backoff,
+        CircuitBreaker as CircuitBreaker,
+        Fleet as Fleet,
+        Health as Health,
+    )
+    from accord.config.mcp_json import (
+        McpFile as McpFile,
+        load_mcp as load_mcp,
+        user_mcp_files as user_mcp_files,
+    )
+    from accord.config.paths import (
+        ConfigPaths as ConfigPaths,
+    )
+    from accord.config.permission import (
+        permission_for as permission_for,
+    )
+    from accord.config.records import (
+        ClientSessionRecord as ClientSessionRecord,
+        Records as Records,
+    )
+    from accord.config.registry import (
+        Registry as Registry,
+        load_registry as load_registry,
+    )
+    from accord.config.trust import (
+        Trust as Trust,
+    )
 
-_HOMES = {
-    "acp_json": ("ConfigFile", "Server", "read_config"),
-    "agents": ("Agents", "find", "load_agents"),
-    "binary": ("install",),
-    "edit": ("add_agent", "remove_agent", "set_default"),
-    "entry": ("AgentEntry",),
-    "errors": (
-        "ConfigError",
-        "DownloadError",
-        "FleetFailed",
-        "Problem",
-        "RegistryError",
-        "UnknownAgent",
-        "UntrustedFile",
-    ),
-    "fleet": ("Backoff", "CircuitBreaker", "Fleet", "Health"),
-    "mcp_json": ("McpFile", "load_mcp", "user_mcp_files"),
-    "connect": ("connect_to",),
-    "permission": ("permission_for",),
-    "paths": ("ConfigPaths",),
-    "records": ("ClientSessionRecord", "Records"),
-    "registry": ("Registry", "load_registry"),
-    "trust": ("Trust",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = [
-    "AgentEntry",
-    "Agents",
-    "Backoff",
-    "CircuitBreaker",
-    "ClientSessionRecord",
-    "ConfigError",
-    "ConfigFile",
-    "ConfigPaths",
-    "DownloadError",
-    "Fleet",
-    "FleetFailed",
-    "Health",
-    "McpFile",
-    "Problem",
-    "Records",
-    "Registry",
-    "RegistryError",
-    "Server",
-    "Trust",
-    "UnknownAgent",
-    "UntrustedFile",
-    "add_agent",
-    "connect_to",
-    "find",
-    "install",
-    "load_agents",
-    "load_mcp",
-    "load_registry",
-    "permission_for",
-    "read_config",
-    "remove_agent",
-    "set_default",
-    "user_mcp_files",
-]
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        message = f"module 'accord.config' has no attribute {name!r}"
-        raise AttributeError(message)
-    value = getattr(import_module(f"accord.config.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    __all__: list[str]
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "accord.config.acp_json": "ConfigFile Server read_config",
+            "accord.config.agents": "Agents find load_agents",
+            "accord.config.binary": "install",
+            "accord.config.connect": "connect_to",
+            "accord.config.edit": "add_agent remove_agent set_default",
+            "accord.config.entry": "AgentEntry",
+            "accord.config.errors": (
+                "ConfigError DownloadError FleetFailed Problem RegistryError UnknownAgent UntrustedFile"
+            ),
+            "accord.config.fleet": "Backoff CircuitBreaker Fleet Health",
+            "accord.config.mcp_json": "McpFile load_mcp user_mcp_files",
+            "accord.config.paths": "ConfigPaths",
+            "accord.config.permission": "permission_for",
+            "accord.config.records": "ClientSessionRecord Records",
+            "accord.config.registry": "Registry load_registry",
+            "accord.config.trust": "Trust",
+        },
+    )

@@ -114,7 +114,7 @@ _AS_CLIENT: tuple[tuple[Callable[[_Answered], bool], Edition], ...] = (
 )
 
 
-def select_as_client(result: Any, spoken: Sequence[Edition], *, strict: bool = False) -> Edition:
+def select_as_client(result: Any, editions: Sequence[Edition], *, strict: bool = False) -> Edition:
     """The edition that the raw result of an `initialize` selects, among those the client speaks.
 
     Raises:
@@ -133,12 +133,12 @@ def select_as_client(result: Any, spoken: Sequence[Edition], *, strict: bool = F
     if version > NEWEST_VERSION:
         raise NegotiationFailed(f"the agent speaks version {version}, which is not known here", answered=version)
     wanted = next(edition for test, edition in _AS_CLIENT if test(answered))
-    found = _offered(wanted, spoken)
+    found = _offered(wanted, editions)
     if found is None and answered == _BARE:
         # June requires nothing but the version, so this is a complete answer for a client of June without v1.
-        found = _offered(V2_JUNE, spoken)
+        found = _offered(V2_JUNE, editions)
     if found is None:
-        names = ", ".join(edition.name for edition in spoken)
+        names = ", ".join(edition.name for edition in editions)
         raise NegotiationFailed(
             f"the agent speaks {wanted.name} (it answered version {version}), this client {names}", answered=version
         )

@@ -5,39 +5,35 @@ It knows nothing of the wire. Each store is imported when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from accord.stores.interface import SessionPage, SessionRecord, Store
+from accord.lazy import lazy_exports
+from accord.stores.interface import SessionPage as SessionPage, SessionRecord as SessionRecord, Store as Store
 
 if TYPE_CHECKING:
-    from accord.stores.check import StoreCheckFailed, check_store
-    from accord.stores.folder import default_path
-    from accord.stores.memory import MemoryStore
-    from accord.stores.sqlite import SqliteStore
+    from accord.stores.check import (
+        StoreCheckFailed as StoreCheckFailed,
+        check_store as check_store,
+    )
+    from accord.stores.folder import (
+        default_path as default_path,
+    )
+    from accord.stores.memory import (
+        MemoryStore as MemoryStore,
+    )
+    from accord.stores.sqlite import (
+        SqliteStore as SqliteStore,
+    )
 
-__all__ = [
-    "MemoryStore",
-    "SessionPage",
-    "SessionRecord",
-    "SqliteStore",
-    "Store",
-    "StoreCheckFailed",
-    "check_store",
-    "default_path",
-]
-
-_HOMES = {
-    "MemoryStore": "memory",
-    "SqliteStore": "sqlite",
-    "StoreCheckFailed": "check",
-    "check_store": "check",
-    "default_path": "folder",
-}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    __all__: list[str]
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "accord.stores.check": "StoreCheckFailed check_store",
+            "accord.stores.folder": "default_path",
+            "accord.stores.memory": "MemoryStore",
+            "accord.stores.sqlite": "SqliteStore",
+        },
+        eager=("SessionPage", "SessionRecord", "Store"),
+    )

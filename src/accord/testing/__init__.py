@@ -5,88 +5,74 @@ Nothing of it is loaded before it is used: pytest imports this package for its p
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from accord.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from accord.testing.answers import Answers, Question, UnexpectedQuestion
-    from accord.testing.checkers import StoreCheckFailed, TransportCheckFailed, check_store, check_transport
-    from accord.testing.files import read_files, write_files
-    from accord.testing.greeting import Greeting
-    from accord.testing.joint import TEST_DEADLINES, JoinOptions, join
-    from accord.testing.message import Message
-    from accord.testing.peer import ScriptFailed
-    from accord.testing.program import command_of
-    from accord.testing.recorder import Direction, Record, Recorder
-    from accord.testing.roles import AgentPeer, ClientPeer
-    from accord.testing.scripted import AgentScript, ClientScript, ScriptedAgent, ScriptedClient
+    from accord.testing.answers import (
+        Answers as Answers,
+        Question as Question,
+        UnexpectedQuestion as UnexpectedQuestion,
+    )
+    from accord.testing.checkers import (
+        StoreCheckFailed as StoreCheckFailed,
+        TransportCheckFailed as TransportCheckFailed,
+        check_store as check_store,
+        check_transport as check_transport,
+    )
+    from accord.testing.files import (
+        read_files as read_files,
+        write_files as write_files,
+    )
+    from accord.testing.greeting import (
+        Greeting as Greeting,
+    )
+    from accord.testing.joint import (
+        TEST_DEADLINES as TEST_DEADLINES,
+        JoinOptions as JoinOptions,
+        join as join,
+    )
+    from accord.testing.message import (
+        JsonRpcMessage as JsonRpcMessage,
+    )
+    from accord.testing.peer import (
+        ScriptFailed as ScriptFailed,
+    )
+    from accord.testing.program import (
+        command_of as command_of,
+    )
+    from accord.testing.recorder import (
+        Direction as Direction,
+        RecordedMessage as RecordedMessage,
+        Recorder as Recorder,
+    )
+    from accord.testing.roles import (
+        AgentPeer as AgentPeer,
+        ClientPeer as ClientPeer,
+    )
+    from accord.testing.scripted import (
+        AgentScript as AgentScript,
+        ClientScript as ClientScript,
+        ScriptedAgent as ScriptedAgent,
+        ScriptedClient as ScriptedClient,
+    )
 
-__all__ = [
-    "TEST_DEADLINES",
-    "AgentPeer",
-    "AgentScript",
-    "Answers",
-    "ClientPeer",
-    "ClientScript",
-    "Direction",
-    "Greeting",
-    "JoinOptions",
-    "Message",
-    "Question",
-    "Record",
-    "Recorder",
-    "ScriptFailed",
-    "ScriptedAgent",
-    "ScriptedClient",
-    "StoreCheckFailed",
-    "TransportCheckFailed",
-    "UnexpectedQuestion",
-    "check_store",
-    "check_transport",
-    "command_of",
-    "join",
-    "read_files",
-    "write_files",
-]
-
-_HOMES = {
-    "Question": "answers",
-    "JoinOptions": "joint",
-    "Greeting": "greeting",
-    "Direction": "recorder",
-    "ClientScript": "scripted",
-    "AgentScript": "scripted",
-    "TEST_DEADLINES": "joint",
-    "AgentPeer": "roles",
-    "Answers": "answers",
-    "ClientPeer": "roles",
-    "Message": "message",
-    "Record": "recorder",
-    "Recorder": "recorder",
-    "ScriptFailed": "peer",
-    "ScriptedAgent": "scripted",
-    "ScriptedClient": "scripted",
-    "StoreCheckFailed": "checkers",
-    "TransportCheckFailed": "checkers",
-    "UnexpectedQuestion": "answers",
-    "check_store": "checkers",
-    "check_transport": "checkers",
-    "command_of": "program",
-    "join": "joint",
-    "read_files": "files",
-    "write_files": "files",
-}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    __all__: list[str]
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "accord.testing.answers": "Answers Question UnexpectedQuestion",
+            "accord.testing.checkers": "StoreCheckFailed TransportCheckFailed check_store check_transport",
+            "accord.testing.files": "read_files write_files",
+            "accord.testing.greeting": "Greeting",
+            "accord.testing.joint": "JoinOptions TEST_DEADLINES join",
+            "accord.testing.message": "JsonRpcMessage",
+            "accord.testing.peer": "ScriptFailed",
+            "accord.testing.program": "command_of",
+            "accord.testing.recorder": "Direction RecordedMessage Recorder",
+            "accord.testing.roles": "AgentPeer ClientPeer",
+            "accord.testing.scripted": "AgentScript ClientScript ScriptedAgent ScriptedClient",
+        },
+    )

@@ -7,10 +7,10 @@ from typing import Any
 
 from accord.json_values import JsonValue
 
-__all__ = ["Message", "messages_of", "text_of"]
+__all__ = ["JsonRpcMessage", "messages_of", "text_of"]
 
 
-class Message(dict[str, Any]):
+class JsonRpcMessage(dict[str, Any]):
     """A message as it was on the wire; everything that stood in it is in the dict, read or not."""
 
     @property
@@ -71,14 +71,14 @@ class Message(dict[str, Any]):
         return "method" in self and "id" not in self
 
 
-def messages_of(text: bytes) -> list[Message]:
+def messages_of(text: bytes) -> list[JsonRpcMessage]:
     """The messages in a text: one, those of a batch, or none if it is something else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return []
     values = value if isinstance(value, list) else [value]
-    return [Message(each) for each in values if isinstance(each, dict)]
+    return [JsonRpcMessage(each) for each in values if isinstance(each, dict)]
 
 
 def text_of(value: Any) -> bytes:

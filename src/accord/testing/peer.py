@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from accord.errors import AccordError, TransportError
 from accord.json_values import JsonValue
-from accord.testing.message import Message, messages_of, text_of
+from accord.testing.message import JsonRpcMessage, messages_of, text_of
 from accord.transport.interface import Transport
 
 __all__ = ["GARBAGE", "ScriptExit", "ScriptFailed", "ScriptedPeer"]
@@ -39,12 +39,12 @@ GARBAGE: dict[str, bytes] = {
 
 
 class ScriptFailed(AccordError):
-    """The message that a script waited for did not come; `heard` are those that came instead and were not taken."""
+    """The message that a script waited for did not come; `received` are those that came instead and were not taken."""
 
-    def __init__(self, message: str, heard: list[Message]) -> None:
-        names = ", ".join(each.method or f"an answer to {each.id!r}" for each in heard) or "nothing"
-        super().__init__(f"{message}; heard and not taken: {names}")
-        self.heard = heard
+    def __init__(self, message: str, received: list[JsonRpcMessage]) -> None:
+        names = ", ".join(each.method or f"an answer to {each.id!r}" for each in received) or "nothing"
+        super().__init__(f"{message}; received and not taken: {names}")
+        self.received = received
 
 
 class ScriptExit(Exception):
@@ -65,18 +65,18 @@ class ScriptedPeer:
         """How long each wait may take."""
         self.ids: Iterator[JsonValue] = itertools.count()
         """Where the ids of our requests come from: integers from 0, unless a script puts something else here."""
-        self.heard: list[Message] = []
+        self.received: list[JsonRpcMessage] = []
         """All that came, in order."""
         self.noise: list[bytes] = []
         """Texts that came and were no messages."""
         self._texts: deque[bytes] = deque()
-        self._waiting: list[Message] = []
+        self._waiting: list[JsonRpcMessage] = []
         self._standing: dict[str, Any] = {}
         self._ended = False
 
     # --- listening
 
-    async def expect(self, method: str, *, session: str | None = None) -> Message:
+    async def expect(self, method: str, *, session: str | None = None) -> JsonRpcMessage:
         """The next request or notification of a method, also if it came before others that were taken.
 
         What comes meanwhile waits for its own `expect`.
@@ -88,7 +88,7 @@ class ScriptedPeer:
             lambda message: message.method == method and (session is None or message.session == session), method
         )
 
-    async def expect_answer(self, id: JsonValue) -> Message:  # noqa: A002
+    async def expect_answer(self, id: JsonValue) -> JsonRpcMessage:  # noqa: A002
         """The answer to a request of ours.
 
         Raises:
@@ -109,7 +109,7 @@ class ScriptedPeer:
             while await self._read_text():
                 pass
 
-    async def requests(self) -> AsyncIterator[Message]:
+    async def requests(self) -> AsyncIterator[JsonRpcMessage]:
         """Everything that waits or comes, one message after the other, until the other side leaves; unbounded."""
         while self._waiting or await self._read_text():
             if self._waiting:
@@ -122,7 +122,7 @@ class ScriptedPeer:
         """
         self._standing[method] = {} if result is None else result
 
-    async def _take(self, wanted: Callable[[Message], bool], what: str) -> Message:
+    async def _take(self, wanted: Callable[[JsonRpcMessage], bool], what: str) -> JsonRpcMessage:
         async with self._patience(what):
             checked = 0
             while True:
@@ -154,7 +154,7 @@ class ScriptedPeer:
         if not messages:
             self.noise.append(text)
         for message in messages:
-            self.heard.append(message)
+            self.received.append(message)
             if message.is_request and message.method in self._standing:
                 with contextlib.suppress(TransportError):  # who asked may be gone
                     await self._answer_standing(message, self._standing[message.method])
@@ -162,7 +162,7 @@ class ScriptedPeer:
                 self._waiting.append(message)
         return True
 
-    async def _answer_standing(self, request: Message, answer: Any) -> None:
+    async def _answer_standing(self, request: JsonRpcMessage, answer: Any) -> None:
         result = answer(request) if callable(answer) else answer
         if isinstance(result, dict) and set(result) == {"error"}:
             await self.say({"jsonrpc": "2.0", "id": request.id, **result})
@@ -175,15 +175,15 @@ class ScriptedPeer:
         """Put a text on the wire as it is; a dict or a list becomes JSON."""
         await self.transport.send(text_of(text))
 
-    async def answer(self, request: Message, result: JsonValue = None) -> None:
+    async def answer(self, request: JsonRpcMessage, result: JsonValue = None) -> None:
         """Answer a request; with an empty object if nothing is given."""
         await self.say({"jsonrpc": "2.0", "id": request.id, "result": {} if result is None else result})
 
-    async def answer_null(self, request: Message) -> None:
+    async def answer_null(self, request: JsonRpcMessage) -> None:
         """Answer a request with `null`."""
         await self.say({"jsonrpc": "2.0", "id": request.id, "result": None})
 
-    async def fail(self, request: Message, code: int, message: str = "scripted", data: JsonValue = None) -> None:
+    async def fail(self, request: JsonRpcMessage, code: int, message: str = "scripted", data: JsonValue = None) -> None:
         """Answer a request with an error."""
         error = {"code": code, "message": message, **({} if data is None else {"data": data})}
         await self.say({"jsonrpc": "2.0", "id": request.id, "error": error})
@@ -198,7 +198,7 @@ class ScriptedPeer:
         await self.say({"jsonrpc": "2.0", "id": used, "method": method, "params": {} if params is None else params})
         return used
 
-    async def call(self, method: str, params: JsonValue = None, *, id: JsonValue = ...) -> Message:  # noqa: A002
+    async def call(self, method: str, params: JsonValue = None, *, id: JsonValue = ...) -> JsonRpcMessage:  # noqa: A002
         """Send a request and wait for its answer, which may be an error.
 
         Raises:
@@ -213,12 +213,18 @@ class ScriptedPeer:
         for kind in kinds or GARBAGE:
             await self.say(GARBAGE[kind])
 
-    async def answer_twice(self, request: Message, result: JsonValue = None, again: JsonValue = ...) -> None:
+    async def answer_twice(self, request: JsonRpcMessage, result: JsonValue = None, again: JsonValue = ...) -> None:
         """Answer a request, and answer it once more, perhaps differently."""
         await self.answer(request, result)
         await self.answer(request, result if again is ... else again)
 
-    async def answer_with_other_id(self, request: Message, result: JsonValue = None, *, id: JsonValue = ...) -> None:  # noqa: A002
+    async def answer_with_other_id(
+        self,
+        request: JsonRpcMessage,
+        result: JsonValue = None,
+        *,
+        id: JsonValue = ...,  # noqa: A002 - the field's name
+    ) -> None:
         """Answer a request under an id that it does not have."""
         other = f"not {request.id}" if id is ... else id
         await self.say({"jsonrpc": "2.0", "id": other, "result": {} if result is None else result})

@@ -10,21 +10,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from accord.json_values import JsonValue
-from accord.testing.message import Message, messages_of
+from accord.testing.message import JsonRpcMessage, messages_of
 from accord.transport.interface import Transport
 
-__all__ = ["Direction", "Record", "Recorder", "outline"]
+__all__ = ["Direction", "RecordedMessage", "Recorder", "outline"]
 
 Direction: TypeAlias = Literal["in", "out"]
 """Whether a text came in or went out."""
 
 
-class Record(NamedTuple):
+class RecordedMessage(NamedTuple):
     """One message; `direction` is as the observed side sees it. A text that is no message has an empty one."""
 
     direction: Direction
     text: bytes
-    message: Message
+    message: JsonRpcMessage
 
 
 class Recorder:
@@ -36,7 +36,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self._texts: list[tuple[Direction, bytes]] = []
-        self._read: list[Record] = []
+        self._read: list[RecordedMessage] = []
         self._read_texts = 0
 
     def __repr__(self) -> str:
@@ -52,7 +52,7 @@ class Recorder:
     def __bool__(self) -> bool:
         return True
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[RecordedMessage]:
         return iter(self.records)
 
     def tap(self, transport: Transport) -> Transport:
@@ -68,11 +68,11 @@ class Recorder:
     # --- records
 
     @property
-    def records(self) -> Sequence[Record]:
+    def records(self) -> Sequence[RecordedMessage]:
         """Everything, in order; the messages of a batch are one record each, with the same text."""
         for direction, text in self._texts[self._read_texts :]:
-            messages = messages_of(text) or [Message()]
-            self._read += [Record(direction, text, message) for message in messages]
+            messages = messages_of(text) or [JsonRpcMessage()]
+            self._read += [RecordedMessage(direction, text, message) for message in messages]
         self._read_texts = len(self._texts)
         return self._read
 
@@ -87,7 +87,7 @@ class Recorder:
         *,
         id: JsonValue = None,  # noqa: A002
         direction: Direction | None = None,
-    ) -> list[Message]:
+    ) -> list[JsonRpcMessage]:
         """The messages of a method, with an id, in a direction: those that fit all that is given."""
         return [
             record.message
@@ -97,7 +97,7 @@ class Recorder:
             and (direction is None or record.direction == direction)
         ]
 
-    def one(self, method: str, *, direction: Direction | None = None) -> Message:
+    def one(self, method: str, *, direction: Direction | None = None) -> JsonRpcMessage:
         """The only message of a method.
 
         Raises:
@@ -108,7 +108,7 @@ class Recorder:
             raise LookupError(f"{len(found)} messages are {method}; there were {', '.join(self.methods()) or 'none'}")
         return found[0]
 
-    def answer_to(self, request: Message) -> Message | None:
+    def answer_to(self, request: JsonRpcMessage) -> JsonRpcMessage | None:
         """The answer to a request that was recorded, or None if there was none yet."""
         way = next((record.direction for record in self.records if record.message is request), None)
         return next(
@@ -179,7 +179,7 @@ ARROWS = {"in": "←", "out": "→"}
 MAX_CHARACTERS = 60
 
 
-def outline(records: Iterable[tuple[str, bytes, Message]]) -> str:
+def outline(records: Iterable[tuple[str, bytes, JsonRpcMessage]]) -> str:
     """One line for each message; see `Recorder.outline`."""
     drawing = _Drawing()
     for direction, text, message in records:
@@ -194,7 +194,7 @@ class _Line:
         self.session = session
         self.chunk = chunk
 
-    def is_like(self, arrow: str, parts: list[str], message: Message) -> bool:
+    def is_like(self, arrow: str, parts: list[str], message: JsonRpcMessage) -> bool:
         return (self.arrow, self.parts, self.session) == (arrow, parts, message.session)
 
 
@@ -202,9 +202,9 @@ class _Drawing:
     def __init__(self) -> None:
         self._lines: list[_Line] = []
         self._sessions: list[str] = []
-        self._requests: dict[tuple[str, str], Message] = {}
+        self._requests: dict[tuple[str, str], JsonRpcMessage] = {}
 
-    def add(self, direction: str, text: bytes, message: Message) -> None:
+    def add(self, direction: str, text: bytes, message: JsonRpcMessage) -> None:
         arrow = ARROWS[direction]
         if message.session is not None and message.session not in self._sessions:
             self._sessions.append(message.session)
@@ -234,7 +234,7 @@ class _Drawing:
     def _put(self, arrow: str, parts: list[str], session: str | None, chunk: str | None = None) -> None:
         self._lines.append(_Line(arrow, parts, session, chunk))
 
-    def _add_update(self, arrow: str, message: Message) -> None:
+    def _add_update(self, arrow: str, message: JsonRpcMessage) -> None:
         update = message.body
         parts = [str(update.get("sessionUpdate"))]
         chunk = _chunk(update)
@@ -245,7 +245,7 @@ class _Drawing:
         parts += [str(update[key]) for key in ("title", "status", "state", "stopReason") if _is_plain(update.get(key))]
         self._put(arrow, parts, message.session, chunk)
 
-    def _add_answer(self, direction: str, arrow: str, message: Message) -> None:
+    def _add_answer(self, direction: str, arrow: str, message: JsonRpcMessage) -> None:
         request = self._requests.get(("in" if direction == "out" else "out", _key(message.id)))
         method = f"answer to {_key(message.id)}" if request is None else request.method
         session = None if request is None else request.session
@@ -256,7 +256,7 @@ class _Drawing:
             self._put(arrow, [method, "ok", *_outcome(message.get("result"))], session)
 
 
-def _subject_of(message: Message) -> list[str]:
+def _subject_of(message: JsonRpcMessage) -> list[str]:
     """The subject of a request: the prompt's text, or a title."""
     params = message.params
     if not isinstance(params, dict):

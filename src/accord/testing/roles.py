@@ -6,7 +6,7 @@ from typing import Any
 
 from accord.json_values import JsonValue
 from accord.testing.greeting import SHAPES, Greeting, agent_greeting, client_greeting
-from accord.testing.message import Message, text_of
+from accord.testing.message import JsonRpcMessage, text_of
 from accord.testing.peer import ScriptedPeer
 
 __all__ = ["AgentPeer", "ClientPeer"]
@@ -20,7 +20,7 @@ class AgentPeer(ScriptedPeer):
 
     async def greet(
         self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: JsonValue
-    ) -> Message:
+    ) -> JsonRpcMessage:
         """Shake hands; gives the client's `initialize`. A client that proposes again gets the same answer again.
 
         `more` stands in the answer beside the capabilities: `authMethods`, for example.
@@ -45,7 +45,7 @@ class AgentPeer(ScriptedPeer):
         """Say a piece of a message; `message` is its id, where the edition has those."""
         await self.update(session, self._chunk(text, kind, message))
 
-    async def take_prompt(self) -> Message:
+    async def take_prompt(self) -> JsonRpcMessage:
         """Wait for a prompt and begin its turn, as the edition has it: in v2 it is accepted, echoed, and `running`."""
         prompt = await self.expect("session/prompt")
         if SHAPES[self.edition].reports_states:
@@ -60,7 +60,7 @@ class AgentPeer(ScriptedPeer):
         """Say a `state_update`, which only v2 knows."""
         await self.update(session, {"sessionUpdate": "state_update", "state": state, **more})
 
-    async def end(self, prompt: Message, stop_reason: str = "end_turn") -> None:
+    async def end(self, prompt: JsonRpcMessage, stop_reason: str = "end_turn") -> None:
         """End the turn of a prompt, as the edition has it."""
         if SHAPES[self.edition].reports_states:
             await self.state(str(prompt.session), "idle", stopReason=stop_reason)
@@ -74,7 +74,7 @@ class AgentPeer(ScriptedPeer):
         options: list[dict[str, Any]] | None = None,
         *,
         id: JsonValue = ...,  # noqa: A002
-    ) -> Message:
+    ) -> JsonRpcMessage:
         """Ask for permission for a tool call, as the edition has it; gives the client's answer."""
         return await self.call("session/request_permission", self.permission(session, tool, options), id=id)
 
@@ -113,7 +113,7 @@ class ClientPeer(ScriptedPeer):
 
     async def greet(
         self, edition: Greeting = "v1", capabilities: dict[str, Any] | None = None, **more: JsonValue
-    ) -> Message:
+    ) -> JsonRpcMessage:
         """Shake hands; gives the agent's answer. `more` stands in the params beside the capabilities."""
         self.edition = edition
         return await self.call("initialize", {**client_greeting(edition, capabilities or {}), **more})
@@ -144,4 +144,4 @@ class ClientPeer(ScriptedPeer):
 
     def updates(self, session: str | None = None) -> list[dict[str, Any]]:
         """The bodies of the session updates that were heard."""
-        return [each.body for each in self.heard if each.body and session in {None, each.session}]
+        return [each.body for each in self.received if each.body and session in {None, each.session}]

@@ -90,19 +90,19 @@ class ScriptedClient:
 
         Then the link is closed, and a program that was started is gone.
         """
-        door = AgentLauncher(target, program_cwd=program_cwd, env=env, framing=framing, stderr=None)
-        link = await door.open()
+        launcher = AgentLauncher(target, program_cwd=program_cwd, env=env, framing=framing, stderr=None)
+        link = await launcher.open()
         try:
             return await self._script(ClientPeer(link, patience_seconds=self._patience_seconds))
         except ScriptExit:
             return None
         finally:
-            await asyncio.shield(_leave(door, link, target))
+            await asyncio.shield(_leave(launcher, link, target))
 
 
-async def _leave(door: AgentLauncher, link: Transport, target: tuple[Any, ...]) -> None:
+async def _leave(launcher: AgentLauncher, link: Transport, target: tuple[Any, ...]) -> None:
     await link.close()
-    await door.close()
+    await launcher.close()
     await release(*target)
 
 

@@ -6,46 +6,42 @@ It never looks into a text. Every way is imported when it is first used: what im
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from accord.transport.interface import Transport
+from accord.lazy import lazy_exports
+from accord.transport.interface import Transport as Transport
 
 if TYPE_CHECKING:
-    from accord.transport.check import TransportCheckFailed, check_transport
-    from accord.transport.child import ChildTransport, spawn
-    from accord.transport.memory import MemoryTransport, memory_pair
-    from accord.transport.stdio import StdioTransport, open_stdio
-    from accord.transport.streams import StreamTransport
+    from accord.transport.check import (
+        TransportCheckFailed as TransportCheckFailed,
+        check_transport as check_transport,
+    )
+    from accord.transport.child import (
+        ChildTransport as ChildTransport,
+        spawn as spawn,
+    )
+    from accord.transport.memory import (
+        MemoryTransport as MemoryTransport,
+        memory_pair as memory_pair,
+    )
+    from accord.transport.stdio import (
+        StdioTransport as StdioTransport,
+        open_stdio as open_stdio,
+    )
+    from accord.transport.streams import (
+        StreamTransport as StreamTransport,
+    )
 
-__all__ = [
-    "ChildTransport",
-    "MemoryTransport",
-    "StdioTransport",
-    "StreamTransport",
-    "Transport",
-    "TransportCheckFailed",
-    "check_transport",
-    "memory_pair",
-    "open_stdio",
-    "spawn",
-]
-
-_HOMES = {
-    "ChildTransport": "child",
-    "MemoryTransport": "memory",
-    "StdioTransport": "stdio",
-    "StreamTransport": "streams",
-    "TransportCheckFailed": "check",
-    "check_transport": "check",
-    "memory_pair": "memory",
-    "open_stdio": "stdio",
-    "spawn": "child",
-}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    __all__: list[str]
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "accord.transport.check": "TransportCheckFailed check_transport",
+            "accord.transport.child": "ChildTransport spawn",
+            "accord.transport.memory": "MemoryTransport memory_pair",
+            "accord.transport.stdio": "StdioTransport open_stdio",
+            "accord.transport.streams": "StreamTransport",
+        },
+        eager=("Transport",),
+    )

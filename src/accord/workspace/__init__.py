@@ -7,70 +7,68 @@ pays nothing for processes.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from accord.lazy import lazy_exports
 from accord.workspace.errors import (
-    AccessDenied,
-    FileFailed,
-    FileTooLarge,
-    InvalidPath,
-    NoSuchFile,
-    NotADirectory,
-    NotAFile,
-    NotText,
-    PathChanged,
-    PathOutsideRoots,
-    StartFailed,
-    WorkspaceError,
+    AccessDenied as AccessDenied,
+    FileFailed as FileFailed,
+    FileTooLarge as FileTooLarge,
+    InvalidPath as InvalidPath,
+    NoSuchFile as NoSuchFile,
+    NotADirectory as NotADirectory,
+    NotAFile as NotAFile,
+    NotText as NotText,
+    PathChanged as PathChanged,
+    PathOutsideRoots as PathOutsideRoots,
+    StartFailed as StartFailed,
+    WorkspaceError as WorkspaceError,
 )
 
 if TYPE_CHECKING:
-    from accord.workspace.commands import CommandResult, RunningCommand, run_command, start_command
-    from accord.workspace.disk import Disk
-    from accord.workspace.files import Workspace
-    from accord.workspace.launch import TerminalSize
-    from accord.workspace.output import CommandOutput, Exit
+    from accord.workspace.commands import (
+        CommandResult as CommandResult,
+        RunningCommand as RunningCommand,
+        run_command as run_command,
+        start_command as start_command,
+    )
+    from accord.workspace.disk import (
+        Disk as Disk,
+    )
+    from accord.workspace.files import (
+        Workspace as Workspace,
+    )
+    from accord.workspace.launch import (
+        TerminalSize as TerminalSize,
+    )
+    from accord.workspace.output import (
+        CommandOutput as CommandOutput,
+        Exit as Exit,
+    )
 
-__all__ = [
-    "AccessDenied",
-    "CommandOutput",
-    "CommandResult",
-    "Disk",
-    "Exit",
-    "FileFailed",
-    "FileTooLarge",
-    "InvalidPath",
-    "NoSuchFile",
-    "NotADirectory",
-    "NotAFile",
-    "NotText",
-    "PathChanged",
-    "PathOutsideRoots",
-    "RunningCommand",
-    "StartFailed",
-    "TerminalSize",
-    "Workspace",
-    "WorkspaceError",
-    "run_command",
-    "start_command",
-]
-
-_HOMES = {
-    "RunningCommand": "commands",
-    "Disk": "disk",
-    "Exit": "output",
-    "CommandResult": "commands",
-    "CommandOutput": "output",
-    "TerminalSize": "launch",
-    "Workspace": "files",
-    "run_command": "commands",
-    "start_command": "commands",
-}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    __all__: list[str]
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "accord.workspace.commands": "CommandResult RunningCommand run_command start_command",
+            "accord.workspace.disk": "Disk",
+            "accord.workspace.files": "Workspace",
+            "accord.workspace.launch": "TerminalSize",
+            "accord.workspace.output": "CommandOutput Exit",
+        },
+        eager=[
+            "AccessDenied",
+            "FileFailed",
+            "FileTooLarge",
+            "InvalidPath",
+            "NoSuchFile",
+            "NotADirectory",
+            "NotAFile",
+            "NotText",
+            "PathChanged",
+            "PathOutsideRoots",
+            "StartFailed",
+            "WorkspaceError",
+        ],
+    )

@@ -23,10 +23,12 @@ from tests.check.faults.agent import (
     tools,
     updates,
 )
-from tests.check.faults.client import files as client_files
-from tests.check.faults.client import lines as client_lines
-from tests.check.faults.client import questions as client_questions
-from tests.check.faults.client import sessions as client_sessions
+from tests.check.faults.client import (
+    files as client_files,
+    lines as client_lines,
+    questions as client_questions,
+    sessions as client_sessions,
+)
 from tests.check.faults.fault import FAULTS, FULL, FULL_CLIENTS, PLAIN, PLAIN_CLIENTS, Fault
 
 __all__ = [

@@ -4,8 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from textual.app import App
 from textual.widget import Widget
 from textual.widgets._markdown import MarkdownBlock, MarkdownFence

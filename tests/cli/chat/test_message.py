@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.cli.chat.message import HARD_CHARS, SOFT_CHARS, Pages
 from accord.display import prose

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.cli.chat.widgets import chopped, coloured_lines, label
 from accord.display import own, prose

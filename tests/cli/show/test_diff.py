@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.cli.show.diff import counts, diff_lines, hunks_of
 from accord.cli.show.line import Line

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from accord.cli.show.diff import DiffRow, change_rows, counts, file_title, patch_rows, rows_of_diff
 from accord.session.tool import Diff, FileChange

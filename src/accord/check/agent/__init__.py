@@ -54,7 +54,7 @@ from accord.check.engine.outcome import Judgement, Outcome, Report
 from accord.check.engine.process import Program
 from accord.check.engine.wire import RecordedWire, Silence
 from accord.check.options import Options
-from accord.check.rule import EDITIONS, EditionName, Rule
+from accord.check.rule import EDITIONS, CheckRule, EditionName
 from accord.errors import NegotiationFailed
 from accord.protocol.edition import V1, V2, V2_JUNE
 from accord.protocol.negotiation import select_as_client
@@ -70,7 +70,7 @@ _TOPICS = (
     sessions, terminals, tools, updates,
 )
 # fmt: on
-RULES: tuple[Rule, ...] = tuple(rule for topic in _TOPICS for rule in topic.RULES)
+RULES: tuple[CheckRule, ...] = tuple(rule for topic in _TOPICS for rule in topic.RULES)
 """Every rule that agents have to keep."""
 
 
@@ -114,12 +114,12 @@ def _absolute(folder: str) -> Path:
     return Path(folder).resolve()
 
 
-def _steps(rules: list[Rule], options: Options) -> list[CheckStep]:
+def _steps(rules: list[CheckRule], options: Options) -> list[CheckStep]:
     names = sorted(steps_for(rules) - {"meet"})
     return [STEPS[name] for name in names if options.edition in STEPS[name].editions]
 
 
-def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
+def _judged(rule: CheckRule, evidence: Evidence) -> tuple[Judgement, ...]:
     if rule.superseded:
         return ()
     skipped = ""
@@ -135,7 +135,7 @@ def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
     return (*tests, *_stuck(rule, evidence))
 
 
-def _stuck(rule: Rule, evidence: Evidence) -> list[Judgement]:
+def _stuck(rule: CheckRule, evidence: Evidence) -> list[Judgement]:
     """A failure for each step in which a turn did not end: failures of that step are grouped under this rule."""
     failures = [run.failure for run in evidence.steps.values()]
     return [

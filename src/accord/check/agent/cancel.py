@@ -165,7 +165,7 @@ def a_cancelled_prompt_succeeds_with_cancelled(evidence: Evidence) -> None:
 
 
 @judge("ACP-CANCEL-002", steps=("cancel",), editions=V1)
-def nothing_is_told_behind_the_answer_to_a_cancelled_prompt(evidence: Evidence) -> None:
+def nothing_is_sent_behind_the_answer_to_a_cancelled_prompt(evidence: Evidence) -> None:
     run = evidence.step("cancel")
     skip_if(ended_before(run, run["prompt"], run["cancel"]), TOO_SHORT)
     answer = run.answer_entry(run["prompt"])
@@ -245,7 +245,7 @@ def a_cancelled_turn_ends_with_cancelled(evidence: Evidence) -> None:
 
 
 @judge("ACP-CANCEL-202", steps=("cancel",))
-def no_other_state_is_told_behind_the_end(evidence: Evidence) -> None:
+def no_other_state_is_sent_behind_the_end(evidence: Evidence) -> None:
     cancelled = _ended_turn(evidence, "cancel")
     idle = cancelled.idle
     since = idle.place + 1 if idle is not None else 0

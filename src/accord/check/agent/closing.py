@@ -176,7 +176,7 @@ def closing_ends_the_work(evidence: Evidence) -> None:
 
 
 @judge("ACCORD-CLOSE-201", steps=("v2_closes",))
-def nothing_is_told_of_a_closed_session(evidence: Evidence) -> None:
+def nothing_is_sent_of_a_closed_session(evidence: Evidence) -> None:
     run = evidence.step("v2_closes")
     closed = run.answer_entry(run["close"])
     run.result(run["close"])

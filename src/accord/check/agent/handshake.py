@@ -285,7 +285,7 @@ def a_version_from_the_far_future_is_not_echoed_in_v2(evidence: Evidence) -> Non
 
 
 @judge("ACP-INIT-202", steps=("version_one",))
-def who_asks_for_version_one_is_told_a_version(evidence: Evidence) -> str:
+def version_one_is_answered_with_a_version(evidence: Evidence) -> str:
     (probe,) = our_requests_in(evidence.begun("version_one"), "initialize")
     error = probe.answer.get("error")
     if evidence.edition == "v2" and isinstance(error, dict) and error.get("code") == NO_VERSION:
@@ -367,7 +367,7 @@ def no_version_fits(evidence: Evidence) -> None:
 
 
 @judge("ACCORD-INIT-206", steps=("v2_ancient_client",))
-def the_versions_are_told(evidence: Evidence) -> None:
+def the_versions_are_sent(evidence: Evidence) -> None:
     run = evidence.step("v2_ancient_client")
     answer = run.answer(run["ancient"])
     error = answer.get("error")

@@ -322,7 +322,7 @@ def _is_line(message: Any) -> bool:
 def _stretches(record: Record) -> Iterator[list[Entry]]:
     """Lines that are no messages, those that follow each other together."""
     stretch: list[Entry] = []
-    for entry in record.heard():
+    for entry in record.received():
         if not entry.raw.strip() or _is_line(_read(entry)):
             if stretch:
                 yield stretch
@@ -355,7 +355,7 @@ def every_line_is_a_message_or_an_array_of_some(evidence: Evidence) -> None:
             if not _is_spread(stretch):
                 raise Violation("a line on stdout is no message", *stretch[:2])
         if record.unended.strip():
-            last = record.heard()[-1:]
+            last = record.received()[-1:]
             raise Violation(f"stdout ends with something that is no line: {record.unended[:80]!r}", *last)
 
 

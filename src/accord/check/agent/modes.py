@@ -95,7 +95,7 @@ def _mode_option(settings: dict[str, Any]) -> dict[str, Any] | None:
 
 
 @judge("ACCORD-CONFIG-001", steps=("meet",))
-def modes_are_told_both_ways(evidence: Evidence) -> None:
+def modes_are_sent_both_ways(evidence: Evidence) -> None:
     found = False
     for entry, settings in session_settings(evidence):
         has_modes, option = bool(settings.get("modes")), _mode_option(settings)

@@ -306,7 +306,7 @@ def the_updates_of_a_turn_fit_and_are_those_of_its_session(evidence: Evidence) -
 
 
 @judge("ACCORD-STATE-201", steps=("v2_finished_things",))
-def background_work_is_always_told(evidence: Evidence) -> None:
+def background_work_is_always_reported(evidence: Evidence) -> None:
     reporting = 0
     for states in updates_by_session(evidence, "state_update"):
         telling = [each for each in states if isinstance(each.update.get("background"), list)]
@@ -347,7 +347,7 @@ def background_work_is_announced(evidence: Evidence) -> None:
 
 
 @judge("ACCORD-STATE-203", steps=("v2_finished_things",))
-def the_end_of_background_work_is_told(evidence: Evidence) -> None:
+def the_end_of_background_work_is_reported(evidence: Evidence) -> None:
     dropped = 0
     for updates in updates_by_session(evidence):
         before: set[str] = set()
@@ -399,7 +399,7 @@ def background_work_is_listed_once(evidence: Evidence) -> None:
 
 
 @judge("ACP-STATE-201", steps=("turns",))
-def work_is_told_before_its_end(evidence: Evidence) -> None:
+def work_is_reported_before_its_end(evidence: Evidence) -> None:
     judged = 0
     for prompt in prompts_of(evidence, "turns"):
         idle = idle_behind(prompt)

@@ -187,7 +187,7 @@ def _live(run: StepResult, *kinds: str) -> Updates:
 
 
 @judge("ACCORD-RESUME-201", steps=("v2_resumes",))
-def the_state_is_told_before_the_answer(evidence: Evidence) -> None:
+def the_state_is_sent_before_the_answer(evidence: Evidence) -> None:
     run = _resumed(evidence)
     for name in ("plain", "start"):
         if "result" in run.answer(run[name]) and not _between(run, name, "state_update"):
@@ -195,7 +195,7 @@ def the_state_is_told_before_the_answer(evidence: Evidence) -> None:
 
 
 @judge("ACCORD-RESUME-202", steps=("v2_resumes",))
-def the_state_is_told_after_the_history(evidence: Evidence) -> None:
+def the_state_is_sent_after_the_history(evidence: Evidence) -> None:
     run = _resumed(evidence)
     states, history = _between(run, "start", "state_update"), _between(run, "start", *_HISTORY)
     skip_unless(states, "no state was told")
@@ -328,7 +328,7 @@ def a_replay_is_over_before_its_answer(evidence: Evidence) -> None:
 
 
 @judge("ACP-RESUME-203", steps=("resume", "resume_after_restart"))
-def without_a_wish_for_a_replay_no_history_is_shown(evidence: Evidence) -> None:
+def without_a_replay_requested_no_history_is_sent(evidence: Evidence) -> None:
     judged = 0
     for run in _resuming_runs(evidence):
         if not _succeeded(run, "plain"):

@@ -104,7 +104,7 @@ def notices_go_to_clients_that_know_them(evidence: Evidence) -> None:
 
 
 @judge("ACCORD-COMPACT-001", steps=("two_turns",))
-def compactions_are_told_to_clients_that_know_them(evidence: Evidence) -> None:
+def compactions_are_sent_to_clients_that_know_them(evidence: Evidence) -> None:
     _only_if_offered(evidence, "compaction", "compaction_update", "compaction_summary_chunk")
 
 

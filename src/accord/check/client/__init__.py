@@ -30,7 +30,7 @@ from accord.check.engine.outcome import Judgement, Outcome, Report
 from accord.check.engine.process import Program, RunningPeer, RunningProcess, RunningProgram, outlives
 from accord.check.engine.wire import Silence
 from accord.check.options import Options
-from accord.check.rule import VERSIONS, Rule
+from accord.check.rule import VERSIONS, CheckRule
 from accord.time_scale import scaled
 from accord.transport.process import start
 
@@ -45,7 +45,7 @@ TERMINATE_SECONDS = scaled(2.0)
 
 # Importing a topic registers its steps and judges.
 _TOPICS = (files, handshake, lines, questions, terminals, updates)
-RULES: tuple[Rule, ...] = tuple(rule for topic in _TOPICS for rule in topic.RULES)
+RULES: tuple[CheckRule, ...] = tuple(rule for topic in _TOPICS for rule in topic.RULES)
 """Every rule that clients have to keep."""
 
 
@@ -67,7 +67,7 @@ async def check_client(program: Program, options: Options | None = None, progres
     return report_of(program, "client", evidence, outcomes, (), clock, processes=processes)
 
 
-async def _run_steps(program: Program, options: Options, rules: list[Rule], progress: Progress) -> Evidence:
+async def _run_steps(program: Program, options: Options, rules: list[CheckRule], progress: Progress) -> Evidence:
     names = steps_for(rules)
     steps = [step for name, step in STEPS.items() if name in names and options.edition in step.editions]
     agent = StubAgent(options, steps, progress)
@@ -95,7 +95,7 @@ def _is_blocked(evidence: Evidence) -> bool:
     return any(isinstance(version, int) and version != VERSIONS[evidence.edition] for version in versions)
 
 
-def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
+def _judged(rule: CheckRule, evidence: Evidence) -> tuple[Judgement, ...]:
     skipped = "it speaks another version" if evidence.blocked_by_version else ""
     if rule.gate and not evidence.advertises(rule.gate):
         skipped = f"not offered: {rule.gate}"
@@ -114,7 +114,7 @@ def _judged(rule: Rule, evidence: Evidence) -> tuple[Judgement, ...]:
     return (*tests, *_blamed(rule, evidence, excused))
 
 
-def _blamed(rule: Rule, evidence: Evidence, excused: set[str]) -> list[Judgement]:
+def _blamed(rule: CheckRule, evidence: Evidence, excused: set[str]) -> list[Judgement]:
     """A failure for each part that ended because this rule is broken, but for those that a judge looked at."""
     others = [run.failure for name, run in evidence.steps.items() if name not in excused]
     return [

@@ -116,7 +116,7 @@ def _params(entry: Entry, message: dict[str, Any]) -> dict[str, Any]:
 @judge("ACCORD-CLIENT-INIT-001", steps=())
 def the_handshake_comes_first(evidence: Evidence) -> None:
     for record in evidence.records:
-        said = next((entry for entry in record.heard() if isinstance(entry.message, dict)), None)
+        said = next((entry for entry in record.received() if isinstance(entry.message, dict)), None)
         if said is not None and said.message.get("method") != "initialize":
             raise Violation("the first message was no `initialize`", said)
     if not any(message.get("method") == "initialize" for _, _, message in evidence.messages()):
@@ -188,7 +188,7 @@ def what_it_offers_is_recorded(evidence: Evidence) -> str:
 def the_handshake_is_not_repeated_later(evidence: Evidence) -> None:
     for record in evidence.records:
         other: Entry | None = None
-        for entry in record.heard():
+        for entry in record.received():
             message = entry.message if isinstance(entry.message, dict) else {}
             if message.get("method") == "initialize" and other is not None:
                 raise Violation("`initialize` came again after another request", other, entry)

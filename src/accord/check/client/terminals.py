@@ -192,7 +192,7 @@ def _line(run: StepResult, note: str) -> Any:
 
 
 @judge("ACCORD-CLIENT-TERM-004", steps=("command",))
-def who_waits_is_told_how_it_ended(evidence: Evidence) -> None:
+def a_waiting_agent_receives_the_exit_status(evidence: Evidence) -> None:
     run = evidence.step("command")
     for note in ("wait", "again"):
         if _result(run, note).get("exitCode") != EXIT_CODE or _result(run, note).get("signal") is not None:

@@ -199,7 +199,7 @@ class Evidence:
     def received(self) -> Iterator[tuple[Record, Entry]]:
         """Every line of the agent, in all processes."""
         for record in self.records:
-            for entry in record.heard():
+            for entry in record.received():
                 yield record, entry
 
     def messages(self, *, sent: bool = False) -> Iterator[tuple[Record, Entry, dict[str, Any]]]:

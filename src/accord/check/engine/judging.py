@@ -12,7 +12,7 @@ from accord.check.engine.evidence import Evidence, Inconclusive, StepFailed, Vio
 from accord.check.engine.outcome import Judgement, Outcome, Report, group
 from accord.check.engine.process import Program
 from accord.check.options import Options
-from accord.check.rule import EDITIONS, Cause, EditionName, Rule
+from accord.check.rule import EDITIONS, Cause, CheckRule, EditionName
 
 Notes: TypeAlias = dict[str, Any]
 """The notes of a step for its judges: ids of sessions and requests, places in the record."""
@@ -34,7 +34,7 @@ class CheckStep:
     """The process it runs in (agents), or the part of a turn (clients)."""
     editions: tuple[EditionName, ...]
     gate: Mapping[EditionName, str]
-    """By edition the capability that the step needs; see `Rule.gate`."""
+    """By edition the capability that the step needs; see `CheckRule.gate`."""
     order: int
     """Order within a process: steps that disturb others come late."""
 
@@ -157,7 +157,7 @@ def silent_progress(_what: str, _done: int, _total: int) -> None:
     """The progress of a check that is not shown."""
 
 
-def wanted(rules: Sequence[Rule], options: Options) -> list[Rule]:
+def wanted(rules: Sequence[CheckRule], options: Options) -> list[CheckRule]:
     """The rules of an edition that were asked for, sorted by id."""
     found = [rule for rule in rules if rule.edition == options.edition]
     return sorted(
@@ -165,7 +165,7 @@ def wanted(rules: Sequence[Rule], options: Options) -> list[Rule]:
     )
 
 
-def steps_for(rules: Sequence[Rule]) -> set[str]:
+def steps_for(rules: Sequence[CheckRule]) -> set[str]:
     """The names of the steps that judges of some rules look at."""
     return {
         name
@@ -176,7 +176,7 @@ def steps_for(rules: Sequence[Rule]) -> set[str]:
     }
 
 
-def judged(rule: Rule, evidence: Evidence, side: str, excuse: Excuse, skipped: str = "") -> list[Judgement]:
+def judged(rule: CheckRule, evidence: Evidence, side: str, excuse: Excuse, skipped: str = "") -> list[Judgement]:
     """The judgement of every judge of a rule; with `skipped`, all of them are skipped for that reason."""
     judges = judges_of(rule.edition, rule.id)
     if skipped:
@@ -184,7 +184,7 @@ def judged(rule: Rule, evidence: Evidence, side: str, excuse: Excuse, skipped: s
     return [_judgement(rule, judge, evidence, side, excuse) for judge in judges]
 
 
-def _judgement(rule: Rule, judge: Judge, evidence: Evidence, side: str, excuse: Excuse) -> Judgement:
+def _judgement(rule: CheckRule, judge: Judge, evidence: Evidence, side: str, excuse: Excuse) -> Judgement:
     name, began = judge.name, time.monotonic()
     try:
         note = judge.verdict(evidence)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from accord.check.engine.record import Entry, Record
 from accord.check.options import Options
-from accord.check.rule import Cause, Rule
+from accord.check.rule import Cause, CheckRule
 
 Status: TypeAlias = Literal["PASS", "FAIL", "SKIPPED", "NOT_TESTED", "SUPERSEDED"]
 """How a check of a rule ended."""
@@ -35,7 +35,7 @@ class Judgement:
 class Outcome:
     """The judgements on one rule."""
 
-    rule: Rule
+    rule: CheckRule
     tests: tuple[Judgement, ...] = ()
 
     @property

@@ -34,7 +34,7 @@ class Record(NamedTuple):
     """What ended it: "itself" (it ended before it was asked to), "closed stdin", "SIGTERM" or "SIGKILL"."""
     status: int | None
 
-    def heard(self) -> list[Entry]:
+    def received(self) -> list[Entry]:
         """The lines of the program."""
         return [entry for entry in self.entries if not entry.sent]
 

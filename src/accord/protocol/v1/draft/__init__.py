@@ -2,8 +2,7 @@
 
 from typing import Any, cast
 
-from accord.protocol import draft_types
-from accord.protocol import v1 as stable
+from accord.protocol import draft_types, v1 as stable
 from accord.protocol.draft_types import *
 from accord.protocol.method import Method, NotificationMethod, RequestMethod, drafted, rows
 from accord.protocol.v1.draft import connection, session

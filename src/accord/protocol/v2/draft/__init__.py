@@ -2,8 +2,7 @@
 
 from typing import Any, cast
 
-from accord.protocol import draft_types
-from accord.protocol import v2 as stable
+from accord.protocol import draft_types, v2 as stable
 from accord.protocol.draft_types import *
 from accord.protocol.method import Method, NotificationMethod, RequestMethod, drafted, rows
 from accord.protocol.v2.draft import connection, session

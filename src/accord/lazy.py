@@ -1,0 +1,44 @@
+"""Packages whose names are imported when they are first used, so that importing the package costs next to nothing.
+
+Such an `__init__` imports its names for type checkers under `TYPE_CHECKING`, and has the same names in a table for the
+interpreter; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["lazy_exports"]
+
+
+def lazy_exports(
+    package: str, homes: Mapping[str, str], *, eager: Iterable[str] = (), submodules: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """The `__getattr__`, `__dir__` and `__all__` of a package.
+
+    `homes` has the names of each module, separated by spaces; `eager` are the names that the package has already, and
+    `submodules` those of its modules that are exported themselves.
+    """
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    modules = frozenset(submodules)
+    exported = sorted({*home_of, *modules, *eager})
+
+    def get(name: str) -> Any:
+        if name in modules:
+            return import_module(f"{package}.{name}")
+        home = home_of.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(home), name)
+        # The next use finds it without a call.
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def list_names() -> list[str]:
+        own = vars(sys.modules[package])
+        return sorted({*exported, *(name for name in own if name.startswith("__"))})
+
+    return get, list_names, exported
