@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.limits import limit
+
 # Whoever starts the tests in the background may ignore these, and everything that is started here would inherit that.
 for _name, _usual in (("SIGHUP", signal.SIG_DFL), ("SIGTERM", signal.SIG_DFL), ("SIGINT", signal.default_int_handler)):
     if hasattr(signal, _name) and signal.getsignal(getattr(signal, _name)) is signal.SIG_IGN:
         signal.signal(getattr(signal, _name), _usual)
 
 ROOT = Path(__file__).parent.parent
-ASYNC_TEST_SECONDS = 60.0
+ASYNC_TEST_SECONDS = limit(60.0)
 
 # A loaded machine is no failed property: the number of examples bounds the time, not a deadline per example.
 # Examples are the same in every run, so that a change is blamed only for what it did; `ACCORD_RANDOM=1` looks for new
@@ -48,8 +50,16 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.timeout is None:
+        config.option.timeout = limit(float(config.getini("timeout")))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        for mark in item.iter_markers("timeout"):
+            item.add_marker(pytest.mark.timeout(limit(float(mark.args[0]))), append=False)
+            break
         if (ROOT / "tests" / "interop") in item.path.parents:
             item.add_marker("interop")
 

@@ -21,6 +21,7 @@ from accord.stores import MemoryStore
 from accord.transport import memory_pair
 from tests.agent.rig import EDITIONS, IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served, until
 from tests.agent.sessions import CWD, error_of, reopening
+from tests.limits import limit
 
 Ask = Callable[[Hand, str], tuple[str, dict[str, Any]]]
 """A request to an agent that has a session of this id."""
@@ -396,7 +397,7 @@ async def test_a_notification_before_the_handshake_is_passed_over() -> None:
     error = error_of(await hand.request("session/new", {"cwd": CWD, "mcpServers": []}))
     assert error["code"] == -32600
     await theirs.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         await serving
     assert seen == []
 
@@ -432,7 +433,7 @@ async def test_nothing_is_left_of_a_client_that_vanishes_in_a_turn(edition: str,
                 script = "import os,time; print(os.getpid(), flush=True); time.sleep(600)"
                 started = await turn.terminals.start([sys.executable, "-c", script])
                 await tool.show(started)
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(limit(20)):
                     while not (output := (await started.output()).text.strip()):
                         await asyncio.sleep(0)
                 pids.append(int(output))

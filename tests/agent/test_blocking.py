@@ -36,10 +36,11 @@ from accord.agent.threads import runs_on_the_loop
 from accord.agent.turn_values import Compaction
 from accord.errors import InvalidParams, LocalProtocolError
 from tests.agent.rig import ELICITS, IN_EVERY_EDITION, Heard, agent_of, allow, choose, served, until
+from tests.limits import limit
 
 PERMISSION = "session/request_permission"
 SLOW = "_example.org/slow"
-BOUND_SECONDS = 20.0
+BOUND_SECONDS = limit(20.0)
 GRACE_SECONDS = 0.05
 
 PAIRS = {

@@ -24,12 +24,13 @@ import pytest
 
 from tests.agent.received import Received
 from tests.agent.rig import IN_EVERY_EDITION
+from tests.limits import limit
 from tests.transport.processes import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc: run it on Linux")
 
 AGENT = Path(__file__).with_name("busy_agent.py")
-BOUND_SECONDS = 60.0
+BOUND_SECONDS = limit(60.0)
 FAMILY = "BUSY_AGENT_FAMILY"
 SESSIONS = 3
 # A session that has lived through so many kills makes room for another: its replay takes ever longer.

@@ -31,12 +31,13 @@ from accord.stores import SqliteStore
 from accord.transport import memory_pair
 from accord.transport.interface import Transport
 from accord.workspace import RunningCommand, Workspace, start_command
+from tests.limits import limit
 from tests.transport.processes import until
 
 BATCH = 25
 EVERY = 50
 WARM_UP = 100
-BOUND_SECONDS = 30.0
+BOUND_SECONDS = limit(30.0)
 # What passes through each session.
 SESSION_BYTES = 64 * 1024
 # Room for SQLite's page caches (two connections, 2 MiB each at most), not for sessions: 25 MiB pass through those that
@@ -331,7 +332,7 @@ async def live_through(folder: Path, edition: str, sessions: int, warm_up: int) 
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("edition", ["v1", "v2"])
+@pytest.mark.parametrize("edition", [pytest.param("v1", marks=pytest.mark.long), "v2"])
 async def test_a_hundred_closed_sessions_leave_nothing_behind(edition: str, tmp_path: Path) -> None:
     await live_through(tmp_path, edition, 100, 50)
 
@@ -348,7 +349,7 @@ async def test_five_hundred_closed_sessions_leave_nothing_behind(
     assert grown_bytes < MOST_BYTES, f"{grown_bytes} bytes more are held"
 
 
-@pytest.mark.parametrize("edition", ["v1", "v2"])
+@pytest.mark.parametrize("edition", ["v1", pytest.param("v2", marks=pytest.mark.long)])
 async def test_a_client_that_vanishes_in_the_middle_of_twenty_busy_sessions_leaves_nothing(
     edition: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

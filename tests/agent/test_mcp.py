@@ -38,6 +38,7 @@ from accord.protocol.model import Unknown
 from accord.session.client_requests import McpServer
 from accord.session.content import Annotations, Audio, Icon, Image, Link, Resource, Text
 from tests.agent.mcp_servers.starting import crude, friendly, listening
+from tests.limits import limit
 from tests.transport.processes import exists, runs, until
 
 # More than anything here needs on a busy machine, where nothing is expected to take that long.
@@ -90,7 +91,9 @@ def test_without_servers_there_is_nothing_to_load_or_close() -> None:
         "asyncio.run(main())\n"
         "assert not {'mcp', 'anyio', 'httpx2', 'pydantic'} & set(sys.modules), sorted(sys.modules)\n"
     )
-    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    finished = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=limit(60), check=False
+    )
     assert finished.stderr == ""
 
 

@@ -23,11 +23,12 @@ import pytest
 from accord.session.content import Text
 from accord.session.event import MessageChunk, ToolChanged
 from accord.stores import SqliteStore
+from tests.limits import limit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock and no kill")
 
 PROGRAM = str(Path(__file__).with_name("owning_agent.py"))
-BOUND_SECONDS = 60.0
+BOUND_SECONDS = limit(60.0)
 IN_USE = -32009
 MARK = re.compile(r"\[\d+\.\d+\]")
 

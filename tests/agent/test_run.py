@@ -23,6 +23,7 @@ from accord.transport import Transport, memory_pair, spawn
 from accord.transport.interface import ProcessTransport
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, served
 from tests.agent.sessions import error_of, messages, reopen
+from tests.limits import limit
 from tests.transport.one_by_one import MinimalTransport
 from tests.transport.processes import runs, until
 
@@ -123,7 +124,7 @@ async def test_a_handler_that_does_not_want_to_end_is_left_behind(tmp_path: Path
         await program.hand.prompt(session, "stubborn")
         pids = await hanging(program.hand)
         os.kill(pids[0], signal.SIGTERM)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(limit(30)):
             lost = await program.ended()
     assert lost.exit_status == 0
     assert await until(lambda: not any(map(runs, pids)))
@@ -210,7 +211,7 @@ async def test_run_async_returns_when_its_client_is_gone(stdio: Transport) -> No
     hand = Hand(stdio, "v1")
     await hand.request("initialize", HELLO["v1"])
     await stdio.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         await task
 
 
@@ -220,7 +221,7 @@ async def test_run_async_returns_when_the_process_is_asked_to_end(stdio: Transpo
     hand = Hand(stdio, "v1")
     await hand.request("initialize", HELLO["v1"])
     os.kill(os.getpid(), signal.SIGTERM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         await task
     assert signal.getsignal(signal.SIGTERM) is before
 
@@ -230,7 +231,7 @@ async def test_run_async_that_is_cancelled_says_so_to_who_cancelled_it(stdio: Tr
     hand = Hand(stdio, "v1")
     await hand.request("initialize", HELLO["v1"])
     task.cancel()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         await asyncio.wait([task])
     assert task.cancelled()
 
@@ -271,6 +272,6 @@ class Cut(MinimalTransport):
 
 
 async def test_a_link_that_breaks_is_logged_and_no_failure(caplog: pytest.LogCaptureFixture) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         await agent_of(lambda _: None).serve(Cut())
     assert "the client is gone: the cable is cut" in caplog.text

@@ -11,8 +11,9 @@ import pytest
 
 from accord.agent.threads import HandlerScope, HandlerThreads
 from tests.agent.rig import until
+from tests.limits import limit
 
-BOUND_SECONDS = 20.0
+BOUND_SECONDS = limit(20.0)
 NAME = "accord-handler"
 
 

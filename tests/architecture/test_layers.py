@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.limits import limit
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "accord"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -27,7 +29,7 @@ def test_imports_point_one_way(tmp_path: Path) -> None:
     # In a process of its own: it switches the loggers of this one off.
     program = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     command = [sys.executable, "-c", program, "--no-logo", "--config", "pyproject.toml", "--cache-dir", str(tmp_path)]
-    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=limit(100), check=False)
     assert finished.returncode == 0, finished.stdout
 
 
@@ -90,7 +92,7 @@ def loaded_by(statement: str) -> set[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit(60),
         check=False,
     )
     assert finished.returncode == 0, finished.stderr

@@ -18,6 +18,7 @@ import pytest
 
 import accord
 from scripts import reference
+from tests.limits import limit
 
 # What a coroutine is sent and yields is the loop's; what the rows of a table of methods take and give differs by row.
 FREE = frozenset({"Coroutine", "Generator", "RequestMethod", "NotificationMethod", "Arrival"})
@@ -333,5 +334,7 @@ def test_the_lazy_tables_name_what_there_is() -> None:
 
 def test_importing_accord_loads_no_side_of_it() -> None:
     program = "import accord, sys; print(sorted(m for m in sys.modules if m.startswith('accord.')))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=limit(60)
+    )
     assert done.stdout.strip() == "['accord.lazy', 'accord.version']"

@@ -12,6 +12,7 @@ import pytest
 from accord.check.client import check_client
 from accord.check.options import Options
 from accord.check.rule import EditionName
+from tests.limits import limit
 
 EDITIONS: tuple[EditionName, ...] = ("v1", "v2_june", "v2")
 NONSENSE: tuple[Any, ...] = (
@@ -73,7 +74,7 @@ ANSWERS: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize("answer", ANSWERS, ids=json.dumps)
 async def test_nonsense_is_judged(edition: EditionName, answer: dict[str, Any]) -> None:
     options = Options(edition=edition, timeout_seconds=0.3, turn_seconds=0.3, start_seconds=0.3, grace_seconds=0.1)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(limit(60)):
         report = await check_client(lambda: Babbler(answer), options)
 
     assert not report.conformant

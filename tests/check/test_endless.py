@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.limits import limit
+
 resource = pytest.importorskip("resource")
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("endless_agent.py"))]
-LIMIT_MIB = 300
+LIMIT_MIB = limit(300)
 BOUNDS = ["--timeout", "3", "--turn-timeout", "3", "--close-grace", "0.5", "--start-timeout", "20"]
 MEASURE = """
 import resource, subprocess, sys
@@ -25,7 +27,7 @@ def measured(words: list[str], state: Path) -> tuple[int, int, str]:
     """The exit status, the peak of the largest process in MiB, and what was said."""
     command = [sys.executable, "-c", MEASURE, sys.executable, "-m", "accord", "check", *words]
     env = {**os.environ, "XDG_STATE_HOME": str(state)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=limit(240), check=False)
     *_, said, peak, _, status = ["", *done.stderr.rsplit(maxsplit=4)]
     assert said.endswith("peak"), done.stderr
     return int(status), int(peak), done.stdout

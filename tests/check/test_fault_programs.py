@@ -10,6 +10,7 @@ import pytest
 
 from accord.check import Options, check_agent
 from tests.check.faults import FAULTS
+from tests.limits import limit
 
 pytest.importorskip("termios")
 
@@ -17,7 +18,7 @@ PROGRAM = [sys.executable, str(Path(__file__).parent / "faults")]
 
 
 def told(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, *args], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([*PROGRAM, *args], capture_output=True, text=True, timeout=limit(60), check=False)
 
 
 async def statuses(name: str, home: Path, *only: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ import pytest
 from accord.check.engine.record import RecordBudget
 from accord.check.engine.wire import ProgramEnded, RecordedWire, Refusal, Silence
 from accord.errors import ConnectFailed
+from tests.limits import limit
 
 pytest.importorskip("termios")
 
@@ -68,7 +69,7 @@ async def test_waiting_ends_in_time_and_at_once_when_the_program_is_gone() -> No
         await wire.until(lambda _: True, seconds=0.05)
     assert not isinstance(silence.value, ProgramEnded)
     wire.send(b"go")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         with pytest.raises(ProgramEnded):
             await wire.answer(1)
     record = await wire.shut(1.0)

@@ -17,8 +17,10 @@ from typing import Any
 
 import pytest
 
+from tests.limits import limit
+
 SCRIPTS = Path(__file__).with_name("scripts.py")
-SECONDS = 40.0
+SECONDS = limit(40.0)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ import pytest
 
 from tests.cli.command import Accord, Result, scripted
 from tests.cli.test_bad_input import one_line
+from tests.limits import limit
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="users, modes and mounts: run it on Linux")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="it becomes another user or mounts something: run it as root")
@@ -42,7 +43,7 @@ def run(
     full = {name: value for name, value in changed.items() if value is not None}
     done = subprocess.run(
         [*before, *accord.argv, *words], stdin=subprocess.DEVNULL, capture_output=True, cwd=accord.cwd, env=full,
-        timeout=60, check=False, umask=umask,
+        timeout=limit(60), check=False, umask=umask,
     )  # fmt: skip
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -189,19 +190,19 @@ def mounted(folder: Path, *options: str) -> Iterator[Path]:
     """A file system of its own at the folder."""
     if shutil.which("mount") is None:
         pytest.skip("there is no mount command")
-    done = subprocess.run(["mount", *options, str(folder)], capture_output=True, timeout=20, check=False)
+    done = subprocess.run(["mount", *options, str(folder)], capture_output=True, timeout=limit(20), check=False)
     if done.returncode:
         pytest.skip(f"nothing can be mounted here: {done.stderr.decode().strip()}")
     try:
         yield folder
     finally:
-        subprocess.run(["umount", "--lazy", str(folder)], timeout=20, check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], timeout=limit(20), check=True)
 
 
 @contextlib.contextmanager
 def read_only(folder: Path) -> Iterator[Path]:
     with mounted(folder, "--bind", str(folder)):
-        subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], timeout=20, check=True)
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], timeout=limit(20), check=True)
         yield folder
 
 
@@ -238,7 +239,7 @@ def test_records_whose_writer_died_are_read_on_a_read_only_file_system(accord: A
         "import sqlite3, os, sys; c = sqlite3.connect(sys.argv[1]);"
         "c.execute(\"UPDATE records SET title = 'in the log'\"); c.commit(); os.kill(os.getpid(), 9)"
     )
-    subprocess.run([sys.executable, "-c", script, database], timeout=30, check=False)
+    subprocess.run([sys.executable, "-c", script, database], timeout=limit(30), check=False)
     assert database.with_name("sessions.db-wal").stat().st_size > 0
     with read_only(accord.home):
         listed = run(accord, "sessions", "ls")

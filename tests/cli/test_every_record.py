@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.command import Accord, Result, first_pid, is_gone, scripted
 from tests.cli.test_records import PAGE, TABLE, check
+from tests.limits import limit
 
 AGENT = """
 import sys
@@ -76,7 +77,7 @@ def respawned(accord: Accord) -> list[dict[str, Any]]:
         assert is_gone(first_pid(accord))
         records.execute("ROLLBACK")
         records.close()
-        shown, _ = process.communicate(timeout=30)
+        shown, _ = process.communicate(timeout=limit(30))
     return Result(process.returncode, shown, "").records
 
 

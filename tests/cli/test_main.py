@@ -10,6 +10,7 @@ import pytest
 
 from accord.version import VERSION
 from tests.cli.command import Accord
+from tests.limits import limit
 
 CPU_SECONDS = 0.15
 VERBS = ("run", "chat", "agents", "sessions", "agent")
@@ -24,7 +25,7 @@ def test_telling_the_version_costs_little(accord: Accord) -> None:
     spent = []
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([*accord.argv, "--version"], env=accord.env, capture_output=True, timeout=20, check=True)
+        subprocess.run([*accord.argv, "--version"], env=accord.env, capture_output=True, timeout=limit(20), check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(spent) <= CPU_SECONDS
@@ -33,7 +34,7 @@ def test_telling_the_version_costs_little(accord: Accord) -> None:
 def test_nothing_heavy_is_imported_for_the_version_and_the_help(accord: Accord) -> None:
     code = "import sys; from accord.cli.main import main; main(['--help']); print(*sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", code], env=accord.env, capture_output=True, text=True, timeout=20, check=True
+        [sys.executable, "-c", code], env=accord.env, capture_output=True, text=True, timeout=limit(20), check=True
     )
     loaded = set(done.stdout.splitlines()[-1].split())
     assert not loaded & {"asyncio", "argparse", "msgspec", "rich", "textual", "sqlite3", "accord.client"}
@@ -79,6 +80,12 @@ def test_an_option_that_does_not_exist_is_one_line(accord: Accord) -> None:
 def test_a_list_that_nobody_reads_ends_quietly(accord: Accord) -> None:
     command = f"{sys.executable} -m accord agents info demo | true"
     done = subprocess.run(
-        ["sh", "-c", command], env=accord.env, cwd=accord.cwd, capture_output=True, text=True, timeout=20, check=False
+        ["sh", "-c", command],
+        env=accord.env,
+        cwd=accord.cwd,
+        capture_output=True,
+        text=True,
+        timeout=limit(20),
+        check=False,
     )
     assert done.stderr == ""

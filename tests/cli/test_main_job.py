@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Accord, Screen
+from tests.limits import limit
 
 pytest.importorskip("termios")
 
@@ -31,7 +32,7 @@ def checkout(tmp_path: Path) -> Path:
 def test_without_a_terminal_it_shows_a_whole_conversation(accord: Accord, checkout: Path) -> None:
     done = subprocess.run(
         ["scripts/run"], cwd=checkout, env=accord.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=120, check=False,
+        timeout=limit(120), check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()

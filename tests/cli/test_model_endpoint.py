@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.command import Accord, Result, is_gone
 from tests.coder.llm import Garbage, Hang, Say, Status, StopShort, serve
+from tests.limits import limit
 
 pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install "accord[agent]"')
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="who is left is read from /proc")
@@ -108,7 +109,7 @@ async def test_an_endpoint_that_misbehaves(accord: Accord, name: str) -> None:
     async with serve(*[row.step] * 6) as model:
         result = await asyncio.to_thread(accord, "run", "hello", *row.options, *agent_at(model.url))
         if isinstance(row.step, Hang):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(limit(10)):
                 await model.hung_up.wait()
     assert result.status == row.status, result.stderr
     one_line(result, row.failed, row.advice)

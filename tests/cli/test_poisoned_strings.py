@@ -16,6 +16,7 @@ from typing import Protocol
 import pytest
 
 from tests.cli.command import Accord
+from tests.limits import limit
 
 pty = pytest.importorskip("pty", reason="this system has no terminals of that kind")
 fcntl = pytest.importorskip("fcntl")
@@ -23,7 +24,7 @@ termios = pytest.importorskip("termios")
 
 AGENT = str(Path(__file__).with_name("poisoned_agent.py"))
 LONG = pytest.mark.long
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = limit(60.0)
 # What no program of ours writes for its own ends, anywhere.
 NEVER = re.compile(
     "[\u061c\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\u00ad\ufeff\U000e0000-\U000e007f\ufffe\x80-\x9f]"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Accord, first_pid, is_gone, scripted
+from tests.limits import limit
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360606060000000"
@@ -199,7 +200,7 @@ def test_an_agent_that_is_lost_before_the_prompt_is_started_again_and_that_is_sa
         assert is_gone(first_pid(accord))
         records.execute("ROLLBACK")
         records.close()
-        shown, complaints = process.communicate(timeout=30)
+        shown, complaints = process.communicate(timeout=limit(30))
     assert (process.returncode, complaints) == (0, "")
     assert "the agent was lost and started again" in shown
     assert "here I am again" in shown

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.limits import limit
+
 HERE = Path(__file__).parent
 # The promise is 40 MB for a million; what grows with the count shows with fewer, too.
 COUNTS = [(100_000, 10), pytest.param(1_000_000, 40, marks=[pytest.mark.long, pytest.mark.timeout(300)])]
@@ -18,7 +20,7 @@ COUNTS = [(100_000, 10), pytest.param(1_000_000, 40, marks=[pytest.mark.long, py
 def consume(edition: str, count: int, size: int) -> dict[str, Any]:
     agent = (sys.executable, str(HERE / "flood_agent.py"), edition)
     argv = (sys.executable, str(HERE / "slow_consumer.py"), edition, str(count), str(size), *agent)
-    ended = subprocess.run(argv, capture_output=True, text=True, timeout=280, check=False)
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=limit(280), check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     told: dict[str, Any] = json.loads(ended.stdout)
     return told

@@ -10,6 +10,7 @@ import pytest
 
 import accord
 from accord.testing import AgentPeer, ScriptedAgent, join
+from tests.limits import limit
 
 OPTIONS = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -46,7 +47,7 @@ async def test_a_question_that_comes_after_the_cancel_of_its_turn_is_answered_so
         answers.append(answer.result)
         await peer.end(prompt, "cancelled")
 
-    async with asyncio.timeout(5), join(ScriptedAgent(script), permission=never, elicit=never) as remote:
+    async with asyncio.timeout(limit(5)), join(ScriptedAgent(script), permission=never, elicit=never) as remote:
         session = await remote.new_session(tmp_path)
         async with session.prompt("go") as turn:
             async for _piece in turn.text_stream():
@@ -76,7 +77,7 @@ async def test_the_next_turn_is_asked_for_again(tmp_path: Path) -> None:
         asked.append(question)
         return True
 
-    async with asyncio.timeout(5), join(ScriptedAgent(script), permission=yes) as remote:
+    async with asyncio.timeout(limit(5)), join(ScriptedAgent(script), permission=yes) as remote:
         session = await remote.new_session(tmp_path)
         async with session.prompt("go") as turn:
             async for _piece in turn.text_stream():

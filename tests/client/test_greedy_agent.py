@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.greedy_agent import TRICKS
+from tests.limits import limit
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="peak memory in KiB: run it on Linux")
 
@@ -33,10 +34,10 @@ def test_a_client_stays_small_whatever_its_agent_asks_without_reading(trick: str
     agent = (sys.executable, str(HERE / "greedy_agent.py"), trick, str(large))
     argv = (sys.executable, str(HERE / "asked_client.py"), str(large.parent), *agent)
 
-    def limit() -> None:
+    def bounded() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESS_BYTES, MAX_ADDRESS_BYTES))
 
-    ended = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=False, preexec_fn=limit)
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=limit(100), check=False, preexec_fn=bounded)
     assert (ended.returncode, ended.stderr) == (0, "")
     told = json.loads(ended.stdout)
     print(f"{trick}: {told['peak_mib']:.0f} MiB")  # noqa: T201

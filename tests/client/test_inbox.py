@@ -11,6 +11,7 @@ import accord
 from accord.client import inbox
 from accord.client.inbox import Inbox
 from accord.client.services import Serving
+from tests.limits import limit
 
 
 async def test_an_extension_notification_of_the_agent_reaches_its_handler() -> None:
@@ -29,7 +30,7 @@ async def test_an_extension_notification_of_the_agent_reaches_its_handler() -> N
         session = await remote.new_session("/")
         turn = await session.prompt("go")
         assert turn.text == "42"
-        assert await asyncio.wait_for(heard.get(), 10) == {"percent": 40}
+        assert await asyncio.wait_for(heard.get(), limit(10)) == {"percent": 40}
 
 
 async def test_a_terminal_that_the_agent_lets_its_client_cancel_is_cancelled() -> None:
@@ -46,7 +47,7 @@ async def test_a_terminal_that_the_agent_lets_its_client_cancel_is_cancelled() -
     async with accord.connect(agent, edition="2") as remote:
         session = await remote.new_session("/")
         async with session.prompt("go") as turn:
-            await asyncio.wait_for(started.wait(), 10)
+            await asyncio.wait_for(started.wait(), limit(10))
             while not session.transcript.terminals:
                 await asyncio.sleep(0)
             (terminal_id,) = session.transcript.terminals

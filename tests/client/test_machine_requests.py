@@ -17,6 +17,7 @@ from accord.client import Policy, Verdict
 from accord.client.question import PermissionQuestion
 from accord.workspace import Workspace
 from tests.client.requesting_agent import SESSION, RequestingAgent, requesting_agent
+from tests.limits import limit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and commands: run it on Linux or macOS")
 
@@ -39,7 +40,7 @@ async def working(requester: RequestingAgent, stop_reason: str = "end_turn") -> 
         yield
     finally:
         await requester.hand.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"stopReason": stop_reason}})
-        await asyncio.wait([waiting], timeout=5)
+        await asyncio.wait([waiting], timeout=limit(5))
 
 
 async def update(requester: RequestingAgent, **fields: Any) -> None:
@@ -223,9 +224,9 @@ async def test_a_cancel_refuses_what_somebody_is_being_asked(tmp_path: Path) -> 
         working(requester, "cancelled"),
     ):
         writing = asyncio.ensure_future(write(requester, tmp_path / "a"))
-        await asyncio.wait_for(asked.wait(), 5)
+        await asyncio.wait_for(asked.wait(), limit(5))
         requester.session.cancel()
-        assert await asyncio.wait_for(writing, 5) == DENIED
+        assert await asyncio.wait_for(writing, limit(5)) == DENIED
 
     assert not (tmp_path / "a").exists()
 
@@ -321,7 +322,7 @@ async def test_what_is_asked_is_frozen(tmp_path: Path) -> None:
             rawInput={"command": "rm -rf /"},
             kind="execute",
         )
-        await asyncio.wait_for(heard.wait(), 5)
+        await asyncio.wait_for(heard.wait(), limit(5))
         shown.append(before)
         shown.append((question.tool and question.tool.raw_input, question.subject and question.subject.targets))
         return "ever"
@@ -385,13 +386,13 @@ async def test_a_request_that_came_before_the_prompt_is_outside_its_turn(tmp_pat
         tmp_path, permission=Policy(["allow all"]), offer=accord.Offer(files=workspace)
     ) as requester:
         writing = asyncio.ensure_future(write(requester, tmp_path / "a"))
-        await asyncio.wait_for(asked.wait(), 5)
+        await asyncio.wait_for(asked.wait(), limit(5))
         turn = requester.session.prompt("go")
         waiting = asyncio.ensure_future(turn.wait())
         while requester.session.running_turn is None:
             await asyncio.sleep(0)
         go_on.set()
-        assert await asyncio.wait_for(writing, 5) == DENIED
+        assert await asyncio.wait_for(writing, limit(5)) == DENIED
         waiting.cancel()
 
     assert not (tmp_path / "a").exists()

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.client.requesting_agent import SESSION, RequestingAgent, requesting_agent
+from tests.limits import limit
 from tests.workspace.trees import SECRET, Tree
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="directories by descriptor: run it on Linux")
@@ -58,7 +59,7 @@ async def swapping(tree: Tree) -> AsyncIterator[list[int]]:
     )
     try:
         yield swaps
-        said, _ = await asyncio.wait_for(process.communicate(b""), 30)
+        said, _ = await asyncio.wait_for(process.communicate(b""), limit(30))
         swaps.append(int(said))
     finally:
         if process.returncode is None:

@@ -26,9 +26,10 @@ from accord.session.event import Event, MessageChunk, StateChanged, ToolChanged
 from accord.testing import AgentPeer, Answers, JsonRpcMessage, Recorder, ScriptedAgent, command_of, join
 from accord.testing.greeting import Greeting
 from accord.testing.scripted import AgentScript
+from tests.limits import limit
 
 TOOL = {"toolCallId": "t1", "title": "Edit a.txt", "kind": "edit", "status": "pending"}
-BOUND_SECONDS = 10.0
+BOUND_SECONDS = limit(10.0)
 
 
 @asynccontextmanager
@@ -37,7 +38,7 @@ async def talking(
 ) -> AsyncIterator[tuple[Session, ConnectedAgent, AgentPeer]]:
     """A client of a scripted agent, with a session."""
     agent = ScriptedAgent(script)
-    async with asyncio.timeout(60), join(agent, **options) as remote:
+    async with asyncio.timeout(limit(60)), join(agent, **options) as remote:
         yield await remote.new_session(folder), remote, agent.peer
 
 

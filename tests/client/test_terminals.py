@@ -19,6 +19,7 @@ from accord.session.event import Event, TerminalChanged, TerminalOutput
 from accord.session.transcript import Transcript
 from accord.workspace import Workspace
 from tests.client.requesting_agent import RequestingAgent, requesting_agent
+from tests.limits import limit
 from tests.transport.processes import runs, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups: run it on Linux or macOS")
@@ -32,7 +33,7 @@ async def output_of(requester: RequestingAgent, terminal: str) -> Any:
 
 async def written(requester: RequestingAgent, terminal: str) -> str:
     """The output as soon as there is some."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(limit(20)):
         while not (found := await output_of(requester, terminal))["output"].endswith("\n"):
             await asyncio.sleep(0.01)
     return str(found["output"])
@@ -269,7 +270,7 @@ async def test_whoever_falls_behind_is_shown_the_end_and_never_a_gap() -> None:
         screen.feed(piece)
         assert len(screen._held) <= SCREEN_BYTES
     opened.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         await screen._catch_up()
     screen.feed(b"more")
     first, second, third = told

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.coder.rig import project
+from tests.limits import limit
 
 PEERS = Path(__file__).parent / "peers"
 PROMPTS = ["replace pritn with print in a.py", "run PYTHON a.py", "search print", "make me rich"]
@@ -63,7 +64,7 @@ async def _report(argv: list[str], env: dict[str, str]) -> dict[str, Any]:
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(limit(50)):
             out, err = await process.communicate()
     finally:
         if process.returncode is None:

@@ -12,6 +12,7 @@ import pytest
 
 import accord
 from tests.coder.rig import IN_EVERY_EDITION, project
+from tests.limits import limit
 
 CODER = (sys.executable, "-m", "accord.coder")
 
@@ -76,7 +77,7 @@ def answered_last(session: accord.client.Session) -> str:
     [("--model", "nonsense"), ("--store", "drawer:x"), ("--allow", "everything"), ("--what",)],
 )
 def test_what_cannot_be_meant_is_one_line_and_exit_status_2(arguments: tuple[str, ...]) -> None:
-    finished = subprocess.run([*CODER, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    finished = subprocess.run([*CODER, *arguments], capture_output=True, text=True, timeout=limit(60), check=False)
 
     assert finished.returncode == 2
     assert "Traceback" not in finished.stderr

@@ -21,6 +21,7 @@ from tests.coder.llm import FakeModel, Garbage, Hang, Say, Status, StopShort, To
 from tests.coder.rig import IN_EVERY_EDITION, Talk, answered, project, talk
 from tests.interop.llm import server as scripted
 from tests.interop.llm.script import Say as ScriptedSay, Script, Use
+from tests.limits import limit
 
 pytest.importorskip("pydantic_ai", reason='pydantic-ai is missing: pip install "accord[agent]"')
 
@@ -218,7 +219,7 @@ async def test_cancelling_closes_the_connection(tmp_path: Path, edition: str, st
                 await asyncio.sleep(0.001)
             turn.cancel()
         assert turn.stop_reason == "cancelled"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(limit(10)):
             await model.hung_up.wait()
         again = await talked.ask("again")
 
@@ -319,5 +320,7 @@ def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
         "print([name for name in ('pydantic_ai', 'pydantic', 'mcp', 'rich', 'textual', 'sqlite3', 'httpx2',"
         " 'accord.client', 'accord.coder.loop') if name in sys.modules])"
     )
-    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    finished = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=limit(60), check=True
+    )
     assert finished.stdout.strip() == "[]"

@@ -16,6 +16,7 @@ from accord.config.binary import install
 from accord.config.entry import AgentEntry
 from accord.config.errors import DownloadError
 from accord.config.registry import Download
+from tests.limits import limit
 
 PROGRAM = b"#!/bin/sh\necho hello\n"
 
@@ -70,7 +71,7 @@ GOOD = [
 def test_an_archive_becomes_a_program_that_runs(tmp_path: Path, file: str, content: bytes) -> None:
     entry = installed(entry_of(tmp_path / "agents", file, hashlib.sha256(content).hexdigest()), content)
     assert entry.download is None
-    done = subprocess.run(entry.argv, stdout=subprocess.PIPE, timeout=60, check=True)
+    done = subprocess.run(entry.argv, stdout=subprocess.PIPE, timeout=limit(60), check=True)
     assert done.stdout == b"hello\n"
     assert [path.name for path in (tmp_path / "agents").iterdir()] == ["1.0"]
 

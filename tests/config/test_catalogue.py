@@ -19,6 +19,7 @@ from accord.config.catalogue import CATALOGUE_FILE, CatalogueAgent, load_catalog
 from accord.config.entry import DEMO
 from accord.config.errors import ConfigError
 from tests.config.world import write
+from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/agents-by-name.md").read_text(encoding="utf-8")
@@ -197,7 +198,7 @@ def test_the_names_are_all_ids_and_aliases() -> None:
 
 def test_importing_the_config_package_reads_no_catalogue() -> None:
     code = "import sys, accord.config, accord.config.agents; print('accord.config.catalogue' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=limit(60))
     assert result.stdout.strip() == "False"
 
 
@@ -304,5 +305,7 @@ def test_the_configs_that_the_guide_shows_are_right(tmp_path: Path) -> None:
 
 def test_the_program_that_the_guide_shows_runs() -> None:
     (block,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
-    result = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=True, timeout=60)
+    result = subprocess.run(
+        [sys.executable, "-c", block], capture_output=True, text=True, check=True, timeout=limit(60)
+    )
     assert result.stdout.strip()

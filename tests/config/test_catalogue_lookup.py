@@ -14,6 +14,7 @@ import pytest
 
 from accord.config.catalogue import CatalogueAgent, CatalogueLogin, PackageManager, StartLine, load_catalogue
 from accord.config.catalogue_lookup import ResolvedAgent, find_program, resolve_agent
+from tests.limits import limit
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links and modes of files: run it on a POSIX system")
 
@@ -90,7 +91,7 @@ def test_a_program_on_the_path_is_found_by_its_absolute_path_and_can_be_started(
     machine.program("bin/agent")
     found = machine.find("agent")
     assert found == str(machine.bin / "agent")
-    result = subprocess.run([found], capture_output=True, text=True, check=True, timeout=30)
+    result = subprocess.run([found], capture_output=True, text=True, check=True, timeout=limit(30))
     assert result.stdout.strip() == "bin/agent"
 
 

@@ -17,9 +17,10 @@ from accord.protocol import v1, v2, v2_june
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
 from accord.transport import memory_pair
 from accord.transport.interface import Transport
+from tests.limits import limit
 from tests.transport.one_by_one import OneByOne
 
-BOUND_SECONDS = 10.0
+BOUND_SECONDS = limit(10.0)
 
 REQUEST_PARAMS: dict[str, dict[str, Any]] = {
     "v1": {"protocolVersion": 1, "clientCapabilities": {}},
@@ -106,7 +107,7 @@ async def talk(
     ours, theirs = memory_pair()
     if handlers is None:
         handlers = agent_handlers() if side == "agent" else Handlers()
-    async with asyncio.timeout(60), Connection(ours, side, handlers, **options) as connection:
+    async with asyncio.timeout(limit(60)), Connection(ours, side, handlers, **options) as connection:
         yield connection, Hand(theirs)
 
 

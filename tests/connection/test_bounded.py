@@ -9,6 +9,7 @@ from accord.connection import Handlers
 from accord.errors import BacklogExceeded, CallTimeout, ConnectionLost
 from accord.protocol import v1
 from tests.connection.rig import agent_handlers, has_waiting_sender, initialized, is_paused, until
+from tests.limits import limit
 
 KILOBYTE = "x" * 1000
 BUDGET = 64 * 1024
@@ -142,7 +143,7 @@ async def test_close_works_while_reading_is_paused() -> None:
         for _ in range(100):
             await hand.update("s", KILOBYTE)
         await until(lambda: connection.backlog_bytes > BUDGET)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(limit(5)):
             await connection.close()
 
 

@@ -21,9 +21,10 @@ from accord.protocol.codec import encode_between
 from accord.protocol.edition import V2_JUNE
 from accord.transport import StreamTransport
 from tests.connection.rig import Hand, agent_handlers, initialize, initialized, until
+from tests.limits import limit
 
 BUDGET = 64 * 1024
-BOUND_SECONDS = 60.0
+BOUND_SECONDS = limit(60.0)
 
 
 @contextlib.asynccontextmanager
@@ -304,7 +305,7 @@ async def test_close_and_timeouts_work_while_answers_wait() -> None:
         await turns()
         with pytest.raises(CallTimeout):
             await connection.call_extension("_never", timeout_seconds=0.05)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(limit(5)):
             await connection.close()
         flooding.cancel()
 
@@ -332,7 +333,7 @@ async def test_the_end_of_a_peer_is_seen_while_reading_is_paused() -> None:
     handlers.on_extension_request("_never", never)
     async with piped(handlers, max_backlog_bytes=BUDGET, grace_seconds=0.1) as (connection, hand):
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(limit(2)):
                 for number in range(10_000):
                     await hand.transport.send(
                         json.dumps({"jsonrpc": "2.0", "id": number, "method": "_never", "params": {}}).encode()

@@ -10,6 +10,7 @@ from accord.errors import ConnectionLost, FrameError
 from accord.protocol import v1
 from accord.transport import memory_pair
 from tests.connection.rig import agent_handlers, initialized, talk, until
+from tests.limits import limit
 from tests.transport.one_by_one import MinimalTransport
 
 
@@ -32,7 +33,7 @@ async def test_a_request_handler_may_close_the_connection() -> None:
 
         handlers.on(v1.SESSION_SET_MODE, leave)
         await hand.ask("session/set_mode", {"sessionId": "s", "modeId": "m"})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(limit(5)):
             await closed.wait()
             await connection.wait_closed()
 
@@ -48,7 +49,7 @@ async def test_a_notification_handler_may_close_the_connection() -> None:
 
         handlers.on(v1.SESSION_UPDATE, leave)
         await hand.update("s", "bye")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(limit(5)):
             await closed.wait()
             await connection.wait_closed()
 
@@ -92,7 +93,7 @@ async def test_a_handler_that_ignores_its_cancellation_does_not_hold_up_the_clos
     async with initialized("agent", handlers) as (connection, hand):
         await hand.ask("session/set_mode", {"sessionId": "s", "modeId": "m"})
         await asyncio.sleep(0.01)
-        async with asyncio.timeout(4):
+        async with asyncio.timeout(limit(4)):
             await connection.close()
         release.set()
         await asyncio.sleep(0)
@@ -130,7 +131,7 @@ async def test_a_handler_that_never_returns_ends_after_the_grace_when_the_peer_i
         await hand.ask("session/set_mode", {"sessionId": "s", "modeId": "m"})
         await asyncio.sleep(0)
         await hand.transport.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(limit(5)):
             await connection.wait_closed()
         assert ended.is_set()
 

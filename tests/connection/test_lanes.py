@@ -9,6 +9,7 @@ import pytest
 
 from accord.connection.budget import Budget
 from accord.connection.lanes import FEW, Lanes
+from tests.limits import limit
 
 # A lane with few things is emptied by the shared runner, one with many by a task of its own.
 BOTH_WAYS = pytest.mark.parametrize("count", [FEW, 10 * FEW], ids=["few", "many"])
@@ -26,7 +27,7 @@ class Emptied:
         self.budget.add(count)
         for index in range(count):
             self.lanes.add("s", (call, index, 1))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(limit(10)):
             while tasks := self.lanes.tasks():
                 await asyncio.wait(tasks)
 

@@ -16,6 +16,7 @@ from accord.transport import StreamTransport
 from accord.transport.polled import PIPE_BYTES
 from accord.transport.write_buffer import SLICE_BYTES
 from tests.connection.rig import EDITIONS, UPDATES, initialized, until
+from tests.limits import limit
 
 CHUNK = (
     b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s%d","update":'
@@ -87,7 +88,7 @@ async def test_a_call_from_a_task_that_a_handler_waits_for_is_answered_too() -> 
         request = await hand.hear()
         await hand.update("s", "1")
         await hand.say({"jsonrpc": "2.0", "id": request["id"], "result": {}})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(limit(5)):
             await done.wait()
 
 
@@ -193,7 +194,7 @@ async def test_an_answer_that_names_no_session_comes_at_once() -> None:
         request = await hand.hear()
         await hand.update("s", "0")
         await hand.say({"jsonrpc": "2.0", "id": request["id"], "result": {"sessionId": "s"}})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(limit(5)):
             assert (await calling).session_id == "s"
 
 
@@ -217,7 +218,7 @@ async def test_a_stuck_session_delays_nothing_of_another() -> None:
         calling = asyncio.ensure_future(connection.call(v1.SESSION_PROMPT, prompt))
         request = await hand.hear()
         await hand.say({"jsonrpc": "2.0", "id": request["id"], "result": {"stopReason": "end_turn"}})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(limit(5)):
             await calling
     assert seen == [str(index) for index in range(1000)]
 
@@ -387,7 +388,10 @@ async def test_some_of_a_stream_leave_at_once_where_nobody_has_to_wait_or_to_loo
     read_from, write_to = os.pipe()
     nothing, held = os.pipe()
     handlers = Handlers()
-    async with asyncio.timeout(10), Connection(StreamTransport(nothing, write_to), "agent", handlers) as connection:
+    async with (
+        asyncio.timeout(limit(10)),
+        Connection(StreamTransport(nothing, write_to), "agent", handlers) as connection,
+    ):
         connection._receiver.edition = V1
         texts = [v1.SessionNotification("s", v1.AgentMessageChunk(v1.TextContent(text))) for text in "abcdef"]
         assert not connection.try_notify(v1.SESSION_UPDATE, texts[:2]), "the first of its kind is looked at"
@@ -414,7 +418,7 @@ async def test_an_update_does_not_overtake_one_that_waits_for_room() -> None:
     read_from, write_to = os.pipe()
     nothing, held = os.pipe()
     transport = StreamTransport(nothing, write_to)
-    async with asyncio.timeout(20), Connection(transport, "agent") as connection:
+    async with asyncio.timeout(limit(20)), Connection(transport, "agent") as connection:
         connection._receiver.edition = V1
         for text in ("first", "x" * (PIPE_BYTES + 100_000), "second"):
             await connection.notify(v1.SESSION_UPDATE, chunk(text))
@@ -437,7 +441,7 @@ async def test_an_update_does_not_overtake_one_that_waits_for_room() -> None:
 async def test_an_agent_that_says_much_gives_the_loop_a_turn_now_and_then() -> None:
     read_from, write_to = os.pipe()
     nothing, held = os.pipe()
-    async with asyncio.timeout(20), Connection(StreamTransport(nothing, write_to), "agent") as connection:
+    async with asyncio.timeout(limit(20)), Connection(StreamTransport(nothing, write_to), "agent") as connection:
         connection._receiver.edition = V1
         turns = 0
 

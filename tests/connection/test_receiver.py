@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from accord.connection import Connection, Handlers
 from accord.protocol import v1
 from accord.protocol.edition import V1
+from tests.limits import limit
 from tests.transport.one_by_one import MinimalTransport
 
 SESSIONS = st.sampled_from(["a", "b", "c"])
@@ -102,7 +103,7 @@ async def heard_of(pieces: list[list[bytes]], *, suspends: bool, max_bytes: int)
     script = Script(pieces)
     connection = Connection(script, "client", handlers, max_backlog_bytes=max_bytes)
     connection._receiver.edition = V1
-    async with asyncio.timeout(10), connection:
+    async with asyncio.timeout(limit(10)), connection:
         await connection.wait_closed()
     counts = connection.counts
     said = sorted(json.dumps(message, sort_keys=True) for message in map(_without_chance, script.said))

@@ -17,6 +17,7 @@ from accord.transport import StreamTransport, memory_pair
 from accord.transport.interface import Transport
 from accord.wire import Framing
 from tests.connection.rig import Hand, initialize
+from tests.limits import limit
 from tests.transport.one_by_one import MinimalTransport
 
 LINKS = ["memory", "pipes", "threads", "headers", "plain"]
@@ -44,7 +45,7 @@ async def linked(kind: str) -> AsyncIterator[tuple[Connection, Hand]]:
         (here, there), (back, forth) = os.pipe(), os.pipe()
         ours = StreamTransport(here, forth, framing=framing, force_threads=kind == "threads")
         theirs = StreamTransport(back, there, framing=framing)
-    async with asyncio.timeout(30), Connection(ours, "client") as connection:
+    async with asyncio.timeout(limit(30)), Connection(ours, "client") as connection:
         hand = Hand(theirs)
         await initialize(connection, hand)
         yield connection, hand
@@ -141,7 +142,7 @@ class Moody(Plain):
 async def test_an_update_does_not_overtake_a_posted_text() -> None:
     near, far = memory_pair()
     link, hand = Moody(near), Hand(far)
-    async with asyncio.timeout(30), Connection(link, "client") as connection:
+    async with asyncio.timeout(limit(30)), Connection(link, "client") as connection:
         await initialize(connection, hand)
         for _ in range(2):
             await say(connection, "first")
@@ -159,7 +160,7 @@ async def test_an_update_does_not_overtake_a_posted_text() -> None:
 async def test_who_waits_behind_a_posted_text_keeps_its_place_and_may_leave_it() -> None:
     near, far = memory_pair(max_bytes=100)
     link, hand = Moody(near), Hand(far)
-    async with asyncio.timeout(30), Connection(link, "client") as connection:
+    async with asyncio.timeout(limit(30)), Connection(link, "client") as connection:
         connection._receiver.edition = V1
         filling = asyncio.ensure_future(say(connection, "f" * 200))
         await asyncio.sleep(0)
@@ -183,7 +184,7 @@ async def test_who_waits_behind_a_posted_text_keeps_its_place_and_may_leave_it()
 
 async def test_what_is_queued_when_the_connection_closes_fails() -> None:
     near, _far = memory_pair(max_bytes=100)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(limit(30)):
         async with Connection(Plain(near), "client") as connection:
             connection._receiver.edition = V1
             filling = asyncio.ensure_future(say(connection, "f" * 200))

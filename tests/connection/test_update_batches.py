@@ -16,6 +16,7 @@ from accord.connection.update_batches import ReadBatch
 from accord.protocol import v1
 from accord.transport import StreamTransport
 from tests.connection.rig import Hand, initialize
+from tests.limits import limit
 
 UPDATE = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":%s}}'
 CHUNK = '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
@@ -53,7 +54,7 @@ async def wired(handlers: Handlers, **options: Any) -> AsyncIterator[Wire]:
     transport = StreamTransport(read_from, our_write)
     far = StreamTransport(their_read, os.dup(write_to))
     try:
-        async with asyncio.timeout(20), Connection(transport, "client", handlers, **options) as connection:
+        async with asyncio.timeout(limit(20)), Connection(transport, "client", handlers, **options) as connection:
             await initialize(connection, Hand(far))
             yield Wire(connection, write_to)
     finally:
@@ -77,7 +78,7 @@ def recorder(heard: list[str], then: Callable[[str], Any] | None = None) -> Hand
 
 
 async def until(heard: list[str], count: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         while len(heard) < count:
             await asyncio.sleep(0.005)
 

@@ -13,11 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from tests.limits import limit
+
 __all__ = ["RawClient", "RawFraming"]
 
 RawFraming = Literal["lines", "headers"]
 
-SECONDS = 60.0
+SECONDS = limit(60.0)
 
 _HEADER = re.compile(rb"Content-Length: ([0-9]+)\r\n\r\n")
 

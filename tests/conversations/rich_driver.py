@@ -26,6 +26,7 @@ from accord.session.event import (
     ToolChanged,
     UsageChanged,
 )
+from tests.limits import limit
 
 
 @dataclass
@@ -188,7 +189,7 @@ async def know_commands(session: accord.client.Session) -> None:
     known = asyncio.Event()
     stop = session.listen(lambda event: known.set() if isinstance(event, CommandsChanged) else None)
     if not session.commands:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(limit(10)):
             await known.wait()
     stop()
 
@@ -197,7 +198,7 @@ async def drive(
     argv: Sequence[str], *, edition: Any = "auto", project: Path, env: Mapping[str, str | None] | None = None
 ) -> Story:
     """The whole conversation."""
-    async with asyncio.timeout(100):
+    async with asyncio.timeout(limit(100)):
         return await Driver(argv, edition=edition, project=project, env=env or {}).drive()
 
 

@@ -18,6 +18,7 @@ from accord.transport import StreamTransport, Transport, memory_pair, spawn
 from accord.wire import Framing
 from tests.conversations.agent import CHUNKS, FILE, ScriptedAgent
 from tests.conversations.client import NOTES, ScriptedClient
+from tests.limits import limit
 from tests.transport.processes import SOURCES, exists
 
 AGENT = str(Path(__file__).with_name("agent.py"))
@@ -86,7 +87,7 @@ async def connected(way: Way) -> AsyncIterator[Transport]:
     agent = ScriptedAgent(theirs).connection
     agent.start()
     yield ours
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         assert await agent.wait_closed() is None
 
 

@@ -21,10 +21,11 @@ from accord.protocol.edition import V1
 from accord.transport import spawn
 from accord.transport.interface import ProcessTransport
 from tests.conversations.client import ScriptedClient
+from tests.limits import limit
 from tests.transport.processes import SOURCES, exists, write_program
 
 AGENT = str(Path(__file__).with_name("agent.py"))
-BOUND_SECONDS = 10.0
+BOUND_SECONDS = limit(10.0)
 HELLO = {"protocolVersion": 1, "clientCapabilities": {}}
 
 # Every program shakes hands and then does what its test says; `hear` and `say` know nothing of Accord.

@@ -11,6 +11,7 @@ from accord.session.event import Cost, UsageChanged
 from accord.session.option import Toggle
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_stage import GREETING, WAYS, Held, Stage, Way, hold, outline, replayable
+from tests.limits import limit
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def conversations(stage: Stage) -> dict[str, Held]:
     """The whole conversation in every way, held once; the tests look at what it left behind."""
 
     async def held() -> dict[str, Held]:
-        async with asyncio.timeout(100):
+        async with asyncio.timeout(limit(100)):
             return {str(way): await hold(way, stage) for way in WAYS}
 
     return asyncio.run(held())

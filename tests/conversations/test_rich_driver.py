@@ -18,6 +18,7 @@ from tests.conversations import rich_driver
 from tests.conversations.normalisation import normalised
 from tests.conversations.rich_driver import Story, drive
 from tests.conversations.rich_stage import AGENT, GREETING, WAYS, Held, Stage, hold, outline, replayable
+from tests.limits import limit
 
 # What to insist on, and the name of what is then spoken.
 EDITIONS = {"1": "v1", "2-june": "v2_june", "2": "v2"}
@@ -64,7 +65,7 @@ def held(stage: Stage, stories: dict[str, Story]) -> dict[str, Held]:
     assert stories
 
     async def all_held() -> dict[str, Held]:
-        async with asyncio.timeout(100):
+        async with asyncio.timeout(limit(100)):
             return {name: await hold(way, stage) for name, way in HELD.items()}
 
     return asyncio.run(all_held())
@@ -201,7 +202,7 @@ def test_it_is_a_program_too(stage: Stage) -> None:
     stage.clear()
     argv = [sys.executable, str(rich_driver.__file__), "--edition", "2", "--project", str(stage.project), "--", *AGENT]
     env = {**os.environ, "XDG_STATE_HOME": str(stage.state)}
-    ended = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=limit(60), check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.splitlines()[:2] == ["rich, v2", "title A better greeting"]
 

@@ -13,6 +13,7 @@ import pytest
 import accord
 from accord import simse
 from accord.dialects import dialect_names, load_dialect
+from tests.limits import limit
 
 SHOUTING = """
 from accord.dialects import DialectPlugin
@@ -54,7 +55,7 @@ def test_another_package_adds_its_dialect_and_is_imported_when_it_is_chosen(tmp_
     install(tmp_path, "shouting = shouting:Dialect")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=limit(60), check=True
     )
     assert json.loads(done.stdout) == [["shouting", "simse"], [], "shouting"]
 

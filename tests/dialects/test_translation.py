@@ -12,8 +12,9 @@ from accord.dialects import Json, TranslatedTransport, Translation
 from accord.transport import check_transport, memory_pair
 from accord.transport.interface import Transport
 from tests.connection.rig import Hand
+from tests.limits import limit
 
-BOUND_SECONDS = 20.0
+BOUND_SECONDS = limit(20.0)
 
 
 class Upper:

@@ -14,6 +14,7 @@ from accord.client import ConnectedAgent, Session
 from accord.session.entry import ToolCall
 from accord.session.tool import Diff, Shown, TerminalView
 from accord.stores import default_path
+from tests.limits import limit
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -301,7 +302,12 @@ async def test_login_is_needed_once_and_can_be_undone(edition: Wish, project: Pa
 async def test_a_login_in_a_terminal_holds_for_every_start(edition: Wish, project: Path) -> None:
     program = str(EXAMPLES / "agents" / "login.py")
     subprocess.run(  # noqa: ASYNC221 - nothing else runs yet
-        [sys.executable, program, "--login"], input="Ada\n", text=True, capture_output=True, timeout=60, check=True
+        [sys.executable, program, "--login"],
+        input="Ada\n",
+        text=True,
+        capture_output=True,
+        timeout=limit(60),
+        check=True,
     )
     async with started("agents/login.py", edition) as agent:
         assert (await (await agent.new_session(project)).prompt("who am I?")).text == "You are Ada."

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.limits import limit
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ECHO = [sys.executable, str(EXAMPLES / "agents" / "echo.py")]
 REPLACER = [sys.executable, str(EXAMPLES / "agents" / "permission.py")]
@@ -29,7 +31,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
             input=answers,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=limit(60),
             check=False,
         )
         assert (done.returncode, done.stderr) == (0, "")
@@ -77,6 +79,6 @@ def test_one_prompt_goes_to_several_agents_and_a_failing_one_disturbs_nobody(run
 def test_the_example_pytest_passes(tmp_path: Path) -> None:
     program = str(EXAMPLES / "clients" / "test_repository.py")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=limit(60), check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import accord
+from tests.limits import limit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="agents are shell scripts here: run it on Linux")
 
@@ -62,7 +63,7 @@ class Machine:
             input=answers,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=limit(60),
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from accord.check.rules import RULES
+from tests.limits import limit
 
 PAGE = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text(encoding="utf-8")
 AGENT = """
@@ -37,7 +38,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         env={**kept, "XDG_STATE_HOME": str(folder / "state")},
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=limit(500),
         check=False,
     )
 

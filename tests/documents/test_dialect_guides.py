@@ -16,10 +16,11 @@ import pytest
 
 import accord
 from accord.dialects import DialectPlugin
+from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
 SIMSE = ROOT / "tests" / "simse"
-BOUND_SECONDS = 60.0
+BOUND_SECONDS = limit(60.0)
 
 
 def blocks(page: str, language: str = "python") -> list[str]:

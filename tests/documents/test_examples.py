@@ -4,12 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.limits import limit
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def run(name: str, *words: str) -> str:
     finished = subprocess.run(
-        [sys.executable, str(EXAMPLES / name), *words], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, str(EXAMPLES / name), *words], capture_output=True, text=True, timeout=limit(100), check=False
     )
     assert finished.returncode == 0, finished.stderr
     for edition in ("\nv1\n", "June", "November"):

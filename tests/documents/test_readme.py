@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.limits import limit
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -37,7 +39,7 @@ def test_the_agent_and_the_client_of_the_readme_talk(tmp_path: Path) -> None:
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path), "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit(60),
         check=False,
     )
     assert finished.stderr == ""

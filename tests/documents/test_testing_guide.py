@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from accord import testing
+from tests.limits import limit
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
 
@@ -25,7 +26,7 @@ def test_every_block_passes_as_a_test_file(tmp_path: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=limit(100),
         check=False,
     )
 

@@ -28,8 +28,9 @@ from accord.wire import Framing
 from tests.fuzz.corpus import CORPORA, HIDDEN
 from tests.fuzz.mutator import Mutator
 from tests.fuzz.oracle import NULL, Due, differences, key_of, owed
+from tests.limits import limit
 
-BOUND_SECONDS = 30.0
+BOUND_SECONDS = limit(30.0)
 RAISED = "raised-inside"
 PROBE = "_fuzz/probe"
 

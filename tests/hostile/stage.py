@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.hostile.registry import Row
+from tests.limits import limit
 
 AGENT = str(Path(__file__).with_name("agent.py"))
 MAX_MEMORY_KIB = 200 * 1024
-GONE_SECONDS = 10.0
+GONE_SECONDS = limit(10.0)
 
 # What no program of ours writes for its own ends, anywhere.
 NEVER = re.compile(

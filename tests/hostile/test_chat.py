@@ -14,6 +14,7 @@ from tests.hostile.command import Outcome, Running
 from tests.hostile.registry import PRINTED, Row, at_chat
 from tests.hostile.stage import MAX_MEMORY_KIB, Stage, assert_clean
 from tests.hostile.test_run import marked, rule_words
+from tests.limits import limit
 
 pytest.importorskip("textual", reason="needs the extra: pip install 'accord[cli]'")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc: run it on Linux")
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc:
 # A dialog takes no key in its first half second.
 ARMED_SECONDS = 0.7
 LEAVE = "\x11"
-DRAWN_SECONDS = 10.0
+DRAWN_SECONDS = limit(10.0)
 
 
 def chat(stage: Stage, row: Row) -> Outcome:

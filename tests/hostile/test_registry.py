@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.hostile.registry import everyday, rows
 from tests.hostile.stage import AGENT
+from tests.limits import limit
 
 
 def test_there_are_enough_tricks_and_a_third_of_them_runs_every_day() -> None:
@@ -28,6 +29,10 @@ def test_the_agent_starts_from_anywhere_and_imports_no_part_of_accord(tmp_path: 
     )
     program += "; sys.exit('accord' in sys.modules or 'asyncio' in sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-S", "-E", "-c", program], cwd=tmp_path, stdin=subprocess.DEVNULL, timeout=30, check=False
+        [sys.executable, "-S", "-E", "-c", program],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        timeout=limit(30),
+        check=False,
     )
     assert done.returncode == 0

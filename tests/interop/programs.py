@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.interop.record import Conversation
+from tests.limits import limit
 
 __all__ = ["ACCORD_AGENT", "Program", "agent_on", "client_on", "hold", "is_gone", "rich_agent_on", "rich_client_on"]
 
 ROOT = Path(__file__).parents[2]
 PEERS = Path(__file__).parent / "peers"
 ACCORD_AGENT = (sys.executable, "-m", "tests.interop.accord_agent")
-CLIENT_SECONDS = 45.0
+CLIENT_SECONDS = limit(45.0)
 
 
 class Program(NamedTuple):

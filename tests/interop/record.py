@@ -11,6 +11,7 @@ import msgspec
 
 import accord
 from accord.protocol.model import Unknown
+from tests.limits import limit
 
 __all__ = ["BIG", "ODD", "Conversation", "Record", "brief", "counts", "plain", "refusal"]
 
@@ -18,7 +19,7 @@ BIG = "0123456789abcdef" * (5 * 1024 * 1024 // 16)
 ODD = (
     'line\u2028separator\u2029paragraph\u0085next 👩\u200d👩\u200d👧 🌍 \u0000\u001f\u007f \ufeff é e\u0301 \\ " \r\n\t'
 )
-SCENE_SECONDS = 20.0
+SCENE_SECONDS = limit(20.0)
 
 
 def plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ import pytest
 import accord
 from accord.protocol import v1, v2
 from tests.interop.programs import ACCORD_AGENT, Program, agent_on, client_on, hold, is_gone
+from tests.limits import limit
 
 ME = {"name": "accord", "version": "1"}
 SUPERSET = {
@@ -25,7 +26,7 @@ SUPERSET = {
 CLEAN_V1 = v1.InitializeRequest(1, client_info=v1.Implementation("accord", "1"))
 CLEAN_V2 = v2.InitializeRequest(2, v2.Implementation("accord", "1"))
 NEWEST_FIRST = (accord.V2, accord.V2_JUNE, accord.V1)
-SECONDS = 20.0
+SECONDS = limit(20.0)
 
 Find: TypeAlias = Callable[[str, str], Path]
 

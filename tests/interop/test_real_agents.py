@@ -18,6 +18,7 @@ from accord.session.proposals import EditionChoice
 from tests.interop.llm.script import Hang, Say, Script
 from tests.interop.llm.server import ScriptedModel, serve
 from tests.interop.npm_agents import AGENTS, CONTENT, NpmAgent, Place
+from tests.limits import limit
 
 WANTED = os.environ.get("ACCORD_REAL_AGENTS")
 if WANTED is None:
@@ -107,7 +108,7 @@ async def staged(talk: Talk, root: Path) -> AsyncIterator[Stage]:
 
 async def nobody_lives_in(home: Path) -> None:
     """Return when no process has this home any more, wherever it went to be forgotten."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(limit(5)):
         while living_in(home):
             await asyncio.sleep(0)
 

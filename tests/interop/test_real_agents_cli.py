@@ -17,6 +17,7 @@ import pytest
 from tests.interop.llm.script import Say, Script
 from tests.interop.llm.server import ScriptedModel, serve
 from tests.interop.npm_agents import CONTENT, Place
+from tests.limits import limit
 
 if "ACCORD_REAL_AGENTS" not in os.environ:
     # Before the next import: without leave to run them, that module ends half way.
@@ -27,7 +28,7 @@ from tests.interop.test_real_agents import GOODBYE, PROMPT, TALKS, WANTED, Talk,
 pytestmark = pytest.mark.timeout(240)
 
 # Some take many seconds to start on a busy machine.
-SECONDS = 100.0
+SECONDS = limit(100.0)
 LOGINS = [each for each in TALKS if each.agent.login is not None]
 
 

@@ -8,10 +8,11 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.limits import limit
 from tests.mutants.patches import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT_SECONDS = 240
+TIMEOUT_SECONDS = limit(240)
 
 
 def run_tests(source: Path, tests: list[str]) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from accord.protocol.edition import EDITIONS, V1, V2, V2_JUNE, Edition
 from accord.protocol.method import NotificationMethod, RequestMethod, Side
+from tests.limits import limit
 
 TABLES = {"v1": V1, "v1 draft": V1.draft, "v2": V2, "v2 draft": V2.draft, "june": V2_JUNE}
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -214,7 +215,9 @@ def test_a_row_shows_its_kind_and_name(edition: Edition) -> None:
 def loaded_after(code: str) -> set[str]:
     """The modules of editions that a fresh interpreter has loaded after some code."""
     show = "\nimport sys\nprint(*[name for name in sys.modules if name.startswith('accord.protocol.v')])"
-    done = subprocess.run([sys.executable, "-c", code + show], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code + show], capture_output=True, text=True, timeout=limit(60), check=True
+    )
     return {".".join(name.split(".")[:4]) for name in done.stdout.split()}
 
 

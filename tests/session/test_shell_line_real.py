@@ -18,11 +18,12 @@ from pathlib import Path
 import pytest
 
 from accord.session.shell_line import ShellLine, SimpleCommand, parse_shell_line, program_names
+from tests.limits import limit
 
 SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
 WRAPPERS = ("env", "nice", "nohup", "sh", "timeout", "xargs", "find", "setsid", "stdbuf")
 BATCH = 50
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = limit(60)
 
 # Each program writes its argv to $LOG, by one write, and says something that a shell or xargs could run.
 STUB = '#!/bin/sh\nprintf \'%s\\036\' "${0##*/}" "$@" \'\035\' >>"$LOG"\necho c out\n'

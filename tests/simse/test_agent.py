@@ -12,10 +12,11 @@ import pytest
 
 import accord
 from accord import simse
+from tests.limits import limit
 
 CLIENT = Path(__file__).with_name("page_client.py")
 AGENT = (sys.executable, str(Path(__file__).with_name("page_agent.py")))
-BOUND_SECONDS = 60.0
+BOUND_SECONDS = limit(60.0)
 
 
 class Talk:

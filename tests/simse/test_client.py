@@ -27,10 +27,11 @@ from accord.transport import check_transport, memory_pair
 from accord.transport.interface import Transport
 from tests.client.clock import in_no_time, now
 from tests.connection.rig import Hand, until
+from tests.limits import limit
 from tests.transport.one_by_one import MinimalTransport
 
 PROGRAM = Path(__file__).with_name("page_backend.py")
-BOUND_SECONDS = 20.0
+BOUND_SECONDS = limit(20.0)
 ORDER = {"sessionId": "s", "type": "tool_call", "toolCallId": "t", "toolName": "wait"}
 PROMPT = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {"sessionId": "s", "prompt": []}}
 
@@ -534,13 +535,13 @@ async def test_the_clock_rests_while_the_user_is_asked_and_while_a_tool_runs() -
         await hand.notify(
             "session/update", {"sessionId": "s", "type": "request_permission", "action": "a", "requestId": "r"}
         )
-        assert await asyncio.wait_for(hand.transport.receive(), 4000) is not None
+        assert await asyncio.wait_for(hand.transport.receive(), limit(4000)) is not None
         assert now() == 3600
         await hand.notify(
             "session/update", {"sessionId": "s", "type": "tool_call", "toolCallId": "t", "toolName": "slow"}
         )
         assert (await hand.hear())["params"]["status"] == "in_progress"
-        assert await asyncio.wait_for(hand.transport.receive(), 4000) is not None
+        assert await asyncio.wait_for(hand.transport.receive(), limit(4000)) is not None
         assert now() == 7200
         await asyncio.sleep(59)
         await hand.say({"jsonrpc": "2.0", "id": prompt["id"], "result": {}})

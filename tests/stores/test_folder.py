@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 from accord.errors import StoreError
 from accord.stores import default_path
 from accord.stores.folder import make_private, place, safe_name
+from tests.limits import limit
 
 PLACES = [
     ("linux", {}, "/home/u", "/home/u/.local/state/accord/echo/sessions.db"),
@@ -158,7 +159,7 @@ def test_a_file_in_use_keeps_the_locks_that_this_process_has_on_it(tmp_path: Pat
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN EXCLUSIVE")
     make_private(path)
-    answer = subprocess.run([sys.executable, "-c", LOCK, path], stdout=subprocess.PIPE, timeout=60, check=True)
+    answer = subprocess.run([sys.executable, "-c", LOCK, path], stdout=subprocess.PIPE, timeout=limit(60), check=True)
     connection.close()
     assert answer.stdout == b"held\n"
 

@@ -16,6 +16,7 @@ from accord.errors import StoreError
 from accord.stores import SqliteStore
 from accord.stores.database import Database
 from accord.stores.schema import SCHEMA_VERSION
+from tests.limits import limit
 from tests.stores.fixtures.fill import EXPECTED
 from tests.stores.sessions import words
 from tests.stores.test_processes import Process
@@ -147,5 +148,5 @@ async def test_a_later_schema_is_refused_in_one_sentence(path: Path) -> None:
             await call
         assert caught.value.reason == "newer"
         assert "\n" not in str(caught.value)
-    await asyncio.wait_for(store.close(), 10)
+    await asyncio.wait_for(store.close(), limit(10))
     assert path.read_bytes() == before

@@ -19,9 +19,10 @@ import pytest
 from accord.session.content import Text
 from accord.session.event import Event, MessageChunk
 from accord.stores import SqliteStore
+from tests.limits import limit
 
 WRITER = Path(__file__).with_name("writer.py")
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = limit(60.0)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, limits and permissions as POSIX has them")
 

@@ -13,9 +13,10 @@ import pytest
 
 from accord.errors import StoreError
 from accord.stores import SqliteStore, Store, check_store
+from tests.limits import limit
 from tests.stores.sessions import record, words
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = limit(20.0)
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.limits import limit
+
 PROJECT = Path(__file__).parent / "project"
 PROGRAMS = Path(__file__).parent / "programs"
 # The two that only run as somebody's agent are started by the others.
@@ -52,7 +54,7 @@ def run_pytest(project: Path, *arguments: str) -> tuple[int, str]:
         env={**environment, "HOME": str(project.parent), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=limit(100),
         check=False,
     )
     return finished.returncode, finished.stdout + finished.stderr
@@ -160,7 +162,7 @@ def run_program(folder: Path, *words: str) -> tuple[int, str]:
         env={**environment, "HOME": str(folder.parent), "XDG_STATE_HOME": str(folder.parent)},
         capture_output=True,
         text=True,
-        timeout=380,
+        timeout=limit(380),
         check=False,
     )
     return finished.returncode, finished.stdout + finished.stderr

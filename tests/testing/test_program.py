@@ -14,6 +14,7 @@ import accord
 from accord.errors import ConnectionLost
 from accord.testing import AgentPeer, Recorder, command_of, join
 from accord.testing.program import FAILED
+from tests.limits import limit
 
 
 async def talkative(peer: AgentPeer) -> None:
@@ -100,7 +101,7 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         input="",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=limit(60),
         check=False,
     )
 

@@ -16,6 +16,7 @@ import pytest
 from accord.errors import ConnectFailed, ConnectionLost, FrameError
 from accord.transport import ChildTransport, spawn
 from accord.transport.lineage import VARIABLE
+from tests.limits import limit
 from tests.transport.one_by_one import OneByOne
 from tests.transport.processes import exists, runs, until, write_program
 
@@ -276,7 +277,7 @@ async def test_a_descendant_that_keeps_stdout_open_does_not_keep_the_link_alive(
     )
     for _ in range(50_000):
         assert await child.receive() == b"1"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(limit(20)):
         with pytest.raises(ConnectionLost) as lost:
             await child.receive()
     assert lost.value.exit_status == 7
@@ -403,7 +404,7 @@ async def test_a_cancelled_close_leaves_nothing_running(program: Program) -> Non
     closing = asyncio.create_task(child.close())
     await asyncio.sleep(0)
     closing.cancel()
-    await asyncio.wait((closing,), timeout=10)
+    await asyncio.wait((closing,), timeout=limit(10))
     assert closing.cancelled()
     assert not [pid for pid in pids if runs(pid)]
     assert not exists(child.pid)

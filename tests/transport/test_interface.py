@@ -10,13 +10,18 @@ import pytest
 
 import accord.transport
 from accord.transport import MemoryTransport, Transport, memory_pair
+from tests.limits import limit
 from tests.transport.processes import SOURCES
 
 
 def test_importing_the_room_loads_no_loop_and_no_processes() -> None:
     program = "import json, sys, accord.transport; print(json.dumps(sorted(sys.modules)))"
     found = subprocess.run(
-        [sys.executable, "-S", "-c", program], env={"PYTHONPATH": SOURCES}, capture_output=True, timeout=60, check=True
+        [sys.executable, "-S", "-c", program],
+        env={"PYTHONPATH": SOURCES},
+        capture_output=True,
+        timeout=limit(60),
+        check=True,
     )
     loaded = set(json.loads(found.stdout))
     assert "accord.transport.interface" in loaded
@@ -26,7 +31,11 @@ def test_importing_the_room_loads_no_loop_and_no_processes() -> None:
 def test_the_polled_ways_load_no_threads_of_ours() -> None:
     program = "import json, sys, accord.transport.streams; print(json.dumps(sorted(sys.modules)))"
     found = subprocess.run(
-        [sys.executable, "-S", "-c", program], env={"PYTHONPATH": SOURCES}, capture_output=True, timeout=60, check=True
+        [sys.executable, "-S", "-c", program],
+        env={"PYTHONPATH": SOURCES},
+        capture_output=True,
+        timeout=limit(60),
+        check=True,
     )
     loaded = set(json.loads(found.stdout))
     assert loaded.isdisjoint({"accord.transport.threaded", "accord.transport.process", "accord.transport.lineage"})

@@ -10,6 +10,7 @@ import pytest
 
 from accord.errors import ConnectionLost
 from accord.transport import StreamTransport
+from tests.limits import limit
 from tests.transport.processes import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="watched pipes: run it on Linux or macOS")
@@ -34,7 +35,7 @@ class Ends:
 @pytest.mark.parametrize("force_threads", [False, True])
 async def test_the_sender_of_a_large_text_waits_until_the_peer_has_read_it(force_threads: bool) -> None:  # noqa: FBT001
     ends = Ends(force_threads=force_threads)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(limit(20)):
         sending = asyncio.ensure_future(ends.transport.send(LARGE))
         await asyncio.wait((sending,), timeout=0.1)
         assert not sending.done()
@@ -46,7 +47,7 @@ async def test_the_sender_of_a_large_text_waits_until_the_peer_has_read_it(force
 
 async def test_a_cancelled_sender_of_a_large_text_has_sent_all_of_it() -> None:
     ends = Ends()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(limit(20)):
         sending = asyncio.ensure_future(ends.transport.send(LARGE))
         await asyncio.wait((sending,), timeout=0.1)
         sending.cancel()
@@ -59,7 +60,7 @@ async def test_a_cancelled_sender_of_a_large_text_has_sent_all_of_it() -> None:
 
 
 async def test_the_sender_of_a_large_text_is_told_of_a_close_and_of_a_peer_that_no_longer_reads() -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(limit(20)):
         closed, broken = Ends(), Ends()
         sending = [asyncio.ensure_future(ends.transport.send(LARGE)) for ends in (closed, broken)]
         await asyncio.sleep(0)

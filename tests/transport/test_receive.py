@@ -11,6 +11,7 @@ import pytest
 from accord.errors import FrameError
 from accord.transport import StreamTransport, memory_pair
 from accord.transport.interface import receive_into
+from tests.limits import limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ def lines() -> Iterator[list[Line]]:
 
 async def test_the_texts_of_one_read_come_together_and_the_end_is_an_empty_list(lines: list[Line], way: str) -> None:
     lines.append(line := Line(way))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         line.say(b"1\n2\n3\nha")
         assert await line.transport.receive() == [b"1", b"2", b"3"]
         line.say(b"lf\n")
@@ -95,7 +96,7 @@ async def test_texts_are_given_in_the_instant_in_which_they_are_read(lines: list
         await asyncio.sleep(0)
     assert order == [[b"1"], "turn"]
     line.hang_up()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         assert await receiving is False
     await line.transport.close()
 
@@ -108,7 +109,7 @@ async def test_no_text_is_given_that_is_not_wanted_and_none_is_lost(lines: list[
         taken.append(texts)
         return False
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         line.say(b"1\n2\n")
         assert await receive_into(line.transport, take_one) is True
         line.say(b"3\n")
@@ -130,7 +131,7 @@ async def test_what_a_taker_raises_is_raised_where_it_was_asked_for(lines: list[
     receiving = asyncio.create_task(receive_into(line.transport, refuse))
     await asyncio.sleep(0)
     line.say(b"1\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         with pytest.raises(KeyError):
             await receiving
         line.say(b"2\n")
@@ -149,7 +150,7 @@ async def test_a_taker_may_close_the_transport(lines: list[Line]) -> None:
     receiving = asyncio.create_task(receive_into(line.transport, take))
     await asyncio.sleep(0)
     line.say(b"1\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         assert await receiving is False
         await asyncio.gather(*closing)
 
@@ -185,7 +186,7 @@ async def test_a_receiver_may_close_the_transport(lines: list[Line]) -> None:
     receiving = asyncio.create_task(receive())
     await asyncio.sleep(0)
     line.say(b"1\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         assert await receiving == [[b"1"], []]
 
 
@@ -198,7 +199,7 @@ async def test_a_receiver_that_fails_breaks_nothing_but_itself(lines: list[Line]
     receiving = asyncio.create_task(fail())
     await asyncio.sleep(0)
     line.say(b"1\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         with pytest.raises(KeyError):
             await receiving
         line.say(b"2\n")
@@ -217,7 +218,7 @@ async def test_a_receiver_that_is_cancelled_loses_nothing(lines: list[Line], way
     was_done = receiving.done()
     receiving.cancel()
     await asyncio.wait((receiving,))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         assert (receiving.result() if was_done else await line.transport.receive()) == [b"1"]
     await line.transport.close()
 

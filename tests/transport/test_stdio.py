@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from accord.transport.polled import can_poll
+from tests.limits import limit
 from tests.transport.processes import SOURCES
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ ENVIRONMENT.pop("PYTHONUNBUFFERED", None)
 
 
 def run(source: str, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(command(source), input=said, env=ENVIRONMENT, capture_output=True, timeout=60, check=False)
+    return subprocess.run(
+        command(source), input=said, env=ENVIRONMENT, capture_output=True, timeout=limit(60), check=False
+    )
 
 
 def test_over_pipes_it_answers_and_ends_when_stdin_ends() -> None:
@@ -60,7 +63,13 @@ def test_over_files_it_answers_and_ends(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"1\n2\n" + b"x" * 300_000 + b"\n3")
     with (tmp_path / "in").open("rb") as stdin, (tmp_path / "out").open("wb") as stdout:
         found = subprocess.run(
-            command(ECHO), stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=ENVIRONMENT, timeout=60, check=False
+            command(ECHO),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT,
+            timeout=limit(60),
+            check=False,
         )
     assert (found.returncode, found.stderr) == (0, b"")
     assert (tmp_path / "out").read_bytes() == b"1\n2\n" + b"x" * 300_000 + b"\n3\n"
@@ -78,7 +87,7 @@ def test_over_one_socket_for_both_it_answers_and_leaves_it_blocking() -> None:
         while heard.count(b"\n") < 2:
             heard += ours.recv(100)
         ours.shutdown(socket.SHUT_WR)
-        stderr = process.communicate(timeout=60)[1]
+        stderr = process.communicate(timeout=limit(60))[1]
         assert (heard, process.returncode, stderr) == (b"1\n2\n", 0, b"")
         assert os.get_blocking(theirs.fileno())
 
@@ -96,7 +105,7 @@ def test_over_a_terminal_it_answers_and_never_makes_it_non_blocking() -> None:
         heard += os.read(ours, 100)
     blocking = os.get_blocking(theirs)
     os.write(ours, b"\x04")
-    stderr = process.communicate(timeout=60)[1]
+    stderr = process.communicate(timeout=limit(60))[1]
     os.close(ours)
     os.close(theirs)
     assert (heard, blocking, process.returncode, stderr) == (b"hello\n", True, 0, b"")
@@ -152,7 +161,7 @@ def test_stray_output_goes_to_stderr_and_nobody_else_eats_the_input() -> None:
     assert stdout is not None
     stdin.write(b'"text"\n')
     first = stdout.read(7)
-    rest, stderr = with_rest.communicate(b"the rest\n", timeout=60)
+    rest, stderr = with_rest.communicate(b"the rest\n", timeout=limit(60))
     assert with_rest.returncode == 0, stderr
     assert first == b'"text"\n'
     assert rest == b"after the rest\n"
@@ -166,7 +175,7 @@ def test_stray_output_goes_nowhere_where_stderr_is_closed() -> None:
         input=b'"text"\n',
         env=ENVIRONMENT,
         capture_output=True,
-        timeout=60,
+        timeout=limit(60),
         check=False,
     )
     assert (found.stdout, found.stderr) == (b'"text"\n', b"")
@@ -192,7 +201,7 @@ def test_a_closed_stdin_or_stdout_is_a_failed_connection(closed: str) -> None:
         ["sh", "-c", f'exec "$0" "$@" {closed}', *command(source)],
         env=ENVIRONMENT,
         stderr=subprocess.PIPE,
-        timeout=60,
+        timeout=limit(60),
         check=False,
     )
     assert found.stderr == b"failed\nfailed\n"
@@ -256,7 +265,7 @@ def test_a_program_that_never_closes_gives_the_blocking_mode_back() -> None:
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
-        timeout=60,
+        timeout=limit(60),
         check=False,
     )
     blocking = os.get_blocking(writing)
@@ -295,6 +304,6 @@ def test_a_thread_that_waits_for_input_does_not_keep_the_program_from_ending() -
     process = subprocess.Popen(
         command(source), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
     )
-    status = process.wait(timeout=60)
-    stderr = process.communicate(timeout=60)[1]
+    status = process.wait(timeout=limit(60))
+    stderr = process.communicate(timeout=limit(60))[1]
     assert (status, stderr) == (0, b"")

@@ -19,6 +19,7 @@ from accord.transport import StreamTransport, polled
 from accord.transport.polled import PIPE_BYTES, READ_BYTES, enlarge_pipe, unread_bytes
 from accord.transport.write_buffer import SLICE_BYTES, WriteBuffer
 from accord.wire import HeaderReader, LineReader
+from tests.limits import limit
 from tests.transport.one_by_one import OneByOne
 from tests.transport.processes import until
 
@@ -277,7 +278,7 @@ async def test_a_text_that_comes_in_pieces_is_put_together(opened: list[Ends], w
     speaking = threading.Thread(target=say_all)
     speaking.start()
     assert await ends.transport.receive() == text
-    speaking.join(timeout=10)
+    speaking.join(timeout=limit(10))
     await ends.transport.close()
 
 
@@ -392,13 +393,13 @@ async def test_close_does_not_wait_for_ever_for_a_peer_that_does_not_read(
     opened.append(ends := Ends(force_threads=way == "threads"))
     sending = asyncio.create_task(ends.transport.send(b"x" * (4 * 1024 * 1024)))
     await asyncio.sleep(0)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         await ends.transport.close()
         with pytest.raises(ConnectionLost):
             await sending
     # Whoever writes lets go: the peer sees the end behind what the pipe holds.
     heard_bytes = 0
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         while piece := await asyncio.to_thread(ends.hear):
             heard_bytes += len(piece)
     assert heard_bytes <= PIPE_BYTES
@@ -411,7 +412,7 @@ async def test_a_cancelled_close_closes_nevertheless(opened: list[Ends]) -> None
     closing = asyncio.create_task(ends.transport.close())
     await asyncio.sleep(0)
     closing.cancel()
-    await asyncio.wait((sending, closing), timeout=10)
+    await asyncio.wait((sending, closing), timeout=limit(10))
     assert isinstance(sending.exception(), ConnectionLost)
     assert closing.cancelled()
     await ends.transport.close()
@@ -437,7 +438,7 @@ async def test_a_cancelled_receiver_loses_nothing(opened: list[Ends], way: str) 
     receiving.cancel()
     await asyncio.wait((receiving,))
     ends.say(b"1\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         assert await ends.transport.receive() == b"1"
     await ends.transport.close()
 
@@ -492,7 +493,7 @@ def bursting(opened: list[Ends], monkeypatch: pytest.MonkeyPatch) -> Callable[..
 
 async def test_several_texts_leave_together_or_none_of_them_does(bursting: Callable[..., Ends]) -> None:
     ends = bursting()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         assert ends.transport.try_send([b"a", b"b"]), "nothing is in the way"
         assert ends.hear() == b"a\nb\n"
         assert ends.transport.try_send([b"1"])
@@ -508,7 +509,7 @@ async def test_several_texts_leave_together_or_none_of_them_does(bursting: Calla
 
 async def test_texts_of_try_send_count_for_the_turn_of_the_loop(bursting: Callable[..., Ends]) -> None:
     ends = bursting()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         for _ in range(2):
             sent = 0
             while ends.transport.try_send([b"x" * 1023]):
@@ -524,7 +525,7 @@ async def test_texts_of_try_send_count_for_the_turn_of_the_loop(bursting: Callab
 
 async def test_texts_are_not_sent_past_those_that_wait_nor_after_close(bursting: Callable[..., Ends]) -> None:
     ends = bursting()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(limit(10)):
         await ends.transport.send(b"x" * (PIPE_BYTES + 100_000))
         assert ends.transport.try_send([b"1"])
         waiting = asyncio.create_task(ends.transport.send(b"y" * 200_000))

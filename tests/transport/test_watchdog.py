@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from accord.transport import watchdog
+from tests.limits import limit
 from tests.transport.processes import SOURCES, runs, until, write_program
 from tests.transport.test_child import FAMILY
 
@@ -58,7 +59,7 @@ class Host:
         for name in self.left():
             os.kill(self.pids[name], signal.SIGKILL)
         self.process.kill()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=limit(60))
         self.stdin.close()
         self.stdout.close()
 
@@ -187,8 +188,8 @@ async def test_a_polite_program_may_end_by_itself_when_the_host_died(tmp_path: P
     polite = start_marked("some-marker", *script)
     dog = start_watchdog()
     started = await until(lambda: b"SigCgt:\t0000000000004" in Path(f"/proc/{polite.pid}/status").read_bytes())
-    dog.communicate(b"nonsense\n+x y\n-\n+gone 999999999\n-gone\n+some-marker %d\n" % polite.pid, timeout=60)
-    status = polite.wait(timeout=60)
+    dog.communicate(b"nonsense\n+x y\n-\n+gone 999999999\n-gone\n+some-marker %d\n" % polite.pid, timeout=limit(60))
+    status = polite.wait(timeout=limit(60))
     assert started
     assert (dog.returncode, status) == (0, 0)
     assert note.read_text() == "saved"
@@ -198,10 +199,10 @@ async def test_only_processes_with_the_marker_are_found() -> None:
     marked, other = start_marked("wanted", "sleep", "60"), start_marked("other", "sleep", "60")
     found = await until(lambda: watchdog.find_marked("wanted") == [marked.pid])
     watchdog.sweep(["wanted"], seconds=20)
-    status = marked.wait(timeout=60)
+    status = marked.wait(timeout=limit(60))
     alive = other.poll() is None
     other.kill()
-    other.wait(timeout=60)
+    other.wait(timeout=limit(60))
     assert (found, status, alive) == (True, -signal.SIGKILL, True)
     assert not watchdog.kill_marked("wanted")
 
@@ -222,10 +223,10 @@ def test_a_process_that_is_born_while_its_host_dies_is_found() -> None:
         late = subprocess.Popen(
             [sys.executable, "-c", "import time; time.sleep(30)"], env={**os.environ, "ACCORD_LINEAGE": "born-late"}
         )
-        assert late.wait(timeout=20) == -signal.SIGKILL
+        assert late.wait(timeout=limit(20)) == -signal.SIGKILL
 
 
 def test_a_watchdog_with_nobody_to_answer_for_leaves_at_once() -> None:
     program = [sys.executable, "-I", "-S", watchdog.__file__]
-    done = subprocess.run(program, input=b"+gone 0\n-gone\n", timeout=20, check=False)
+    done = subprocess.run(program, input=b"+gone 0\n-gone\n", timeout=limit(20), check=False)
     assert done.returncode == 0

@@ -16,11 +16,12 @@ from textual.widget import Widget
 import accord
 from accord.cli.chat.app import ChatApp
 from accord.cli.chat.chat_session import ChatOptions
+from tests.limits import limit
 
 __all__ = ["EDITIONS", "Chat", "open_chat", "until"]
 
 EDITIONS = ("1", "2-june", "2")
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = limit(30.0)
 
 
 async def until(holds: Callable[[], Any], pilot: Pilot[int], what: str = "it") -> None:

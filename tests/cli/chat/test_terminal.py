@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.limits import limit
+
 pty = pytest.importorskip("pty", reason="this system has no terminals of that kind")
 fcntl = pytest.importorskip("fcntl")
 termios = pytest.importorskip("termios")
 
 PROGRAM = str(Path(__file__).parent / "program.py")
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = limit(30.0)
 
 
 class Screen:

@@ -10,6 +10,7 @@ import pytest
 
 from accord.coder.tools.walk import Ignored, walk
 from accord.workspace import Workspace
+from tests.limits import limit
 
 CASES: list[tuple[str, str, bool]] = [
     ("*.log", "a.log", True),
@@ -65,8 +66,8 @@ def test_a_pattern_hides_what_git_hides(tmp_path: Path, patterns: str, path: str
 
     assert (path not in found(tmp_path)) is hidden
     if shutil.which("git"):
-        subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=30)
-        asked = subprocess.run(["git", "-C", str(tmp_path), "check-ignore", "-q", path], check=False, timeout=30)
+        subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=limit(30))
+        asked = subprocess.run(["git", "-C", str(tmp_path), "check-ignore", "-q", path], check=False, timeout=limit(30))
         assert (asked.returncode == 0) is hidden
 
 
