@@ -59,7 +59,11 @@ class Accord:
     def env(self) -> dict[str, str]:
         """The environment: this machine's, without what people set for themselves."""
         left_out = ("XDG_", "NO_COLOR", "FORCE_COLOR", "ACCORD_", "COLUMNS", "LINES")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name == "ACCORD_TIME_SCALE" or not name.startswith(left_out)
+        }
         return {**kept, "HOME": str(self.home), "TERM": "xterm-256color", "PYTHONUTF8": "1"}
 
     @property

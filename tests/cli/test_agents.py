@@ -69,7 +69,7 @@ def test_what_makes_no_sense_is_usage(accord: Accord, words: tuple[str, ...]) ->
 
 def test_the_list_can_be_read_by_programs(accord: Accord) -> None:
     entries = json.loads(accord("agents", "ls", "--json").stdout)
-    assert [entry["name"] for entry in entries] == ["demo"]
+    assert [entry["name"] for entry in entries if entry["origin"] != "catalogue"] == ["demo"]
     assert entries[0]["installed"] is True
 
 

@@ -55,13 +55,13 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("distribution", "argv"), COMMANDS)
 def test_a_package_becomes_a_command(distribution: Any, argv: tuple[str, ...], tmp_path: Path) -> None:
-    assert launch(agent_of(distribution), tmp_path, which=everywhere) == Launch(argv)
+    assert launch(agent_of(distribution), tmp_path, which=everywhere) == Launch(argv, is_runner=True)
 
 
 def test_a_runner_that_is_not_installed_is_passed_over(tmp_path: Path) -> None:
     agent = agent_of({"npx": {"package": "n"}, "uvx": {"package": "u", "env": {"A": "1"}}})
     found = launch(agent, tmp_path, which=lambda program: "/bin/uvx" if program == "uvx" else None)
-    assert found == Launch(("uvx", "u"), {"A": "1"})
+    assert found == Launch(("uvx", "u"), {"A": "1"}, is_runner=True)
 
 
 def test_a_program_for_this_platform_is_put_into_the_cache(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from accord.session.event import (
     ToolChanged,
     UsageChanged,
 )
-from tests.limits import limit
+from accord.time_scale import scaled as limit
 
 
 @dataclass

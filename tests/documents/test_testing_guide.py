@@ -37,7 +37,14 @@ def test_every_block_passes_as_a_test_file(tmp_path: Path) -> None:
 
 def test_the_guide_names_everything_that_is_offered() -> None:
     # The failures of the checkers say themselves what they are; a message and a record are what is found.
-    plain = {"Message", "Record", "StoreCheckFailed", "TransportCheckFailed", "UnexpectedQuestion", "write_files"}
+    plain = {
+        "JsonRpcMessage",
+        "RecordedMessage",
+        "StoreCheckFailed",
+        "TransportCheckFailed",
+        "UnexpectedQuestion",
+        "write_files",
+    }
     # Types of signatures are in the reference.
     plain |= {"AgentScript", "ClientScript", "Direction", "Greeting", "JoinOptions", "Question"}
     assert [name for name in testing.__all__ if name not in GUIDE and name not in plain] == []

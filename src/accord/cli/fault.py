@@ -8,7 +8,15 @@ from typing import Any
 
 from accord.cli.status import CommandFailure, Status
 from accord.client import RulesFileError
-from accord.config.errors import ConfigError, DownloadError, FleetFailed, RegistryError, UnknownAgent, UntrustedFile
+from accord.config.errors import (
+    ConfigError,
+    DownloadError,
+    FleetFailed,
+    NotInstalled,
+    RegistryError,
+    UnknownAgent,
+    UntrustedFile,
+)
 from accord.errors import (
     AccordError,
     AuthRequired,
@@ -80,6 +88,11 @@ def _config(error: Any, _name: str, _agent: str) -> CommandFailure:
 def _unknown(error: UnknownAgent, _name: str, _agent: str) -> CommandFailure:
     advice = 'See: accord agents ls; a command stands behind --: accord run "text" -- COMMAND'
     return CommandFailure(Status.USAGE, "config", str(error), advice=advice, cause="UnknownAgent")
+
+
+def _not_installed(error: NotInstalled, _name: str, _agent: str) -> CommandFailure:
+    advice = f"See: accord agents info {error.name}; any command stands behind --"
+    return CommandFailure(Status.NO_AGENT, "start", str(error), advice=advice, cause="NotInstalled")
 
 
 def _untrusted(error: UntrustedFile, _name: str, _agent: str) -> CommandFailure:
@@ -184,6 +197,7 @@ def _local(error: LocalProtocolError, name: str, _agent: str) -> CommandFailure:
 # The first row that fits counts.
 _ROWS: tuple[tuple[Any, Any], ...] = (
     (UnknownAgent, _unknown),
+    (NotInstalled, _not_installed),
     (UntrustedFile, _untrusted),
     (DownloadError, _download),
     ((ConfigError, RegistryError, RulesFileError, FleetFailed), _config),

@@ -65,7 +65,9 @@ class CommandFailure(Exception):
     def line(self) -> str:
         """The one line for people."""
         sentence = " ".join(f"{self.phase}: {self.message}".split())
-        return f"{sentence}. {self.advice}" if self.advice else sentence
+        if not self.advice:
+            return sentence
+        return f"{sentence}{'' if sentence.endswith(('.', '?', '!')) else '.'} {self.advice}"
 
     @property
     def record(self) -> dict[str, Any]:

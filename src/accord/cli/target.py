@@ -110,6 +110,10 @@ async def approve(target: Target, *, trust: bool, yes: Callable[[SafeText], Awai
         await _trust(entry, trust=trust, yes=yes)
         with phase("config"):
             entry = find(entry.name, cwd=".")
+    if entry.asks_download:
+        await _allow_download(entry, yes)
+    if entry.cwd is not None and entry.origin in {"catalogue", "registry"}:
+        await asyncio.to_thread(Path(entry.cwd).mkdir, 0o700, parents=True, exist_ok=True)
     if entry.download is not None:
         remark(filled("fetching {}", entry.download.address))
         from accord.config import install  # noqa: PLC0415 - brings a network along
@@ -119,6 +123,17 @@ async def approve(target: Target, *, trust: bool, yes: Callable[[SafeText], Awai
     if not entry.argv:
         raise CommandFailure(Status.USAGE, "config", f"{entry.source}: {entry.name} has no command")
     return replace(target, entry=entry)
+
+
+async def _allow_download(entry: AgentEntry, yes: Callable[[SafeText], Awaitable[bool]] | None) -> None:
+    line = shlex.join(entry.argv)
+    if yes is None:
+        message = f"{entry.label} is not installed, and nobody can be asked whether it may be downloaded"
+        advice = f'See: accord agents info {entry.name}; or name the command yourself: accord run "text" -- {line}'
+        raise CommandFailure(Status.NO_AGENT, "start", message, advice=advice)
+    question = filled("{} is not installed. This downloads and runs it:\n  {}\nrun it?", entry.label, exact(line))
+    if not await yes(question):
+        raise CommandFailure(Status.NO_AGENT, "start", f"{entry.label} was not downloaded, so it was not started")
 
 
 def _trust_question(entry: AgentEntry) -> SafeText:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         ConfigError as ConfigError,
         DownloadError as DownloadError,
         FleetFailed as FleetFailed,
+        NotInstalled as NotInstalled,
         Problem as Problem,
         RegistryError as RegistryError,
         UnknownAgent as UnknownAgent,
@@ -85,7 +86,7 @@ else:
             "accord.config.edit": "add_agent remove_agent set_default",
             "accord.config.entry": "AgentEntry",
             "accord.config.errors": (
-                "ConfigError DownloadError FleetFailed Problem RegistryError UnknownAgent UntrustedFile"
+                "ConfigError DownloadError FleetFailed NotInstalled Problem RegistryError UnknownAgent UntrustedFile"
             ),
             "accord.config.fleet": "Backoff CircuitBreaker Fleet Health",
             "accord.config.mcp_json": "McpFile load_mcp user_mcp_files",

@@ -1,4 +1,4 @@
-"""The agents that a name can mean here: the project's, the user's, simse's, a registry's, the built-in one.
+"""The agents that a name can mean here: those of the config files, the built-in one, the catalogue's, a registry's.
 
 The project's file is `acp.json` in the given directory and in no folder above it: what a command may start should not
 depend on where the disk happens to have more files.
@@ -11,17 +11,24 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from accord.config.acp_json import ConfigFile, Scope, read_config, read_default_server
-from accord.config.entry import DEMO, AgentEntry, demo_entry, entry_of, registry_entry
-from accord.config.errors import ConfigError, Problem, UnknownAgent
+from accord.config.entry import DEMO, AgentEntry, catalogue_entry, demo_entry, entry_of, registry_entry
+from accord.config.errors import ConfigError, NotInstalled, Problem, UnknownAgent
 from accord.config.paths import ConfigPaths, expand_home
 from accord.config.registry import Registry, launch, load_registry
 from accord.config.trust import Trust
 
+if TYPE_CHECKING:
+    from accord.config.catalogue import Catalogue, CatalogueAgent
+    from accord.config.catalogue_lookup import ResolvedAgent
+
 __all__ = ["DEFAULT", "Agents", "find", "load_agents"]
 
 DEFAULT = "default"
+RUNNERS = "runners"
+"""The folder in which package runners are started: in the project's they would obey files of the project."""
 _NO_AGENT = "add one with `accord agents add`, or try the built-in agent `demo`"
 
 
@@ -32,6 +39,7 @@ def find(
 
     Raises:
         UnknownAgent: There is none; `suggestions` are names that may have been meant.
+        NotInstalled: The catalogue knows it, and its program is not on this machine.
         ConfigError: Its entry cannot be used, or none was found and a file could not be read; or the notes on trust
             cannot be read, or there is no home directory.
         RegistryError: The registry that should have it cannot be read, or it cannot run here.
@@ -59,17 +67,18 @@ def load_agents(
         del wanted[0]
     files = [file for file in (read_config(path, scope) for path, scope in wanted) if file is not None]
     settings = folder / ".simse" / "settings.json"
-    return Agents(files, settings, trust or Trust(here.trust_file), here)
+    return Agents(files, settings, trust or Trust(here.trust_file), here, folder)
 
 
 class Agents:
     """All agents of one directory. The first file that has a name counts, also if its entry is broken."""
 
-    def __init__(self, files: list[ConfigFile], settings: Path, trust: Trust, paths: ConfigPaths) -> None:
+    def __init__(self, files: list[ConfigFile], settings: Path, trust: Trust, paths: ConfigPaths, folder: Path) -> None:
         self.files = files
         self._settings = settings
         self._trust = trust
         self._paths = paths
+        self._folder = folder
         self._registry: Registry | None = None
         self._chosen, wrong = read_default_server(settings)
         self.errors: list[ConfigError] = [error for file in files for error in file.errors]
@@ -91,7 +100,28 @@ class Agents:
                 return self._resolved(file, name)
         if name == DEMO:
             return demo_entry()
-        return self._from_registry(name)
+        return self._from_catalogue(name) or self._from_registry(name)
+
+    def catalogue(self) -> list[ResolvedAgent]:
+        """Every agent of the catalogue, with the command that starts it on this machine."""
+        return [self._locate(row) for row in _catalogue().agents.values()]
+
+    def _locate(self, row: CatalogueAgent) -> ResolvedAgent:
+        from accord.config.catalogue_lookup import resolve_agent  # noqa: PLC0415 - as the catalogue
+
+        return resolve_agent(row, path=os.environ.get("PATH", os.defpath), project=self._folder)
+
+    def _from_catalogue(self, name: str) -> AgentEntry | None:
+        row = _catalogue().find(name)
+        if row is None:
+            return None
+        found = self._locate(row)
+        if found.argv:
+            return catalogue_entry(found, self._paths.cache / RUNNERS)
+        registry = self.registry()
+        if registry is not None and name in registry.agents:
+            return None
+        raise NotInstalled(row.id, found.advice)
 
     def default(self, name: str | None = None) -> AgentEntry:
         """The default agent.
@@ -194,7 +224,10 @@ class Agents:
         if registry is None or name not in registry.agents:
             raise self._unknown(name)
         found = launch(registry.agents[name], self._paths.cache)
-        return registry_entry(name, found, registry.address, chosen)
+        entry = registry_entry(name, found, registry.address, chosen)
+        if found.is_runner and entry.cwd is None:
+            return replace(entry, cwd=str(self._paths.cache / RUNNERS))
+        return entry
 
     def _unknown(self, name: str) -> Exception:
         """Why there is no such agent: perhaps it stands in a file that cannot be read."""
@@ -210,10 +243,18 @@ class Agents:
             for file in self.files
             if file.registry is not None and self._looks_foreign(file)
         ]
-        suggestions = difflib.get_close_matches(name, known, 3)
+        suggestions = difflib.get_close_matches(name, known, 3) or difflib.get_close_matches(
+            name, _catalogue().names(), 3
+        )
         if name == DEFAULT:
             return UnknownAgent(name, hint="; ".join([_NO_AGENT, *hints]))
         return UnknownAgent(name, suggestions=suggestions, known=known, hint="; ".join(hints))
+
+
+def _catalogue() -> Catalogue:
+    from accord.config.catalogue import load_catalogue  # noqa: PLC0415 - only for names that no file has
+
+    return load_catalogue()
 
 
 def _is_same(one: Path, other: Path) -> bool:

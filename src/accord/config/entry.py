@@ -8,15 +8,18 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from accord.config.acp_json import ConfigFile, PermissionPolicy, Server
 from accord.config.paths import expand_home
 from accord.config.registry import Download, Launch
 
-__all__ = ["DEMO", "AgentEntry", "Origin", "demo_entry", "entry_of", "registry_entry"]
+if TYPE_CHECKING:
+    from accord.config.catalogue_lookup import ResolvedAgent
 
-Origin: TypeAlias = Literal["project", "user", "simse", "registry", "built-in"]
+__all__ = ["DEMO", "AgentEntry", "Origin", "catalogue_entry", "demo_entry", "entry_of", "registry_entry"]
+
+Origin: TypeAlias = Literal["project", "user", "simse", "catalogue", "registry", "built-in"]
 
 DEMO = "demo"
 TIMEOUT_SECONDS = 60.0
@@ -53,6 +56,8 @@ class AgentEntry:
     sha256: str = ""
     needs_trust: bool = False
     download: Download | None = None
+    asks_download: bool = False
+    """The program is a package runner that downloads the agent and runs it: the user is asked first."""
     shadowed: bool = False
     """Another entry of this name counts."""
 
@@ -94,6 +99,15 @@ def entry_of(server: Server, file: ConfigFile, *, needs_trust: bool) -> AgentEnt
         sha256=file.sha256,
         needs_trust=needs_trust,
     )
+
+
+def catalogue_entry(found: ResolvedAgent, runners: Path) -> AgentEntry:
+    """The agent of a row of the catalogue; `runners` is the folder in which package runners are started."""
+    return AgentEntry(
+        found.agent.id, found.argv, "catalogue", found.agent.source, cwd=str(runners) if found.download else None,
+        env=dict(found.agent.env), start_seconds=FETCHING_START_SECONDS, label=found.agent.name,
+        asks_download=found.download,
+    )  # fmt: skip
 
 
 def registry_entry(name: str, launch: Launch, address: str, chosen: AgentEntry | None = None) -> AgentEntry:

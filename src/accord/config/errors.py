@@ -3,6 +3,7 @@
 AccordError
 ├── ConfigError       a file that cannot be used as it stands: all its problems, the first one as attributes
 ├── UnknownAgent      no such name: suggestions for it
+├── NotInstalled      an agent of the catalogue whose program is not on this machine: how to install it
 ├── UntrustedFile     a project's file that is not trusted yet names the command
 ├── RegistryError     a registry that cannot be read, or an agent of it that cannot run here
 ├── DownloadError     an address that cannot be fetched within the limits
@@ -21,6 +22,7 @@ __all__ = [
     "ConfigError",
     "DownloadError",
     "FleetFailed",
+    "NotInstalled",
     "Problem",
     "RegistryError",
     "UnknownAgent",
@@ -64,6 +66,14 @@ class UnknownAgent(AccordError):
         self.name = name
         self.suggestions = tuple(suggestions)
         self.known = tuple(known)
+
+
+class NotInstalled(AccordError):
+    """An agent that the catalogue knows and that cannot be started here; the message says what to type."""
+
+    def __init__(self, name: str, advice: str) -> None:
+        super().__init__(advice)
+        self.name = name
 
 
 class UntrustedFile(AccordError):

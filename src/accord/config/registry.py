@@ -104,6 +104,8 @@ class Launch:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     download: Download | None = None
+    is_runner: bool = False
+    """The program is a package runner, which obeys files of the folder in which it is started."""
 
 
 def load_registry(
@@ -260,7 +262,7 @@ def launch(
     """
     for runner, package in agent.packages.items():
         if which(runner) is not None:
-            return Launch((*_RUNNERS[runner](package), *package.args), package.env)
+            return Launch((*_RUNNERS[runner](package), *package.args), package.env, is_runner=True)
     target = target or target_of(sys.platform, platform.machine())
     binary = agent.binaries.get(target or "")
     if binary is not None:

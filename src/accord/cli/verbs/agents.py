@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from accord.cli.agent_session import RunningAgent, running_agent, within
@@ -23,9 +24,11 @@ from accord.cli.show.screen import Progress, TextScreen, put, put_json, stdout_s
 from accord.cli.status import CommandFailure, Status, UsageFailure, remark, spelled
 from accord.cli.target import Target, approve, split_agent, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
-from accord.config import AgentEntry, add_agent, load_agents, remove_agent
+from accord.config import AgentEntry, NotInstalled, add_agent, load_agents, remove_agent
+from accord.config.catalogue import load_catalogue
+from accord.config.catalogue_lookup import ResolvedAgent
 from accord.config.edit import set_default
-from accord.config.entry import is_installed
+from accord.config.entry import catalogue_entry, is_installed
 from accord.display import SafeText, exact, filled, joined, own
 from accord.session.capability import AgentCapabilities
 from accord.session.option import Select, Toggle
@@ -34,14 +37,16 @@ __all__ = ["examine", "run"]
 
 USAGE = """accord agents [ls] [--json]
        accord agents info AGENT
-       accord agents add NAME [--env K=V] [--default] [--replace] -- COMMAND...
+       accord agents add NAME [--env K=V] [--default] [--replace] [-- COMMAND...]
        accord agents rm NAME
        accord agents login AGENT [METHOD]
        accord agents login [METHOD] -- COMMAND...
        accord agents doctor AGENT"""
 EXAMPLES = """\
   accord agents
-  accord agents add gemini -- gemini --acp
+  accord agents info gemini
+  accord agents add gemini
+  accord agents add mine -- python my_agent.py
   accord agents add claude --env ANTHROPIC_API_KEY=... -- npx -y @agentclientprotocol/claude-agent-acp
   accord agents doctor gemini
   accord agents doctor -- python my_agent.py
@@ -78,8 +83,12 @@ def _list(arguments: Sequence[str], command: Sequence[str] | None, parsed: argpa
     with phase("config"):
         agents = load_agents(".")
         entries = agents.entries()
+        known = {entry.name for entry in entries}
+        by_name = [found for found in agents.catalogue() if found.agent.id not in known]
+        entries += [catalogue_entry(found, Path()) for found in by_name if found.is_installed]
+    others = [found for found in by_name if not found.is_installed]
     if parsed.json:
-        put_json([_facts(entry) for entry in entries], 2)
+        put_json([*(_facts(entry) for entry in entries), *map(_catalogue_facts, others)], 2)
     else:
         screen = stdout_screen(Progress(sys.stderr, shown=False))
         rows = [
@@ -87,6 +96,9 @@ def _list(arguments: Sequence[str], command: Sequence[str] | None, parsed: argpa
             for each in entries
         ]
         screen.lines(table_lines((own("agent"), own("from"), own("command"), own("")), rows))
+        screen.line([])
+        names = joined([exact(found.agent.id) for found in others], own(", "))
+        screen.line([Span(filled("not installed, see accord agents info NAME: {}", names), "dim")])
         screen.flush()
     for warning in agents.warnings:
         remark(exact(warning))
@@ -127,13 +139,43 @@ def _facts(entry: AgentEntry) -> dict[str, Any]:
     }
 
 
+def _catalogue_facts(found: ResolvedAgent) -> dict[str, Any]:
+    """What the catalogue knows of an agent, whether it is installed or not."""
+    row = found.agent
+    return {
+        "name": row.id,
+        "title": row.name,
+        "argv": list(found.argv or row.start[0].argv),
+        "origin": "catalogue",
+        "installed": found.is_installed,
+        "install": list(row.install.values()),
+        "login": row.login.sentence,
+        "login_commands": [text for text in (row.login.command, row.login.file, *row.login.variables) if text],
+        "editions": list(row.editions),
+        "homepage": row.homepage,
+        "source": row.source,
+        "date": str(row.date),
+        "tried": row.tried,
+    }
+
+
+def _facts_of(arguments: Sequence[str], command: Sequence[str] | None) -> dict[str, Any]:
+    """Of an agent that is configured, or of one that the catalogue knows."""
+    if command is None and len(arguments) == 1:
+        with phase("config"):
+            agents = load_agents(".")
+            row = None if arguments[0] in agents.names() else load_catalogue().find(arguments[0])
+            if row is not None:
+                return _catalogue_facts(next(each for each in agents.catalogue() if each.agent.id == row.id))
+    return _facts(_target("info", arguments, command).entry)
+
+
 def _info(arguments: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
-    target = _target("info", arguments, command)
-    facts = _facts(target.entry)
+    facts = _facts_of(arguments, command)
     if parsed.json:
         put_json(facts, 2)
         return Status.DONE
-    facts["argv"] = spelled(target.entry.argv) or "from the registry"
+    facts["argv"] = spelled(facts["argv"]) or "from the registry"
     screen = stdout_screen(Progress(sys.stderr, shown=False))
     for name, value in facts.items():
         text = ", ".join(value) if isinstance(value, list) else str(value)
@@ -151,8 +193,10 @@ def _target(verb: str, arguments: Sequence[str], command: Sequence[str] | None) 
 
 
 def _add(arguments: Sequence[str], command: Sequence[str] | None, parsed: argparse.Namespace) -> int:
-    if len(arguments) != 1 or not command:
-        raise UsageFailure("accord agents add takes a name, and a command behind --")
+    if len(arguments) != 1:
+        raise UsageFailure("accord agents add takes a name, and a command behind -- unless the catalogue knows it")
+    if not command:
+        command = _known_command(arguments[0])
     name = arguments[0].strip()
     if name in {"default", ""} or not name.isprintable():
         raise UsageFailure(f"{arguments[0]!r} cannot be an agent's name")
@@ -166,6 +210,23 @@ def _add(arguments: Sequence[str], command: Sequence[str] | None, parsed: argpar
             set_default(name)
     put(filled("{0} is in {1}. Try: accord agents doctor {0}", name, str(place)))
     return Status.DONE
+
+
+def _known_command(name: str) -> tuple[str, ...]:
+    """The command of an agent that the catalogue knows and that is installed.
+
+    Raises:
+        CommandFailure: It is not.
+    """
+    with phase("config"):
+        row = load_catalogue().find(name)
+        if row is None:
+            advice = f"Type: accord agents add {name} -- COMMAND; names that need none: accord agents ls"
+            raise UsageFailure(f"the catalogue has no agent {name!r}: give its command behind --", advice=advice)
+        found = next(each for each in load_agents(".").catalogue() if each.agent.id == row.id)
+        if not found.is_installed:
+            raise NotInstalled(row.id, found.advice)
+    return found.argv
 
 
 def _remove(arguments: Sequence[str], command: Sequence[str] | None, _options: argparse.Namespace) -> int:

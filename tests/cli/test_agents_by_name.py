@@ -1,0 +1,149 @@
+"""Agents of the catalogue by their names: found on the PATH, never in the project, downloaded only when asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Accord, Result, scripted
+
+pytest.importorskip("termios")
+
+NOT_STARTED = 7
+TOUCH = shutil.which("touch") or "touch"
+
+
+class Machine:
+    """The command with a PATH of its own, on which programs can be put."""
+
+    def __init__(self, accord: Accord, folder: Path) -> None:
+        self.accord = accord
+        self.programs = folder / "programs"
+        self.programs.mkdir()
+
+    def install(self, name: str, *argv: str, folder: Path | None = None) -> Path:
+        """A program that becomes another one, whatever its arguments are."""
+        path = (folder or self.programs) / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\nexec {shlex.join(argv)}\n", encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    def environment(self) -> str:
+        # No folder of this machine: it may have agents of its own.
+        return str(self.programs)
+
+    def run(self, *words: str) -> Result:
+        before = os.environ["PATH"]
+        os.environ["PATH"] = self.environment()
+        try:
+            return self.accord(*words)
+        finally:
+            os.environ["PATH"] = before
+
+
+@pytest.fixture
+def machine(accord: Accord, tmp_path: Path) -> Machine:
+    return Machine(accord, tmp_path)
+
+
+def agent_argv(name: str) -> list[str]:
+    return scripted(name)[1:]
+
+
+def test_an_agent_on_the_path_is_started_by_its_name(machine: Machine) -> None:
+    machine.install("gemini", *agent_argv("plain"))
+    for name in ("gemini", "gemini-cli", "Gemini"):
+        result = machine.run("run", name, "x", "-o", "final")
+        assert (result.status, result.stdout) == (0, "hello\n")
+
+
+def test_a_program_of_the_project_is_never_started_by_a_name(machine: Machine) -> None:
+    mark = machine.accord.cwd / "started"
+    machine.install("opencode", TOUCH, str(mark), folder=machine.accord.cwd / "bin")
+    (machine.programs / "opencode").symlink_to(machine.accord.cwd / "bin" / "opencode")
+    result = machine.run("run", "opencode", "x")
+    assert result.status == NOT_STARTED
+    assert "not installed" in result.stderr
+    assert not mark.exists()
+
+
+def test_what_to_type_is_said_where_the_program_is_not_there(machine: Machine) -> None:
+    result = machine.run("run", "gemini", "x")
+    assert result.status == NOT_STARTED
+    assert "npm install -g @google/gemini-cli" in result.stderr
+    assert "GEMINI_API_KEY" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_nothing_is_downloaded_where_nobody_can_be_asked(machine: Machine, tmp_path: Path) -> None:
+    mark = tmp_path / "downloaded"
+    machine.install("npx", TOUCH, str(mark))
+    result = machine.run("run", "gemini", "x")
+    assert result.status == NOT_STARTED
+    assert "npx --yes" in result.stderr
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(("answer", "status"), [("no", NOT_STARTED), ("yes", 0)])
+def test_a_download_is_asked_for_with_its_line_and_runs_outside_the_project(
+    machine: Machine, tmp_path: Path, answer: str, status: int
+) -> None:
+    mark = tmp_path / "started_in"
+    program = f"import os, sys; open({str(mark)!r}, 'w').write(os.getcwd()); os.execv(sys.executable, sys.argv[1:])"
+    machine.install("npx", sys.executable, "-c", program, *agent_argv("plain"))
+    with machine.accord.terminal("run", "gemini", "x", PATH=machine.environment()) as screen:
+        screen.expect("@google/gemini-cli")
+        screen.expect("run it?")
+        assert not mark.exists()
+        screen.type(f"{answer}\r")
+        assert screen.status() == status
+    assert mark.exists() == (answer == "yes")
+    if answer == "yes":
+        assert not Path(mark.read_text()).is_relative_to(machine.accord.cwd)
+
+
+def test_the_config_comes_before_the_catalogue(machine: Machine) -> None:
+    machine.install("gemini", *agent_argv("plain"))
+    assert machine.run("agents", "add", "gemini", *scripted("repeats")).status == 0
+    assert machine.run("run", "gemini", "x", "-o", "final").stdout == "x\n"
+
+
+def test_a_known_agent_is_added_without_a_command(machine: Machine) -> None:
+    program = machine.install("gemini", *agent_argv("plain"))
+    assert machine.run("agents", "add", "gemini").status == 0
+    entry = json.loads(machine.accord.config.read_text(encoding="utf-8"))["agent_servers"]["gemini"]
+    assert [entry["command"], *entry["args"]] == [str(program), "--acp"]
+
+
+def test_the_list_shows_which_are_installed(machine: Machine) -> None:
+    machine.install("gemini", *agent_argv("plain"))
+    result = machine.run("agents", "ls")
+    assert [line.split()[:2] for line in result.stdout.splitlines() if line.startswith("gemini")] == [
+        ["gemini", "catalogue"]
+    ]
+    assert "not installed" in result.stdout
+    facts = {each["name"]: each["installed"] for each in json.loads(machine.run("agents", "ls", "--json").stdout)}
+    assert facts["gemini"]
+    assert not facts["opencode"]
+    assert len(facts) > 30
+
+
+def test_what_the_catalogue_knows_is_shown_with_its_source(machine: Machine) -> None:
+    facts = json.loads(machine.run("agents", "info", "claude", "--json").stdout)
+    assert facts["installed"] is False
+    assert facts["source"].startswith("https://")
+    assert facts["install"]
+    assert facts["login"]
+
+
+def test_a_name_that_is_nearly_one_of_the_catalogue_gets_a_guess(machine: Machine) -> None:
+    result = machine.run("run", "gemni", "x")
+    assert result.status == 2
+    assert "did you mean gemini" in result.stderr
