@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,6 @@ def checkout(tmp_path: Path) -> Path:
     folder = tmp_path / "checkout"
     (folder / "scripts").mkdir(parents=True)
     shutil.copy(ROOT / "scripts" / "run", folder / "scripts" / "run")
-    (folder / "examples").symlink_to(ROOT / "examples")
     ready = f"PATH={Path(sys.executable).parent}:$PATH\nexport PATH\n"
     (folder / "scripts" / "env").write_text(ready, encoding="utf-8")
     return folder
@@ -51,6 +51,11 @@ def test_without_a_terminal_it_shows_a_whole_conversation(accord: Accord, checko
     )
     for beginning in wanted:
         assert any(line.startswith(beginning) for line in lines), (beginning, lines)
+    # One conversation, and then what to try: every program that is named there exists.
+    following = done.stdout.partition("What to try next")[2]
+    assert len([line for line in following.splitlines() if line.startswith("  ")]) == 5
+    for program in re.findall(r"examples/\S+\.py", following):
+        assert (ROOT / program).is_file()
     assert not list(checkout.glob("*.py"))
     assert list(accord.home.iterdir()) == []
 
