@@ -75,15 +75,16 @@ async def test_a_missing_file_is_created_with_its_folders(tree: Tree) -> None:
         assert await read(requester, path) == "hello"
 
 
-async def test_a_missing_file_reads_as_empty_so_that_agents_may_create_it(tree: Tree) -> None:
+async def test_a_missing_file_is_an_error(tree: Tree) -> None:
     async with requesting_agent(tree.root) as requester:
+        for path in ("missing", "missing/deeper"):
+            assert await requester.refusal("fs/read_text_file", path=str(tree.root / path)) == -32002
+
+
+async def test_a_missing_file_may_read_as_empty_so_that_agents_may_create_it(tree: Tree) -> None:
+    async with requesting_agent(tree.root, offer=accord.client.Offer(missing_file="empty")) as requester:
         assert await read(requester, tree.root / "missing") == ""
         assert await read(requester, tree.root / "missing" / "deeper") == ""
-
-
-async def test_a_missing_file_may_be_an_error_instead(tree: Tree) -> None:
-    async with requesting_agent(tree.root, offer=accord.client.Offer(missing_file="error")) as requester:
-        assert await requester.refusal("fs/read_text_file", path=str(tree.root / "missing")) == -32002
 
 
 async def test_without_files_there_are_none(tree: Tree) -> None:

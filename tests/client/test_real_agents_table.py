@@ -510,12 +510,20 @@ async def test_10_resuming_where_the_agent_can_do_nothing_of_it_is_its_error(tmp
 # --- 11: a missing file
 
 
-@pytest.mark.parametrize(("choice", "code"), [("empty", None), ("error", -32002)])
-async def test_11_what_a_missing_file_answers_is_a_choice(
-    tmp_path: Path, choice: Literal["empty", "error"], code: int | None
+@pytest.mark.parametrize(
+    ("name", "choice", "code"),
+    [
+        ("other", None, -32002),
+        ("gemini-cli", None, None),
+        ("gemini-cli", "error", -32002),
+        ("other", "empty", None),
+    ],
+)
+async def test_11_a_missing_file_is_an_error_but_for_gemini_unless_the_program_says_otherwise(
+    tmp_path: Path, name: str, choice: Literal["empty", "error"] | None, code: int | None
 ) -> None:
     async def script(peer: AgentPeer) -> None:
-        await peer.greet()
+        await peer.greet(agentInfo={"name": name, "version": "1"})
         session = await peer.open_session()
         prompt = await peer.take_prompt()
         path = str(tmp_path / "new.txt")

@@ -18,6 +18,7 @@ from accord.client.question import (
     permission_given,
     permission_question,
 )
+from accord.client.quirks import quirks_of
 from accord.client.session import Session
 from accord.client.terminals import ClientTerminals
 from accord.errors import InvalidParams, MethodNotFound, RequestError, ResourceNotFound
@@ -59,8 +60,9 @@ class Offer:
     """Commands inside the session's directories."""
     pty: bool = False
     """Whether terminals are real ones for the programs in them."""
-    missing_file: Literal["empty", "error"] = "empty"
-    """The answer for a file that is not there: an empty text, which some agents need to create it, or an error."""
+    missing_file: Literal["empty", "error"] | None = None
+    """The answer for a file that is not there: an error (-32002), or an empty text. None is an error, except for the
+    agents that are known to need an empty text before they create a file."""
     terminal_login: bool = False
     """Whether the agent may offer logins that run its program on the terminal of this process."""
 
@@ -129,7 +131,8 @@ class Services:
             if callable(self._offer.files):
                 self._workspace = self._offer.files(self._session)
             else:
-                self._workspace = Workspace(self._session._roots, missing=self._offer.missing_file)
+                missing = self._offer.missing_file or quirks_of(self._session._agent.info).missing_file
+                self._workspace = Workspace(self._session._roots, missing=missing)
         return self._workspace
 
     async def _read_file(self, request: ReadFile) -> FileRead:

@@ -15,7 +15,7 @@ from accord.client.deadline import Deadlines
 from accord.client.prompt import Promptable, prompt_blocks
 from accord.client.turn import Turn
 from accord.errors import AccordError, LocalProtocolError, RequestCancelled, RequestError, request_error
-from accord.session.capability import AgentCapabilities
+from accord.session.capability import AgentCapabilities, Implementation
 from accord.session.client_requests import (
     Cancel,
     CancelTerminal,
@@ -68,6 +68,9 @@ Listener: TypeAlias = Callable[[Event], object]
 
 class SessionAgent(Protocol):
     """The way to the agent, whatever connection it is just now."""
+
+    info: Implementation | None
+    """The name and the version that the agent gave in `initialize`."""
 
     @property
     def _dialect(self) -> Dialect: ...
