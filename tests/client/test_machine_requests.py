@@ -102,6 +102,25 @@ async def test_a_terminal_that_a_rule_denies_is_refused(tmp_path: Path, rule: st
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.parametrize("rule", ["deny execute:touch *", "deny execute:rm *", "deny execute"])
+async def test_a_whole_line_in_place_of_a_program_is_judged_by_its_commands(tmp_path: Path, rule: str) -> None:
+    async with requesting_agent(tmp_path, permission=Policy([rule, "allow all"])) as requester, working(requester):
+        assert await run(requester, "touch made; rm -f x") == DENIED
+
+    assert not (tmp_path / "made").exists()
+
+
+async def test_a_question_about_a_line_covers_that_line_and_no_other(tmp_path: Path) -> None:
+    policy = Policy(on_question=lambda question: question.request is None)
+    async with requesting_agent(tmp_path, permission=policy) as requester, working(requester):
+        line = "touch made && touch more"
+        await permission(requester, kind="execute", rawInput={"command": line})
+        assert await run(requester, f"{line} && touch further") == DENIED
+        assert await run(requester, line) is None
+
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["made", "more"]
+
+
 @pytest.mark.parametrize("spelling", ["{}/link/key", "{}//secret/key", "{}/x/../secret/./key", "{}/secret/key"])
 async def test_a_write_is_judged_by_where_it_leads(tmp_path: Path, spelling: str) -> None:
     for folder in ("secret", "x"):

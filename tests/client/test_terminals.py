@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,27 @@ async def test_a_command_runs_in_the_sessions_directory_with_its_environment(tmp
         ended = await requester.finished(terminal)
         assert (ended["output"], ended["truncated"]) == (f"{tmp_path} here True\n", False)
         assert ended["exitStatus"]["exitCode"] == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /bin/sh")
+async def test_a_whole_line_instead_of_a_program_is_run_by_a_shell_and_shown_so(tmp_path: Path) -> None:
+    async with requesting_agent(tmp_path) as requester:
+        terminal = await requester.start("echo one && echo two | tr t T > made")
+        ended = await requester.finished(terminal)
+        assert (ended["output"], ended["exitStatus"]["exitCode"]) == ("one\n", 0)
+        assert (tmp_path / "made").read_text() == "Two\n"
+        shown_as = requester.session.transcript.terminals[terminal].command
+        assert shlex.split(shown_as) == ["/bin/sh", "-c", "echo one && echo two | tr t T > made"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="scripts: run it on Linux or macOS")
+async def test_a_program_whose_name_has_a_blank_is_no_line(tmp_path: Path) -> None:
+    program = tmp_path / "my program"
+    program.write_text("#!/bin/sh\necho mine\n")
+    program.chmod(0o755)
+    async with requesting_agent(tmp_path) as requester:
+        for name in (str(program), "./my program"):
+            assert (await requester.finished(await requester.start(name)))["output"] == "mine\n"
 
 
 async def test_output_can_be_read_while_the_command_runs(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
+
+import msgspec
 
 from accord.client.machine_requests import MachineRequests
 from accord.client.policy import Policy
@@ -40,6 +43,7 @@ from accord.session.agent_requests import (
 from accord.session.capability import ClientCapabilities
 from accord.session.client_requests import Done
 from accord.workspace import Workspace, WorkspaceError
+from accord.workspace.launch import command_argv
 
 __all__ = ["Offer", "Services", "Serving", "WorkspaceFactory"]
 
@@ -148,6 +152,10 @@ class Services:
 
     async def _start_terminal(self, request: StartTerminal) -> Any:
         self._need(self._offer.terminals, "terminal/create")
+        cwd = request.cwd or str(self._place().roots[0])
+        # Decided once, before the rules: what they judge is what runs.
+        program, *args = await asyncio.to_thread(command_argv, request.command, request.args, cwd, dict(request.env))
+        request = msgspec.structs.replace(request, command=program, args=args)
         return await self._terminals.start(request, await self._requests.check(request))
 
     async def _permission(self, request: RequestPermission) -> PermissionGiven:

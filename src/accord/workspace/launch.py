@@ -22,7 +22,9 @@ from accord.workspace.errors import StartFailed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["TerminalSize", "launch"]
+__all__ = ["TerminalSize", "command_argv", "launch"]
+
+SHELL = "/bin/sh"
 
 _TERM = "xterm-256color"
 
@@ -84,6 +86,23 @@ def launch(
     process = ChildProcess(popen, marker)
     _held[process] = popen
     return process, reading
+
+
+def command_argv(
+    command: str, args: Sequence[str], cwd: str, changes: Mapping[str, str | None], *, platform: str = sys.platform
+) -> list[str]:
+    """The argv that a request for a command means: its own, or that of a shell for a whole line.
+
+    Several agents send a line where the protocol has a program and its arguments: a text with whitespace, no arguments,
+    and no program of that name. The result is what is judged by the rules, shown and run. Windows has no `/bin/sh`.
+    """
+    argv = [command, *args]
+    if args or platform == "win32" or not any(character.isspace() for character in command.strip()):
+        return argv
+    path = changes.get("PATH", os.environ.get("PATH", os.defpath))
+    if shutil.which(Path(cwd, command) if "/" in command else command, path=path) is not None:
+        return argv
+    return [SHELL, "-c", command]
 
 
 def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
