@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,28 @@ def test_there_is_no_other_code_and_all_are_documented(accord: Accord) -> None:
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == set(Status)
     told = accord("run", "--help").stdout.partition("exit codes: ")[2]
     assert {int(code) for code in re.findall(r"(?:^|, |\s)(\d+) \w", told)} == set(Status)
+
+
+@pytest.mark.parametrize(("verb", "meant"), [("rn", "run"), ("chta", "chat"), ("session", "sessions")])
+def test_a_mistyped_verb_gets_a_guess(accord: Accord, verb: str, meant: str) -> None:
+    result = accord(verb, "demo", "hi")
+    assert result.status == 2
+    assert f"did you mean {meant}?" in result.stderr
+
+
+def test_a_text_without_an_agent_is_said_to_have_none(accord: Accord) -> None:
+    result = accord("run", "explain this repository")
+    assert result.status == 2
+    assert "no agent is named" in result.stderr
+    assert "accord run AGENT 'explain this repository'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["print('Welcome to my shell')", "print('Welcome to my shell', flush=True); import time; time.sleep(60)"],
+)
+def test_a_program_that_is_no_agent_is_recognised_and_what_it_printed_is_shown(accord: Accord, program: str) -> None:
+    result = accord("run", "hi", "--timeout", "2", "--", sys.executable, "-c", program)
+    assert result.status == 7
+    assert "Welcome to my shell" in result.stderr
+    assert len(result.stderr.splitlines()) == 1

@@ -21,7 +21,7 @@ from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import ClientSessionRecord, connect_to, load_mcp
 from accord.config.connect import deadlines_of
 from accord.display import exact, filled
-from accord.errors import AccordError, AuthRequired, DeadlineExceeded, LocalProtocolError
+from accord.errors import AccordError, AuthRequired, ConnectionLost, DeadlineExceeded, LocalProtocolError
 from accord.session.client_requests import McpServer
 from accord.session.option import Select, Toggle, mode_option
 
@@ -237,13 +237,20 @@ async def running_agent(
     Raises:
         CommandFailure: It did not come up, or whatever went wrong inside; with the end of the agent's stderr.
     """
-    tail = StderrTail()
+    tail, output = StderrTail(), StrayOutput()
     try:
         with phase("start", target.typed):
             agent = connected(
-                target, options, permission=permission, elicit=elicit, stderr=tail, observers=observers, **extra
-            )
-            await agent.open()
+                target, options, permission=permission, elicit=elicit, stderr=tail, observers=[*observers, output],
+                **extra,
+            )  # fmt: skip
+            try:
+                await agent.open()
+            except (ConnectionLost, DeadlineExceeded) as error:
+                if output.lines:
+                    raise output.failure(target) from error
+                raise
+            output.is_done = True
         agent.on_respawn = on_respawn
         try:
             yield RunningAgent(agent, target, options, line_deadlines(target, options), log_in)
@@ -252,6 +259,30 @@ async def running_agent(
     except CommandFailure as failure:
         failure.agent_stderr = failure.agent_stderr or tail.text
         raise
+
+
+class StrayOutput:
+    """What a program prints on its stdout before `initialize` is answered, and is no message."""
+
+    MAX_LINES, MAX_CHARACTERS = 3, 200
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.is_done = False
+
+    def __call__(self, direction: str, text: bytes | bytearray) -> None:
+        if self.is_done or direction != "in" or len(self.lines) >= self.MAX_LINES:
+            return
+        line = bytes(text[: self.MAX_CHARACTERS]).decode(errors="replace").strip()
+        if line and not line.startswith(("{", "[")):
+            self.lines.append(line)
+
+    def failure(self, target: Target) -> CommandFailure:
+        """The program is no agent, or one that must be started in another way."""
+        printed = " / ".join(self.lines)
+        message = f"{target.entry.name} did not answer initialize, and printed what is no message: {printed}"
+        advice = f"Does it speak ACP when it is started so? See: accord agents doctor {target.typed}"
+        return CommandFailure(Status.NO_AGENT, "start", message, advice=advice, cause="NotAnAgent")
 
 
 class RunningAgent:

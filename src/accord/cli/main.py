@@ -80,8 +80,12 @@ def _main(line: list[str]) -> int:
         if verb in LATER:
             raise UsageFailure(f"accord {verb} comes later: this version does not have it")
         if verb not in VERBS:
+            from difflib import get_close_matches  # noqa: PLC0415 - only when something is wrong
+
+            meant = get_close_matches(verb, VERBS, 1, 0.5)
+            guess = f"; did you mean {meant[0]}?" if meant else ""
             advice = f"The verb comes first, one of: {', '.join(VERBS)}"
-            raise UsageFailure(f"there is no verb {verb!r}", advice=advice)
+            raise UsageFailure(f"there is no verb {verb!r}{guess}", advice=advice)
         return _run(verb, line[1:])
     except BrokenPipeError:
         raise

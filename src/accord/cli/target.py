@@ -74,6 +74,10 @@ def target_of(name: str | None, command: Sequence[str] | None) -> Target:
         return Target(entry, f"{COMMAND}{shlex.join(argv)}", is_command=True)
     if name.startswith(ADDRESSES):
         raise UsageFailure(f"{name}: agents at an address come later: this version starts programs")
+    if any(character.isspace() for character in name):
+        # A text where the agent's name should stand: no agent has a name like that.
+        advice = f"Type: accord run AGENT {shlex.quote(name)}; try demo, or see: accord agents ls"
+        raise UsageFailure("no agent is named before the text", advice=advice)
     with phase("config"):
         entry = find(name, cwd=".")
     return Target(entry, entry.name, is_command=False)
