@@ -22,7 +22,7 @@ AccordError
     ├── RequestCancelled -32800   ├── ElicitationRequired -32042
     └── SessionInUse -32009
 
-Facts are attributes; the text is for people. This room knows nothing of bytes, tasks or methods.
+Facts are attributes; the text is for people. This module knows nothing of bytes, tasks or methods.
 """
 
 from __future__ import annotations
