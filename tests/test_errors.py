@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import accord
 from accord import errors
 from accord.errors import (
     AccordError,
@@ -284,3 +285,8 @@ def test_authors_say_what_is_missing_in_one_argument() -> None:
     assert RateLimited().retry_after is None
     assert PermissionDenied("fs.write").data == {"reason": "permission_denied", "scope": "fs.write"}
     assert PermissionDenied().scope is None
+
+
+def test_every_class_of_errors_is_exported() -> None:
+    classes = {name for name in errors.__all__ if inspect.isclass(getattr(errors, name))}
+    assert classes <= set(accord.__all__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -713,3 +713,7 @@ def test_a_text_in_more_pieces_than_are_kept_is_whole_whenever_it_is_read() -> N
         if number == PIECES + 3:
             assert transcript.text == "\U0001f600" * (number // 2 + 1)
     assert transcript.text == "\U0001f600" * ((3 * PIECES + 7) // 2) + "\ud83d"
+
+
+def test_every_event_can_be_folded() -> None:
+    assert set(Transcript._FOLDS) == set(get_args(Event))
