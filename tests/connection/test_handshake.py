@@ -9,7 +9,7 @@ from accord.connection import Handlers
 from accord.errors import NegotiationFailed, RemoteProtocolError, UnsupportedVersion
 from accord.protocol import v1, v2, v2_june
 from accord.protocol.edition import V1, V2, V2_JUNE, Edition
-from tests.connection.rig import EDITIONS, REQUEST_PARAMS, RESULTS, agent_handlers, initialize, talk
+from tests.connection.rig import EDITIONS, REQUEST_PARAMS, RESULTS, agent_handlers, initialize, talk, until
 
 
 @pytest.mark.parametrize("edition", EDITIONS, ids=lambda edition: edition.name)
@@ -204,3 +204,28 @@ async def test_a_refused_version_is_told_with_the_versions_there_are() -> None:
         with pytest.raises(UnsupportedVersion) as caught:
             await calling
         assert caught.value.supported == [2]
+
+
+async def test_a_cancel_that_waited_for_initialize_does_not_take_its_answer_away() -> None:
+    go = asyncio.Event()
+    handlers = Handlers()
+
+    async def answer(_: v1.InitializeRequest) -> v1.InitializeResponse:
+        await go.wait()
+        return v1.InitializeResponse(1)
+
+    handlers.on(v1.INITIALIZE, answer)
+    async with talk("agent", handlers) as (connection, hand):
+        request = await hand.ask("initialize", REQUEST_PARAMS["v1"])
+        await hand.notify("$/cancel_request", {"requestId": request})
+        await until(lambda: bool(connection._receiver._handshake.held))
+        # No room on the way out: the answer has to wait, and is waited for by the task that was to be cancelled.
+        filling = asyncio.ensure_future(connection.transport.send(b'{"pad":"%s"}' % (b"x" * 2_000_000)))
+        await until(lambda: bool(connection.transport._outgoing.is_over()))  # type: ignore[attr-defined]
+        go.set()
+        for _ in range(10):
+            # Turns in which a cancelled task would take its answer back.
+            await asyncio.sleep(0)
+        answered = await hand.answer_to(request)
+        assert answered["result"]["protocolVersion"] == 1
+        await filling

@@ -94,7 +94,6 @@ class IncomingRequests:
             self._budget.free(_unbegun_bytes(request))
         self._returned(request, 0)
         self._finish(request, None)
-        self._pending.answer(request.id)
         self.refuse(request.id, CANCELLED, request.method, request.batch)
 
     def _cancel_begun(self, request: OpenRequest) -> None:
@@ -156,7 +155,6 @@ class IncomingRequests:
             finally:
                 result = None  # the answer is a text from now on, and may have to wait
                 self._budget.free(OPEN_REQUEST_BYTES)
-            self._pending.answer(request.id)
             answer_bytes = len(text)
             whole = text if request.batch is None else self._collect(request.batch, bytes(text))
             del text
@@ -255,6 +253,10 @@ class IncomingRequests:
             ) from None
 
     def _finish(self, request: OpenRequest, result: Any) -> None:
+        # First: `finish` of an `initialize` reads the texts that waited for it. A cancel of that very request among
+        # them comes too late; it would else end the task that is about to send the answer.
+        if self._pending.opened(request.id) is request:
+            self._pending.answer(request.id)
         if request.finish is not None:
             finish, request.finish = request.finish, None
             finish(result)

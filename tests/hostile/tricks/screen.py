@@ -193,7 +193,7 @@ drawn(
 drawn(
     "terminal-line",
     "prints a megabyte without an end of line to its terminal",
-    prints("sh", "-c", "printf QZ; head -c 1000000 /dev/zero | tr '\\000' x"),
+    prints("sh", "-c", "printf QZ; head -c 1000000 /dev/zero | tr '\\000' x; printf QZ"),
     **RUN,
 )
 
