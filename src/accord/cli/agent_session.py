@@ -25,23 +25,6 @@ from accord.errors import AccordError, AuthRequired, ConnectionLost, DeadlineExc
 from accord.session.client_requests import McpServer
 from accord.session.option import Select, Toggle, mode_option
 
-__all__ = [
-    "Opened",
-    "RunningAgent",
-    "SessionRequest",
-    "StderrTail",
-    "capped",
-    "connected",
-    "directories_of",
-    "line_deadlines",
-    "logged_in",
-    "noted_record",
-    "open_session",
-    "running_agent",
-    "servers_of",
-    "within",
-]
-
 T = TypeVar("T")
 TAIL_BYTES = 16 * 1024
 SETTLE_SECONDS = 30.0

@@ -32,8 +32,6 @@ from accord.errors import (
     TransportError,
 )
 
-__all__ = ["failure_of", "login_line", "phase", "session_failure", "unforeseen"]
-
 
 @contextlib.contextmanager
 def phase(name: str, agent: str = "") -> Iterator[None]:

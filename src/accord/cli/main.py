@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from accord.version import VERSION
 
-__all__ = ["main"]
-
 VERBS = {
     "run": "say one thing to an agent and show what it does",
     "chat": "talk to an agent, full screen",

@@ -10,18 +10,6 @@ from typing import Any, NoReturn
 
 from accord.cli.status import UsageFailure
 
-__all__ = [
-    "AgentOptions",
-    "Parser",
-    "add_agent_options",
-    "add_permission_options",
-    "add_session_options",
-    "agent_options_of",
-    "pair_of",
-    "seconds_of",
-    "split_command",
-]
-
 
 def split_command(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
     """The words before the first `--`, and the command behind it; None where there is no `--`.

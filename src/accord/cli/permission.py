@@ -18,8 +18,6 @@ from accord.config.permission import AnswerFiles, agent_identity, rules_for, set
 from accord.session.entry import ToolCall
 from accord.session.rules import Rule, RuleError, parse_rule
 
-__all__ = ["decided_by", "policy_of", "rules_of"]
-
 
 def policy_of(
     target: Target,

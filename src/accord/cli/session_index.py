@@ -13,8 +13,6 @@ from accord.display import filled
 from accord.errors import StoreError
 from accord.time_scale import scaled
 
-__all__ = ["PREFIXES", "SessionIndex"]
-
 T = TypeVar("T")
 
 # What agents put before every id; it need not be typed.

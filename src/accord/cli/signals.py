@@ -17,8 +17,6 @@ from typing import Any
 
 from accord.cli.status import Status
 
-__all__ = ["Interrupts", "Signals"]
-
 
 @contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:

@@ -18,18 +18,6 @@ from typing import Any
 
 from accord.display import SafeText, exact, filled, printed, prose, safe_lines
 
-__all__ = [
-    "CommandFailure",
-    "Status",
-    "UsageFailure",
-    "complain",
-    "direct_logs",
-    "direct_tracebacks",
-    "remark",
-    "spelled",
-    "stderr_tail",
-]
-
 
 class Status(IntEnum):
     DONE = 0

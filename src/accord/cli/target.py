@@ -13,8 +13,6 @@ from accord.cli.status import CommandFailure, Status, UsageFailure, remark
 from accord.config import AgentEntry, Trust, UntrustedFile, find
 from accord.display import SafeText, exact, filled, joined, own
 
-__all__ = ["Target", "approve", "noted_target", "split_agent", "target_of"]
-
 START_SECONDS = 60.0
 # How a command is noted, and typed.
 COMMAND = "-- "

@@ -28,8 +28,6 @@ from accord.errors import AuthRequired
 from accord.session.option import PermissionOption
 from accord.session.refusal import means_no
 
-__all__ = ["LogIn", "Questions", "UserTerminal", "is_interactive", "keys_of", "naming_ways", "ways_at_terminal"]
-
 
 def is_interactive() -> bool:
     """Whether a question can be asked: stdin and stderr are terminals."""

@@ -12,8 +12,6 @@ from accord.coder.agent import make_agent
 from accord.errors import LocalProtocolError
 from accord.stores.interface import Store
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run it; returns the exit status when the client is gone."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from accord.coder.model import Model
     from accord.coder.turns import Coder
 
-__all__ = ["make_agent"]
-
 MODES = (
     Choice("code", "Code", "Reads, changes and runs; asks before every change and command"),
     Choice("ask", "Ask", "Only reads"),

@@ -56,8 +56,6 @@ from accord.coder.model import (
 )
 from accord.display import whole
 
-__all__ = ["Gateway"]
-
 # A model may think for minutes, but not be silent for longer than this.
 SILENCE_SECONDS = 300.0
 

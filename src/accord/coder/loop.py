@@ -43,8 +43,6 @@ from accord.errors import AccordError, RequestError
 from accord.session.rules import Rule
 from accord.workspace import WorkspaceError
 
-__all__ = ["SUMMARISE", "Limits", "Loop", "conversation_text", "system_text"]
-
 _MODES = {
     "ask": "You are in the mode ask: answer questions. You can read, search and list, but change nothing.",
     "plan": (

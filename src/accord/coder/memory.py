@@ -13,8 +13,6 @@ import msgspec
 from accord.coder.model import Message, ModelReply, ToolResult, ToolResults, UserMessage, estimated_tokens
 from accord.session.remembered import RememberedAnswer
 
-__all__ = ["Memory", "remembered"]
-
 log = logging.getLogger("accord.coder")
 
 SUMMARY = "What was said before, in short:\n\n"

@@ -14,36 +14,6 @@ import msgspec
 
 from accord.errors import AccordError, AuthRequired, RateLimited, RequestError
 
-__all__ = [
-    "AUTO_APPROVE_READS",
-    "OFFLINE",
-    "AnswerEnd",
-    "Delta",
-    "Message",
-    "Model",
-    "ModelBroken",
-    "ModelBusy",
-    "ModelError",
-    "ModelFull",
-    "ModelLocked",
-    "ModelMissing",
-    "ModelRefused",
-    "ModelReply",
-    "ModelRequest",
-    "ModelUnreachable",
-    "Picture",
-    "Retrying",
-    "Spent",
-    "TextDelta",
-    "ThoughtDelta",
-    "ToolDefinition",
-    "ToolResult",
-    "ToolResults",
-    "ToolUse",
-    "UserMessage",
-    "estimated_tokens",
-]
-
 OFFLINE = "offline"
 """The name of the built-in model."""
 AUTO_APPROVE_READS = "auto_approve_reads"

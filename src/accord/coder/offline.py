@@ -30,8 +30,6 @@ from accord.coder.model import (
 from accord.coder.request_parser import Action, NotUnderstood, understand
 from accord.coder.tools.files import fenced
 
-__all__ = ["CAN_DO", "OfflineModel"]
-
 CONTEXT_TOKENS = 100_000
 MAX_SHOWN_LINES = 100
 CAN_DO = """\

@@ -18,8 +18,6 @@ from accord.session.remembered import InputTarget, RememberedAnswer
 from accord.session.rules import Access, Effect, Rule, Subject, judge
 from accord.workspace.subject import SubjectResolver, resolve_rules
 
-__all__ = ["NotAllowed", "PermissionGate"]
-
 READING = frozenset({"read", "search"})
 OPTIONS = (
     PermissionOption("allow", "Allow once", "allow_once"),

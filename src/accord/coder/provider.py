@@ -19,8 +19,6 @@ from accord.coder.model import Delta, ModelBusy, ModelError, ModelMissing, Model
 if TYPE_CHECKING:
     from accord.coder.gateway import Gateway
 
-__all__ = ["ProviderModel"]
-
 ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 1.0
 # A longer wait is reported to the user instead.

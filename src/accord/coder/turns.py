@@ -16,8 +16,6 @@ from accord.errors import InvalidParams
 from accord.session.content import Block, Image, Link, Resource, Text
 from accord.session.rules import Rule
 
-__all__ = ["Coder", "message_of"]
-
 MAX_TITLE = 60
 HELP = f"""\
 Say what you want done. Modes: `code` changes and runs, `ask` only reads, `plan` makes a plan and asks before it carries

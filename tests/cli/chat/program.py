@@ -22,7 +22,8 @@ def serve(note: str) -> None:
 
 
 def chat(note: str) -> int:
-    from accord.cli.chat.launch import ChatOptions, run_chat  # noqa: PLC0415 - an agent needs no screen
+    from accord.cli.chat.chat_session import ChatOptions  # noqa: PLC0415
+    from accord.cli.chat.launch import run_chat  # noqa: PLC0415 - an agent needs no screen
 
     connect = functools.partial(accord.connect, sys.executable, __file__, "agent", note)
     return run_chat(connect, ChatOptions(str(Path.cwd())), name="noted")

@@ -38,8 +38,6 @@ from accord.session.option import Command
 from accord.session.transcript import Transcript
 from accord.time_scale import scaled
 
-__all__ = ["ChatApp"]
-
 Answer = TypeVar("Answer")
 
 REPAINT_SECONDS = 0.05

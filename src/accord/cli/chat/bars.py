@@ -16,8 +16,6 @@ from accord.protocol.model import Unknown
 from accord.session.entry import Plan
 from accord.session.option import ConfigOption, Select
 
-__all__ = ["PlanLine", "PlanPanel", "StatusBar", "StatusFacts", "TitleBar", "settings_text"]
-
 SHOWN_CATEGORIES = ("mode", "model", "thought_level")
 
 

@@ -24,8 +24,6 @@ from accord.session.event import (
 from accord.session.tool import TerminalView, ToolContent
 from accord.session.transcript import Transcript
 
-__all__ = ["ChangeTracker", "Changes"]
-
 
 @dataclass(slots=True)
 class Changes:

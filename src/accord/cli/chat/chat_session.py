@@ -36,8 +36,6 @@ from accord.errors import (
 from accord.session.capability import AuthMethod
 from accord.session.client_requests import McpServer, SessionSummary
 
-__all__ = ["ChatOptions", "ChatSession", "ChatView", "Connect", "Prepare", "ending_note", "failure_in", "failure_note"]
-
 Prepare = Callable[[ConnectedAgent, Session], Awaitable[None]]
 """Called with every session that was opened: to set options, or to note it."""
 

@@ -21,18 +21,6 @@ from accord.display import SafeText, exact, filled
 from accord.session.option import Command
 from accord.workspace import Workspace, WorkspaceError
 
-__all__ = [
-    "Completion",
-    "CompletionProposal",
-    "FileList",
-    "complete_command",
-    "complete_file",
-    "mention_of",
-    "pasted_picture",
-    "path_prefix",
-    "prompt_of",
-]
-
 MAX_PROPOSALS = 50
 _COMMAND = re.compile(r"/(\S*)\Z")
 _FILE = re.compile(r'(?:^|(?<=[\s("\']))@("?)([^\s"]*)\Z')

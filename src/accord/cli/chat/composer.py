@@ -23,8 +23,6 @@ from accord.cli.chat.widgets import MUTED, label, option_of
 from accord.display import EMPTY, exact, filled, prose, prose_line
 from accord.session.option import Command
 
-__all__ = ["Composer", "Proposals"]
-
 MAX_REMEMBERED = 200
 
 

@@ -19,8 +19,6 @@ from accord.cli.chat.chat_session import ChatOptions, Connect
 from accord.cli.show.presentation import Note
 from accord.time_scale import scaled
 
-__all__ = ["ChatOptions", "leave_with_terminal", "run_chat"]
-
 
 def run_chat(
     connect: Connect,

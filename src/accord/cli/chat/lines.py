@@ -21,8 +21,6 @@ from accord.cli.chat.widgets import chopped, styled
 from accord.cli.show.diff import DiffRow
 from accord.display import EMPTY, SafeText, exact, filled, own, source_line
 
-__all__ = ["DiffLayout", "DiffView", "Lines"]
-
 TAB_SIZE = 4
 
 

@@ -19,8 +19,6 @@ from textual.widgets._markdown import MarkdownBlock, MarkdownFence, MarkdownPara
 
 from accord.display import EMPTY, SafeText, joined, prose
 
-__all__ = ["Prose"]
-
 # What can take over another block's content where it stands; every other kind is replaced.
 _GROWING = (MarkdownParagraph, MarkdownFence)
 

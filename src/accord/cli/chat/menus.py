@@ -20,17 +20,6 @@ from accord.session.capability import AuthMethod
 from accord.session.client_requests import SessionSummary
 from accord.session.option import ConfigOption, Select, Toggle, mode_option
 
-__all__ = [
-    "answered",
-    "change_option",
-    "choice_items",
-    "choose_session",
-    "login_items",
-    "next_mode",
-    "option_items",
-    "session_items",
-]
-
 Answer = TypeVar("Answer")
 
 

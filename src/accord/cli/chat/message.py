@@ -15,8 +15,6 @@ from accord.display import EMPTY, SafeText, filled, joined, own, part_of, prose,
 from accord.session.content import Block, Text
 from accord.session.entry import Message, Passage
 
-__all__ = ["OmittedParts", "Pages", "PassageView", "PromptPart", "ThoughtPart"]
-
 # Pages of one message that are laid out; of many at once only the last ones, which fill a screen. Enter shows others.
 MAX_PAGES = 10
 MAX_NEW_PAGES = 2

@@ -17,8 +17,6 @@ from accord.display import exact, filled, json_text, own
 from accord.session.entry import CompactionEntry, Message, Plan, TerminalEntry, ToolCall, UnknownEntry
 from accord.session.transcript import Transcript
 
-__all__ = ["Timeline"]
-
 # How many parts are laid out, and how many of those that come at once.
 MAX_PARTS = 200
 PARTS_AT_ONCE = 30

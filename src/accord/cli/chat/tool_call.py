@@ -39,8 +39,6 @@ from accord.session.entry import TerminalEntry, ToolCall
 from accord.session.tool import Diff, Shown, TerminalView, ToolContent
 from accord.session.transcript import Transcript
 
-__all__ = ["DiffPart", "TerminalPart", "ToolPart", "WantsWhole", "tool_title"]
-
 DIFF_ROWS = 40
 TITLE_CHARACTERS = 200
 TERMINAL_ROWS = 12

@@ -28,26 +28,6 @@ from accord.cli.show.presentation import block_label
 from accord.display import EMPTY, SafeText, colours_kept, filled, joined, own, part_of, prose, safe_lines
 from accord.session.content import Block, Text
 
-__all__ = [
-    "BREAK",
-    "MUTED",
-    "Fold",
-    "FoldTitle",
-    "StaticText",
-    "announce",
-    "block_content",
-    "choice_of",
-    "choices_of",
-    "chopped",
-    "coloured_lines",
-    "entry_of",
-    "label",
-    "laid_out",
-    "option_of",
-    "styled",
-    "styled_lines",
-]
-
 MUTED = "$foreground-muted"
 """The style of secondary text."""
 BREAK = Content("\n")

@@ -31,8 +31,6 @@ from accord.session.agent_requests import ReadFile, StartTerminal, WriteFile
 from accord.session.entry import Message
 from accord.session.event import Event
 
-__all__ = ["Conversation", "Form", "output_of"]
-
 Form: TypeAlias = Literal["text", "final", "events", "wire"]
 TICK_SECONDS = 0.1
 # Nobody needs a line of progress for what is over at once.

@@ -15,8 +15,6 @@ from accord.session.entry import ToolCall
 from accord.session.event import Event, TokenUsage, UsageChanged
 from accord.session.rules import Rule
 
-__all__ = ["ConsentCounts", "Ending", "FinalOutput", "RunOpening", "RunOutput"]
-
 
 @dataclass(frozen=True)
 class RunOpening:

@@ -26,8 +26,6 @@ from accord.session.entry import ToolCall
 from accord.session.event import Event, TokenUsage, UsageChanged
 from accord.session.rules import Rule
 
-__all__ = ["EventsOutput", "WireOutput", "as_record"]
-
 
 def as_record(event: Event) -> dict[str, Any]:
     """An event as a record: its tag is the `type`."""

@@ -66,8 +66,6 @@ from accord.session.event import (
 from accord.session.option import Select, Toggle
 from accord.session.rules import Rule
 
-__all__ = ["TextOutput"]
-
 SESSION_LETTERS = 8
 THOUGHT_COLUMNS = 100
 THOUGHT_CHARACTERS = 1000

@@ -12,19 +12,6 @@ from accord.cli.show.line import Line, Span, hidden_after, line_of
 from accord.display import SafeText, exact, filled, joined, own, source_line, trimmed
 from accord.session.tool import Diff, FileChange
 
-__all__ = [
-    "DiffRow",
-    "Hunk",
-    "RowKind",
-    "change_rows",
-    "counts",
-    "diff_lines",
-    "hunks_of",
-    "patch_rows",
-    "place_of",
-    "rows_of_diff",
-]
-
 RowKind: TypeAlias = Literal["file", "same", "removed", "added", "gap"]
 
 CONTEXT_LINES = 3

@@ -14,20 +14,6 @@ from accord.display import EMPTY, SafeText, clip, exact, filled, joined, own, tr
 from accord.protocol.model import UNSET
 from accord.session.event import UsageChanged
 
-__all__ = [
-    "Line",
-    "Span",
-    "ago",
-    "clipped",
-    "hidden_after",
-    "hidden_before",
-    "line_of",
-    "moment_of",
-    "table_lines",
-    "usage_parts",
-    "width",
-]
-
 
 class Span(NamedTuple):
     """Text in one style: a name out of `screen.STYLES`, or none."""

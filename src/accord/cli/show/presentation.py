@@ -20,31 +20,6 @@ from accord.session.entry import TerminalEntry, ToolCall
 from accord.session.event import Noticed, PlanEntry
 from accord.session.tool import Diff, Shown, ToolContent
 
-__all__ = [
-    "THOUGHT",
-    "BlockLabel",
-    "Level",
-    "Note",
-    "ToolHead",
-    "about",
-    "block_label",
-    "changed",
-    "compaction_state",
-    "diff_name",
-    "is_worth_showing",
-    "kind_label",
-    "notice_note",
-    "opens",
-    "plan_step",
-    "raw_values",
-    "respawn_note",
-    "stop_note",
-    "stop_text",
-    "terminal_ending",
-    "terminal_name",
-    "tool_head",
-]
-
 Level: TypeAlias = Literal["info", "warning", "error"]
 
 THOUGHT = own("think")

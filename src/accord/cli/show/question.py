@@ -35,18 +35,6 @@ from accord.session.remembered import RememberedAnswer
 from accord.session.rules import Rule, wider_answers
 from accord.session.tool import Diff, Shown
 
-__all__ = [
-    "WideChoice",
-    "can_be_shown_whole",
-    "contradiction_text",
-    "question_lines",
-    "sentence_of",
-    "unasked_text",
-    "verdict_text",
-    "whole_lines",
-    "wide_choices",
-]
-
 DIFF_LINES = 12
 FILES = 40
 COMMANDS = 20

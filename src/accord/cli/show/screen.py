@@ -13,18 +13,6 @@ from accord.display import SafeText, filled, json_line, own
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = [
-    "Progress",
-    "TextScreen",
-    "columns_of",
-    "has_colours",
-    "is_terminal",
-    "put",
-    "put_json",
-    "silence",
-    "stdout_screen",
-]
-
 STYLES = {"dim": "dim", "bold": "bold", "red": "red", "green": "green", "yellow": "yellow", "cyan": "cyan"}
 COLUMNS = 80
 ERASE = "\r\x1b[2K"

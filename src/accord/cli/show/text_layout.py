@@ -41,18 +41,6 @@ from accord.session.event import PlanEntry
 from accord.session.tool import Diff, Shown, TerminalView, ToolContent
 from accord.session.transcript import Transcript
 
-__all__ = [
-    "block_text",
-    "blocks_text",
-    "headed_line",
-    "markdown",
-    "plan_lines",
-    "thought_line",
-    "tool_line",
-    "tool_lines",
-    "transcript_lines",
-]
-
 # Where the outcome of a tool call stands, if the subject is short enough.
 OUTCOME_COLUMN = 46
 DIFF_LINES = 12

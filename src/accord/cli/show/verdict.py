@@ -10,8 +10,6 @@ from accord.check.report import shown
 from accord.cli.show.line import Line, Span, clipped
 from accord.display import SafeText, exact, filled, joined, own, printed, prose_line, safe_lines
 
-__all__ = ["report_lines"]
-
 MARKS = {
     "PASS": (own("ok"), "green"),
     "FAIL": (own("FAIL"), "red"),

@@ -13,8 +13,6 @@ from accord.errors import LocalProtocolError
 if TYPE_CHECKING:
     from accord.stores.interface import Store
 
-__all__ = ["run"]
-
 USAGE = "accord agent [--model offline|PROVIDER:NAME] [options]"
 EXAMPLES = """\
   accord agent

@@ -33,8 +33,6 @@ from accord.display import SafeText, exact, filled, joined, own
 from accord.session.capability import AgentCapabilities
 from accord.session.option import Select, Toggle
 
-__all__ = ["examine", "run"]
-
 USAGE = """accord agents [ls] [--json]
        accord agents info AGENT
        accord agents add NAME [--env K=V] [--default] [--replace] [-- COMMAND...]

@@ -37,8 +37,6 @@ from accord.session.client_requests import SessionSummary
 from accord.session.entry import ToolCall
 from accord.session.rules import Rule
 
-__all__ = ["run"]
-
 USAGE = """accord chat AGENT [options]
        accord chat [options] -- COMMAND..."""
 EXAMPLES = """\
@@ -71,7 +69,8 @@ def run(arguments: Sequence[str]) -> int:
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         raise UsageFailure("accord chat needs a terminal", advice='Without one: accord run AGENT "text"')
     try:
-        from accord.cli.chat.launch import ChatOptions, run_chat  # noqa: PLC0415 - brings a whole screen along
+        from accord.cli.chat.chat_session import ChatOptions  # noqa: PLC0415
+        from accord.cli.chat.launch import run_chat  # noqa: PLC0415 - brings a whole screen along
     except ImportError as error:
         message = f"accord chat needs a package that is not installed ({error.name})"
         raise UsageFailure(message, advice="Type: pip install 'accord[cli]'") from error

@@ -26,8 +26,6 @@ from accord.cli.terminal import Questions, UserTerminal, is_interactive
 from accord.display import exact, filled
 from accord.errors import ConnectFailed
 
-__all__ = ["run"]
-
 USAGE = """accord check AGENT [--edition E] [--only ID]... [--json F] [--junit F] [--md F]
        accord check [options] -- COMMAND...
        accord check --client [options] -- CLIENT-COMMAND... {agent} ...

@@ -22,8 +22,6 @@ from accord.cli.show.screen import is_terminal
 from accord.cli.status import UsageFailure
 from accord.cli.target import Target, split_agent, target_of
 
-__all__ = ["FORMS", "add_prompt_options", "picture_of", "read_prompt", "run"]
-
 FORMS = ("text", "final", "events", "wire")
 
 USAGE = """accord run AGENT "text" [options]

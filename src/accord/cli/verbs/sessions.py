@@ -33,8 +33,6 @@ from accord.cli.verbs.run import add_prompt_options, read_prompt
 from accord.config import ClientSessionRecord
 from accord.display import SafeText, exact, filled, joined, json_line, own, trimmed
 
-__all__ = ["run"]
-
 USAGE = """accord sessions [ls] [AGENT] [--all] [--json]
        accord sessions show SESSION
        accord sessions resume SESSION "text" [options of run]

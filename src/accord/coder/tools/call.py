@@ -13,8 +13,6 @@ from accord.coder.model import Picture, ToolDefinition
 from accord.coder.permission import PermissionGate
 from accord.session.tool import Location, ToolKind
 
-__all__ = ["BadArguments", "BuiltIn", "ToolInvocation", "ToolOutcome", "Work", "bounded"]
-
 # About 15,000 tokens: enough for a long file, and a tenth of what small models hold.
 MAX_RESULT = 60_000
 

@@ -11,8 +11,6 @@ from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work, bo
 from accord.session.tool import Location, ToolKind
 from accord.workspace import NoSuchFile
 
-__all__ = ["Edit", "Read", "Write", "fenced"]
-
 MAX_LINES = 2_000
 MAX_SHOWN = 4_000
 

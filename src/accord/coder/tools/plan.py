@@ -12,8 +12,6 @@ from accord.coder.tools.call import BuiltIn, ToolOutcome, Work
 from accord.session.event import PlanEntry
 from accord.session.tool import ToolKind
 
-__all__ = ["LeavePlan", "MakePlan"]
-
 
 class PlanStep(msgspec.Struct):
     """One step of a plan."""

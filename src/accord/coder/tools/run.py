@@ -11,8 +11,6 @@ from msgspec import Meta
 from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work, bounded
 from accord.session.tool import ToolKind
 
-__all__ = ["Run"]
-
 TIMEOUT_SECONDS = 120.0
 MAX_TIMEOUT_SECONDS = 600.0
 MAX_OUTPUT_BYTES = 256 * 1024

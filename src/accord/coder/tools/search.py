@@ -22,8 +22,6 @@ from accord.coder.tools.call import BadArguments, BuiltIn, ToolOutcome, Work
 from accord.coder.tools.walk import MAX_DEPTH, Found, Stopped, walk
 from accord.session.tool import ToolKind
 
-__all__ = ["List", "Search", "check_expression"]
-
 # What `re` itself takes expressions apart with; it has no types.
 parser: Any = import_module("re._parser")
 constants: Any = import_module("re._constants")

@@ -18,8 +18,6 @@ from accord.coder.tools.search import List, Search
 from accord.session.content import Block, Image, Link, Resource, Text
 from accord.session.tool import ToolKind
 
-__all__ = ["ServerCall", "Toolbox", "named_tools"]
-
 CALL_SECONDS = 300.0
 # What all providers take as the name of a tool.
 MAX_NAME = 64

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 
 from accord.workspace import Workspace
 
-__all__ = ["Found", "Ignored", "Stopped", "find_folder", "parse_ignore", "walk"]
-
 ALWAYS_HIDDEN = frozenset({".git", ".hg", ".svn"})
 MAX_DEPTH = 64
 MAX_IGNORE_BYTES = 1024 * 1024

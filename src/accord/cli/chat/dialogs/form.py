@@ -25,8 +25,6 @@ from accord.cli.chat.widgets import MUTED, StaticText, announce, choice_of, choi
 from accord.client.question import ElicitAnswer, FormQuestion, UrlQuestion
 from accord.display import EMPTY, exact, filled, json_text, own, prose, prose_line
 
-__all__ = ["FieldError", "FormDialog", "FormField", "UrlDialog", "form_fields", "is_web_address", "read_field"]
-
 FieldKind: TypeAlias = Literal["text", "integer", "number", "flag", "choice", "choices", "raw"]
 
 

@@ -23,8 +23,6 @@ from accord.cli.chat.lines import DiffView, Lines
 from accord.cli.chat.widgets import MUTED, StaticText, entry_of, label, option_of, styled
 from accord.display import EMPTY, SafeText, clip, exact, filled, own, prose_line
 
-__all__ = ["Dialog", "Item", "Picker", "ReadingDialog", "help_view"]
-
 Answer = TypeVar("Answer")
 
 

@@ -29,8 +29,6 @@ from accord.display import SafeText, exact, filled, json_text, own
 from accord.session.option import PermissionOption
 from accord.session.tool import Diff
 
-__all__ = ["PermissionDialog"]
-
 # Who is typing when the question comes must not answer it by that.
 ARMING_SECONDS = 0.5
 MAX_INPUT_CHARACTERS = 100_000
