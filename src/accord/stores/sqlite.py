@@ -13,7 +13,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
 
@@ -185,7 +185,8 @@ class SqliteStore:
                 return
             self._seal_round()
             self._closed = True
-            endings = [self._writer.submit(self._end_writing), self._reader.submit(self._end_reading)]
+            reading = self._reader.submit(self._end_reading)
+            endings = [self._writer.submit(self._end_writing, reading), reading]
         # What was submitted is still done, also when this call is cancelled.
         self._writer.shutdown(wait=False)
         self._reader.shutdown(wait=False)
@@ -296,7 +297,9 @@ class SqliteStore:
             self._writing = Database.open(self.path, self._busy_seconds)
         return self._writing
 
-    def _end_writing(self) -> None:
+    def _end_writing(self, reading: Future[None]) -> None:
+        # One after the other: the last connection leaves a single file, and of two that close at once neither is it.
+        wait([reading])
         if self._writing is None:
             return
         # Whatever cannot be released is free all the same when the owner file is gone.
