@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -153,8 +152,9 @@ class Services:
     async def _start_terminal(self, request: StartTerminal) -> Any:
         self._need(self._offer.terminals, "terminal/create")
         cwd = request.cwd or str(self._place().roots[0])
-        # Decided once, before the rules: what they judge is what runs.
-        program, *args = await asyncio.to_thread(command_argv, request.command, request.args, cwd, dict(request.env))
+        # Decided once, before the rules: what they judge is what runs. Without waiting: a prompt that is sent meanwhile
+        # would make a request from before it one of its turn.
+        program, *args = command_argv(request.command, request.args, cwd, dict(request.env))
         request = msgspec.structs.replace(request, command=program, args=args)
         return await self._terminals.start(request, await self._requests.check(request))
 

@@ -150,7 +150,12 @@ trick(
     command(TOUCH, "./touch", "made"),
     **ASKED_AGAIN,
 )
-trick("match-argv-joined", "asks for two words and runs one", command(TOUCH, "touch made"), **ASKED_AGAIN)
+trick(
+    "match-argv-joined",
+    "asks for two words and runs a line of three",
+    command(TOUCH, "touch made a.txt"),
+    **ASKED_AGAIN,
+)
 trick(
     "match-directory",
     "asks for a command here and runs it elsewhere",
