@@ -12,6 +12,7 @@ import pytest
 
 from accord.cli.status import Status
 from tests.cli.command import Accord, scripted
+from tests.limits import limit
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 TIMEOUT = ("--timeout", "1.5")
@@ -85,7 +86,7 @@ def test_a_text_without_an_agent_is_said_to_have_none(accord: Accord) -> None:
     ["print('Welcome to my shell')", "print('Welcome to my shell', flush=True); import time; time.sleep(60)"],
 )
 def test_a_program_that_is_no_agent_is_recognised_and_what_it_printed_is_shown(accord: Accord, program: str) -> None:
-    result = accord("run", "hi", "--timeout", "2", "--", sys.executable, "-c", program)
+    result = accord("run", "hi", "--timeout", str(limit(4)), "--", sys.executable, "-c", program)
     assert result.status == 7
     assert "Welcome to my shell" in result.stderr
     assert len(result.stderr.splitlines()) == 1
