@@ -125,3 +125,16 @@ async def test_an_agent_that_is_silent_for_longer_than_its_config_allows_is_give
         with pytest.raises(DeadlineExceeded) as caught:
             await to_the_end(session)
     assert (caught.value.phase, caught.value.seconds) == ("idle", 1.0)
+
+
+def test_a_download_that_nobody_was_asked_about_is_refused() -> None:
+    with pytest.raises(DownloadError) as caught:
+        connect_to(AgentEntry("a", ("npx", "a"), "catalogue", "s", asks_download=True))
+    assert caught.value.reason == "refused"
+
+
+def test_the_folder_in_which_a_package_runner_is_started_is_made(tmp_path: Path) -> None:
+    folder = tmp_path / "cache" / "runners"
+    connect_to(AgentEntry("a", ("npx", "a"), "catalogue", "s", cwd=str(folder), runs_outside=True))
+    assert folder.is_dir()
+    assert folder.stat().st_mode & 0o777 == 0o700

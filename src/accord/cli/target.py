@@ -114,8 +114,7 @@ async def approve(target: Target, *, trust: bool, yes: Callable[[SafeText], Awai
             entry = find(entry.name, cwd=".")
     if entry.asks_download:
         await _allow_download(entry, yes)
-    if entry.cwd is not None and entry.origin in {"catalogue", "registry"}:
-        await asyncio.to_thread(Path(entry.cwd).mkdir, 0o700, parents=True, exist_ok=True)
+        entry = replace(entry, asks_download=False)
     if entry.download is not None:
         remark(filled("fetching {}", entry.download.address))
         from accord.config import install  # noqa: PLC0415 - brings a network along

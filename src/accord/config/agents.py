@@ -226,7 +226,7 @@ class Agents:
         found = launch(registry.agents[name], self._paths.cache)
         entry = registry_entry(name, found, registry.address, chosen)
         if found.is_runner and entry.cwd is None:
-            return replace(entry, cwd=str(self._paths.cache / RUNNERS))
+            return replace(entry, cwd=str(self._paths.cache / RUNNERS), runs_outside=True)
         return entry
 
     def _unknown(self, name: str) -> Exception:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from accord.client import ConnectedAgent, Deadlines, connect
@@ -36,12 +37,17 @@ def connect_to(
     Raises:
         RegistryError: It has no command, because the registry was not read.
         UntrustedFile: Its command comes from a project's file that is not trusted.
-        DownloadError: Its program is not installed.
+        DownloadError: Its program is not installed, or the user was not asked whether it may be downloaded.
     """
     if entry.needs_trust:
         raise UntrustedFile(entry.source, entry.argv)
     if not entry.argv:
         raise RegistryError(f"{entry.name!r} has no command before the registry was asked: find it by its name")
+    if entry.asks_download:
+        sentence = "this downloads the agent and runs it: ask the user, then use `replace(entry, asks_download=False)`"
+        raise DownloadError(entry.source, sentence, reason="refused")
+    if entry.runs_outside and entry.cwd is not None:
+        Path(entry.cwd).mkdir(mode=0o700, parents=True, exist_ok=True)
     if entry.download is not None:
         raise DownloadError(entry.download.address, "the program is not installed yet", reason="failed")
     chosen: dict[str, Any] = {

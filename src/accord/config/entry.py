@@ -58,6 +58,8 @@ class AgentEntry:
     download: Download | None = None
     asks_download: bool = False
     """The program is a package runner that downloads the agent and runs it: the user is asked first."""
+    runs_outside: bool = False
+    """`cwd` is a folder of Accord's own, made when the agent is started: a package runner obeys files where it runs."""
     shadowed: bool = False
     """Another entry of this name counts."""
 
@@ -106,7 +108,7 @@ def catalogue_entry(found: ResolvedAgent, runners: Path) -> AgentEntry:
     return AgentEntry(
         found.agent.id, found.argv, "catalogue", found.agent.source, cwd=str(runners) if found.download else None,
         env=dict(found.agent.env), start_seconds=FETCHING_START_SECONDS, label=found.agent.name,
-        asks_download=found.download,
+        asks_download=found.download, runs_outside=found.download,
     )  # fmt: skip
 
 
