@@ -10,11 +10,12 @@ from pathlib import Path
 
 from tests.interop.llm.script import Use
 
-__all__ = ["AGENTS", "CONTENT", "NpmAgent", "Place"]
+__all__ = ["AGENTS", "CONTENT", "NODE", "NOTE", "NOTE_AFTER", "NpmAgent", "Place"]
 
 INSTALLED = Path(__file__).parents[2] / ".peers/agents"
 NODE = INSTALLED / "node/node_modules/node/bin/node"
 CONTENT = "Hello from a tool\n"
+NOTE, NOTE_AFTER = "the first line\n", "the other line\n"
 
 # What a developer has set for agents of their own would be found by those in the tests.
 FOREIGN = ("ANTHROPIC_", "AWS_", "CLAUDE", "CODEX_", "GEMINI_", "GOOGLE_", "OPENAI_", "OPENCODE")
@@ -35,14 +36,21 @@ class Place:
         """The file that the agent's tool makes."""
         return self.project / "greeting.txt"
 
+    @property
+    def note(self) -> Path:
+        """The file that is there before, to be read and edited: NOTE becomes NOTE_AFTER."""
+        return self.project / "note.txt"
+
 
 @dataclass(frozen=True)
 class NpmAgent:
     """How to run one of them.
 
     `prepare` writes its settings into its home and gives what to add to the environment; `tool` is the tool call that
-    makes the file and needs permission; `login` is how to log in, where that has to be said; `rejected` is how it ends
-    a turn whose tool call was rejected; `loads` is whether a session can be loaded by the next process.
+    makes the file and needs permission; `read`, `edit` and `command` are what the calls of these kinds look like (an
+    edit may need the read before it); `catalogue` is its name there; `login` is how to log in, where that has to be
+    said; `rejected` is how it ends a turn whose tool call was rejected; `loads` is whether a session can be loaded by
+    the next process.
     """
 
     name: str
@@ -50,6 +58,10 @@ class NpmAgent:
     arguments: Sequence[str]
     prepare: Callable[[Place], Mapping[str, str]]
     tool: Callable[[Place], Use]
+    read: Callable[[Place], Use]
+    edit: Callable[[Place], Use]
+    command: Callable[[Place], Use]
+    catalogue: str
     login: str | None = None
     rejected: str = "end_turn"
     loads: bool = True
@@ -104,9 +116,23 @@ def _gemini_home(place: Place) -> dict[str, str]:
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
+        "model": {"name": "gemini-2.5-flash"},
     }
     _write(place.home / ".gemini/settings.json", json.dumps(settings))
     return {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": place.model}
+
+
+def _gemini_read(place: Place) -> Use:
+    return Use("read_file", {"file_path": str(place.note)})
+
+
+def _gemini_edit(place: Place) -> Use:
+    texts = {"old_string": NOTE.strip(), "new_string": NOTE_AFTER.strip()}
+    return Use("replace", {"file_path": str(place.note), "instruction": "Change the line", **texts})
+
+
+def _gemini_command(place: Place) -> Use:
+    return Use("run_shell_command", {"command": _command(place), "description": "Write a greeting"})
 
 
 def _gemini_write(place: Place) -> Use:
@@ -134,6 +160,15 @@ def _opencode_home(place: Place) -> dict[str, str]:
     }
     _write(place.home / ".config/opencode/opencode.json", json.dumps(settings))
     return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+
+
+def _opencode_read(place: Place) -> Use:
+    return Use("read", {"filePath": str(place.note)})
+
+
+def _opencode_edit(place: Place) -> Use:
+    texts = {"oldString": NOTE.strip(), "newString": NOTE_AFTER.strip()}
+    return Use("edit", {"filePath": str(place.note), **texts})
 
 
 def _opencode_command(place: Place) -> Use:
@@ -166,10 +201,29 @@ def _codex_home(place: Place) -> dict[str, str]:
     }
 
 
-def _codex_command(place: Place) -> Use:
+def _codex_runs(command: str) -> Use:
     # Outside of the sandbox, which does not work everywhere and would not ask.
-    asks = {"sandbox_permissions": "require_escalated", "justification": "Write a greeting?"}
-    return Use("exec_command", {"cmd": _command(place), **asks})
+    asks = {"sandbox_permissions": "require_escalated", "justification": "May this be done?"}
+    return Use("exec_command", {"cmd": command, **asks})
+
+
+def _codex_command(place: Place) -> Use:
+    return _codex_runs(_command(place))
+
+
+def _codex_read(place: Place) -> Use:
+    return _codex_runs(f"cat '{place.note}'")
+
+
+def _codex_edit(place: Place) -> Use:
+    # It has no tool for files: it knows this command line, asks for the edit in it and does that itself.
+    change = f"*** Update File: {place.note}\n@@\n-{NOTE}+{NOTE_AFTER}"
+    return Use("exec_command", {"cmd": f"apply_patch <<'END'\n*** Begin Patch\n{change}*** End Patch\nEND\n"})
+
+
+def _codex_zed_edit(place: Place) -> Use:
+    # This build does such edits inside of its sandbox only, which needs a program that few machines have.
+    return _codex_runs(f"sed -i 's/{NOTE.strip()}/{NOTE_AFTER.strip()}/' '{place.note}'")
 
 
 # --- Claude
@@ -185,6 +239,19 @@ def _claude_home(place: Place) -> dict[str, str]:
     }
 
 
+def _claude_read(place: Place) -> Use:
+    return Use("Read", {"file_path": str(place.note)})
+
+
+def _claude_edit(place: Place) -> Use:
+    texts = {"old_string": NOTE.strip(), "new_string": NOTE_AFTER.strip()}
+    return Use("Edit", {"file_path": str(place.note), **texts})
+
+
+def _claude_command(place: Place) -> Use:
+    return Use("Bash", {"command": _command(place), "description": "Write a greeting"})
+
+
 def _claude_write(place: Place) -> Use:
     return Use("Write", {"file_path": str(place.file), "content": CONTENT})
 
@@ -193,16 +260,51 @@ AGENTS = {
     "gemini": NpmAgent(
         "gemini",
         "gemini",
-        ("--acp", "-m", "gemini-2.5-flash"),
+        ("--acp",),
         _gemini_home,
-        _gemini_write,
+        tool=_gemini_write,
+        read=_gemini_read,
+        edit=_gemini_edit,
+        command=_gemini_command,
+        catalogue="gemini",
         login="gemini-api-key",
         loads=False,
     ),
-    "opencode": NpmAgent("opencode", "opencode", ("acp",), _opencode_home, _opencode_command),
-    "codex": NpmAgent("codex", "codex-acp", (), _codex_home, _codex_command, login="api-key", rejected="cancelled"),
-    "codex-zed": NpmAgent(
-        "codex-zed", "codex-acp", (), _codex_home, _codex_command, login="openai-api-key", rejected="cancelled"
+    "opencode": NpmAgent(
+        "opencode",
+        "opencode",
+        ("acp",),
+        _opencode_home,
+        tool=_opencode_command,
+        read=_opencode_read,
+        edit=_opencode_edit,
+        command=_opencode_command,
+        catalogue="opencode",
     ),
-    "claude": NpmAgent("claude", "claude-agent-acp", (), _claude_home, _claude_write),
+    "claude": NpmAgent(
+        "claude",
+        "claude-agent-acp",
+        (),
+        _claude_home,
+        tool=_claude_write,
+        read=_claude_read,
+        edit=_claude_edit,
+        command=_claude_command,
+        catalogue="claude",
+    ),
+} | {
+    name: NpmAgent(
+        name,
+        "codex-acp",
+        (),
+        _codex_home,
+        tool=_codex_command,
+        read=_codex_read,
+        edit=edit,
+        command=_codex_command,
+        catalogue="codex",
+        login=login,
+        rejected="cancelled",
+    )
+    for name, login, edit in (("codex", "api-key", _codex_edit), ("codex-zed", "openai-api-key", _codex_zed_edit))
 }
