@@ -18,7 +18,7 @@ CONTENT = "Hello from a tool\n"
 NOTE, NOTE_AFTER = "the first line\n", "the other line\n"
 
 # What a developer has set for agents of their own would be found by those in the tests.
-FOREIGN = ("ANTHROPIC_", "AWS_", "CLAUDE", "CODEX_", "GEMINI_", "GOOGLE_", "OPENAI_", "OPENCODE")
+FOREIGN = ("ANTHROPIC_", "AWS_", "CLAUDE", "CODEX_", "GEMINI_", "GOOGLE_", "OPENAI_", "OPENCODE", "QWEN_")
 # Nobody listens there: what does not go to the model goes nowhere.
 NO_WAY_OUT = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1,localhost"}
 
@@ -138,6 +138,32 @@ def _gemini_command(place: Place) -> Use:
 def _gemini_write(place: Place) -> Use:
     # Through the client: it asks to read the file, which is not there, then for permission, then to write it.
     return Use("write_file", {"file_path": str(place.file), "content": CONTENT})
+
+
+# --- Qwen Code
+
+
+def _qwen_home(place: Place) -> dict[str, str]:
+    # In its usual mode another model judges what needs permission, and no user is asked.
+    settings = {"tools": {"approvalMode": "default"}, "general": {"enableAutoUpdate": False}}
+    _write(place.home / ".qwen/settings.json", json.dumps(settings))
+    return {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{place.model}/v1", "OPENAI_MODEL": "scripted"}
+
+
+def _qwen_read(place: Place) -> Use:
+    return Use("read_file", {"file_path": str(place.note)})
+
+
+def _qwen_edit(place: Place) -> Use:
+    texts = {"old_string": NOTE.strip(), "new_string": NOTE_AFTER.strip()}
+    return Use("edit", {"file_path": str(place.note), **texts})
+
+
+def _qwen_command(place: Place) -> Use:
+    return Use(
+        "run_shell_command",
+        {"command": _command(place), "description": "Write a greeting", "is_background": False},
+    )
 
 
 # --- OpenCode
@@ -269,6 +295,17 @@ AGENTS = {
         catalogue="gemini",
         login="gemini-api-key",
         loads=False,
+    ),
+    "qwen": NpmAgent(
+        "qwen",
+        "qwen",
+        ("--acp",),
+        _qwen_home,
+        tool=_qwen_command,
+        read=_qwen_read,
+        edit=_qwen_edit,
+        command=_qwen_command,
+        catalogue="qwen",
     ),
     "opencode": NpmAgent(
         "opencode",

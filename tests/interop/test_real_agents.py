@@ -137,7 +137,8 @@ async def test_a_turn_asks_for_permission_and_does_what_it_asked_for(talk: Talk,
         messages = session.transcript.messages
         again = await session.prompt("Thank you")
 
-    assert question.tool is call
+    assert question.tool is not None
+    assert question.tool.id == call.id
     assert stage.place.file.read_text() == CONTENT
     assert call.status == "completed"
     assert turn.stop_reason == "end_turn"
@@ -202,7 +203,8 @@ async def test_a_conversation_is_there_again_in_the_next_process(talk: Talk, tmp
             await session.prompt(PROMPT)
         async with stage.connect() as agent:
             loaded = await agent.load_session(session.id, stage.place.project)
-            told = [(each.speaker, each.text) for each in loaded.transcript.messages]
+            # One of them replays an empty text before each tool call.
+            told = [(each.speaker, each.text) for each in loaded.transcript.messages if each.text]
             calls = [call.status for call in loaded.transcript.tool_calls.values()]
             turn = await loaded.prompt("And now?")
 
