@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from tests.limits import limit
@@ -44,3 +45,24 @@ def test_the_agent_and_the_client_of_the_readme_talk(tmp_path: Path) -> None:
     )
     assert finished.stderr == ""
     assert finished.stdout.splitlines() == ["HELLO", "end_turn"]
+
+
+def test_the_measured_figures_are_those_of_the_recorded_run() -> None:
+    recorded = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8").split("\n## One real run\n")[1]
+    table = (ROOT / "README.md").read_text(encoding="utf-8").split("| measured |")[1].split("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in table.splitlines()[2:]]
+    assert len(rows) > 5
+    for _, official, ours, ratio in rows:
+        # The table of a scenario: the official Python SDK is its first column, Accord its third.
+        assert re.search(rf"^\| \w+ \| {official} \| .* \| {ours} \({ratio}\) \|$", recorded, re.MULTILINE), ours
+
+
+def test_the_install_lines_name_every_extra_but_that_of_contributors() -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Install\n")[1].split("\n## ")[0]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert set(re.findall(r"^pip install '\.\[(\w+)\]'", section, re.MULTILINE)) == set(extras) - {"dev"}
+
+
+def test_a_picture_that_the_readme_shows_is_there() -> None:
+    for path in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")):
+        assert (ROOT / path).is_file(), path
