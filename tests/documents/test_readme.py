@@ -7,6 +7,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
+from accord.cli.main import VERBS
+from tests.documents.console import ProjectFolder
 from tests.limits import limit
 
 ROOT = Path(__file__).parents[2]
@@ -66,3 +70,22 @@ def test_the_install_lines_name_every_extra_but_that_of_contributors() -> None:
 def test_a_picture_that_the_readme_shows_is_there() -> None:
     for path in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")):
         assert (ROOT / path).is_file(), path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="lines are typed into /bin/sh: run it on Linux")
+def test_the_lines_of_the_command_work_in_a_new_folder(tmp_path: Path) -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## From the command line\n")[1]
+    lines = [line.partition("  #")[0].strip() for line in section.split("```")[1].splitlines()[1:]]
+    project = ProjectFolder(tmp_path)
+    assert project.write("# shout.py\n" + programs()["shout.py"])
+    # The agent of somebody else, the full screen and the editor's line need what is not here; a whole check takes long.
+    (demo,) = [line for line in lines if line.startswith("accord run demo")]
+    (doctor,) = [line for line in lines if line.startswith("accord agents doctor")]
+    (check,) = [line for line in lines if line.startswith("accord check")]
+    judged = check.replace("accord check", "accord check --edition 1 --only ACP-INIT")
+    typed = [f"{demo} --allow edit", "echo $?", doctor, "echo $?", judged, "echo $?"]
+    printed = [output for _, output in project.type("".join(f"$ {line}\n" for line in typed))]
+    assert [printed[place] for place in (1, 3, 5)] == [["0"], ["0"], ["0"]], printed
+    assert (project.folder / "note.txt").read_text(encoding="utf-8").strip() == "hello"
+    verbs = {line.split()[1] for line in lines}
+    assert verbs <= set(VERBS)
