@@ -1,4 +1,4 @@
-"""An agent that uses the MCP servers its client gives it. Needs the extra: pip install "accord[mcp]".
+"""An agent that uses the MCP servers its client gives it. Needs the extra `mcp`: pip install ".[mcp]" in a clone.
 
 Name it in an editor's settings, beside a server,
 

@@ -60,3 +60,11 @@ def test_the_readme_leads_to_the_index_and_to_every_guide() -> None:
     assert INDEX in linked
     guides = {target_of(INDEX, link) for link in links_in(INDEX) if "/" not in link}
     assert guides - linked == set()
+
+
+def test_every_guide_names_methods_of_the_specification() -> None:
+    table = INDEX.read_text(encoding="utf-8").split("| read |")[1].split("\n\n")[0]
+    guides = [INDEX.with_name(link) for link in _LINK.findall(table)]
+    assert len(guides) > 10
+    method = re.compile(r"`(initialize|session/\w+|fs/\w+|terminal/\w+)`")
+    assert [guide.name for guide in guides if not method.search(guide.read_text(encoding="utf-8"))] == []

@@ -301,7 +301,7 @@ class ClientConnection:
         what = type(request).__name__
         encoded = dialect.encode(request)
         if encoded is None:
-            raise LocalProtocolError(f"{dialect.edition.name} has no words for {what}: see turn.can()", field=what)
+            raise LocalProtocolError(f"{dialect.edition.name} does not have {what}: see turn.can()", field=what)
         binding, params = encoded
         if binding.needs and not getattr(self.capabilities, binding.needs):
             raise LocalProtocolError(

@@ -441,7 +441,7 @@ class Turn:
     def _refuse(self) -> None:
         if self._failure is not None:
             raise self._failure
-        raise LocalProtocolError("the turn is over: what goes on beside turns is told through the session")
+        raise LocalProtocolError("the turn is over: use the session for events outside of turns")
 
     def _fail(self, failure: Exception) -> None:
         """Nothing more can be kept: everything that is sent from now on raises this."""

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from accord.version import VERSION
 
 VERBS = {
-    "run": "say one thing to an agent and show what it does",
-    "chat": "talk to an agent, full screen",
-    "agents": "the agents that are known here: ls, info, add, rm, login, doctor",
-    "sessions": "conversations from before: ls, show, resume, fork, rm, export",
-    "agent": "the built-in coding agent on stdio: what editors start",
-    "check": "does an agent, does a client, keep the protocol",
+    "run": "send one prompt to an agent and show what it does",
+    "chat": "a conversation with an agent, full screen",
+    "agents": "the known agents: ls, info, add, rm, login, doctor",
+    "sessions": "earlier conversations: ls, show, resume, fork, rm, export",
+    "agent": "the built-in coding agent on stdin and stdout, for editors",
+    "check": "judge whether an agent or a client keeps the protocol",
 }
 LATER = ("tap", "replay", "inspect", "serve", "bridge", "proxy")
 
@@ -26,8 +26,8 @@ Run any agent that speaks the Agent Client Protocol.
 
 {verbs}
 
-AGENT is a name from acp.json (see: accord agents), `demo` for the built-in agent that needs no key, `default`, or,
-at the end of the line, a command behind `--`.
+AGENT is a name from acp.json or the catalogue (see: accord agents), `demo` for the built-in agent that needs no key,
+`default` for the default agent of acp.json, or, at the end of the line, a command behind `--`.
 
 to copy:
   accord run demo "what is in README.md"

@@ -109,10 +109,10 @@ def add_session_options(parser: Parser) -> None:
     group = parser.add_argument_group("the session")
     which = group.add_mutually_exclusive_group()
     which.add_argument(
-        "-c", "--continue", dest="last", action="store_true", help="go on with the last one in this directory"
+        "-c", "--continue", dest="last", action="store_true", help="continue the last one in this directory"
     )
     which.add_argument(
-        "-s", "--session", metavar="NAME", help="go on with the one of this name or id; a new name begins one"
+        "-s", "--session", metavar="NAME", help="continue the one of this name or id; a new name begins one"
     )
     group.add_argument(
         "--mcp", action="append", default=[], metavar="FILE", help="MCP servers for it, from a JSON file"

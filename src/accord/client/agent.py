@@ -399,7 +399,7 @@ class ConnectedAgent:
         encoded = connected.dialect.encode(request)
         what = type(request).__name__
         if encoded is None:
-            raise LocalProtocolError(f"{connected.dialect.edition.name} has no words for {what}", field=what)
+            raise LocalProtocolError(f"{connected.dialect.edition.name} does not have {what}", field=what)
         binding, params = encoded
         if binding.needs and not getattr(self.capabilities, binding.needs):
             raise LocalProtocolError(f"this agent does not offer {binding.needs}", field=what)

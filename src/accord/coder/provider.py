@@ -76,7 +76,7 @@ class ProviderModel:
             except ImportError as error:
                 raise ModelMissing(
                     f"The model {self._name} needs a package that is missing ({error.name or error}): "
-                    'pip install "accord[agent]"'
+                    'pip install "accord[agent]", in a clone ".[agent]"'
                 ) from error
             opened: Gateway = await asyncio.to_thread(module.Gateway, self._name, self._base_url, self._api_key)
             self._gateway = opened

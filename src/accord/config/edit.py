@@ -178,7 +178,7 @@ def _serialized(document: dict[str, Any], place: Path) -> bytes:
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
-        problem = Problem("", "numbers that JSON can say; NaN, Infinity or 1e999 is none")
+        problem = Problem("", "numbers that JSON has; NaN, Infinity and 1e999 are none")
         raise ConfigError(str(place), [problem]) from error
     # Half a character has no UTF-8, but an escape.
     return (_SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n").encode()

@@ -40,7 +40,7 @@ async def open_servers(
         # In a thread: loading it takes most of a second, and the loop has other sessions.
         module = await asyncio.to_thread(import_module, "accord.agent.mcp.server_connection")
     except ImportError as error:
-        reason = f'MCP needs a package that is missing ({error}): pip install "accord[mcp]"'
+        reason = f'MCP needs a package that is missing ({error}): pip install "accord[mcp]", in a clone ".[mcp]"'
         return McpServers([], failures + [McpFailure(server.name, reason) for server in known])
     link: type[ServerConnection] = module.ServerConnection
     links = [

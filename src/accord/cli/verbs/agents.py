@@ -54,13 +54,13 @@ EXAMPLES = """\
 
 
 def _parser() -> Parser:
-    parser = Parser("agents", USAGE, "The agents that are known here.", EXAMPLES)
+    parser = Parser("agents", USAGE, "The known agents.", EXAMPLES)
     parser.add_argument(
-        "arguments", nargs="*", metavar="VERB AGENT", help="ls, info, add, rm, login or doctor; and whom"
+        "arguments", nargs="*", metavar="VERB AGENT", help="ls, info, add, rm, login or doctor; and the agent"
     )
-    parser.add_argument("--json", action="store_true", help="ls and info for programs")
+    parser.add_argument("--json", action="store_true", help="ls, info: print JSON")
     parser.add_argument("--default", action="store_true", help="add: make it the default agent")
-    parser.add_argument("--replace", action="store_true", help="add: change one that is there")
+    parser.add_argument("--replace", action="store_true", help="add: replace an entry of the same name")
     add_agent_options(parser)
     return parser
 

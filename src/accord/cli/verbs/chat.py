@@ -48,8 +48,8 @@ EXAMPLES = """\
 
 
 def _parser() -> Parser:
-    parser = Parser("chat", USAGE, "Talk to an agent, full screen.", EXAMPLES)
-    parser.add_argument("arguments", nargs="*", metavar="AGENT", help="whom")
+    parser = Parser("chat", USAGE, "A conversation with an agent, full screen.", EXAMPLES)
+    parser.add_argument("arguments", nargs="*", metavar="AGENT", help="the agent")
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     add_session_options(parser)
     add_permission_options(parser)
@@ -63,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
     parsed = _parser().read(before)
     name, rest = split_agent(parsed.arguments, command, "chat")
     if rest:
-        raise UsageFailure("accord chat takes no text", advice='To say one thing: accord run AGENT "text"')
+        raise UsageFailure("accord chat takes no text", advice='For one prompt: accord run AGENT "text"')
     options = agent_options_of(parsed)
     target = target_of(name, command)
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
@@ -73,7 +73,7 @@ def run(arguments: Sequence[str]) -> int:
         from accord.cli.chat.launch import run_chat  # noqa: PLC0415 - brings a whole screen along
     except ImportError as error:
         message = f"accord chat needs a package that is not installed ({error.name})"
-        raise UsageFailure(message, advice="Type: pip install 'accord[cli]'") from error
+        raise UsageFailure(message, advice="Type: pip install 'accord[cli]', in a clone '.[cli]'") from error
     target = asyncio.run(_approved(target, options))
     with SessionIndex() as index:
         chat = _Chat(target, options, index)

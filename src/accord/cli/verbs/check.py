@@ -43,7 +43,7 @@ NAMES: dict[str, tuple[EditionName, ...]] = {"1": ("v1",), "2": ("v2",), "2-june
 
 
 def _parser() -> Parser:
-    parser = Parser("check", USAGE, "Does this agent, does this client, keep the protocol?", EXAMPLES)
+    parser = Parser("check", USAGE, "Judge whether an agent or a client keeps the protocol.", EXAMPLES)
     parser.add_argument("arguments", nargs="*", metavar="AGENT", help="a name from the config; or a command behind --")
     what = parser.add_argument_group("what is judged")
     what.add_argument("--client", action="store_true", help="the command is a client; {agent} in it is our agent")
@@ -54,7 +54,7 @@ def _parser() -> Parser:
         help="auto: each one that the agent speaks; of a client: 1",
     )
     what.add_argument("--only", action="append", default=[], metavar="ID", help="only rules whose ids begin with this")
-    what.add_argument("--rules", action="store_true", help="list the rules and judge nobody")
+    what.add_argument("--rules", action="store_true", help="list the rules; nothing is judged")
     _add_how(parser)
     reports = parser.add_argument_group("reports")
     reports.add_argument("--json", metavar="FILE", help="the whole report, with the keys of the public kit")
@@ -81,15 +81,15 @@ def _add_how(parser: Parser) -> None:
         action="store_true",
         help="change modes and options that may loosen permission too, and set them back",
     )
-    how.add_argument("--prompt", metavar="TEXT", default=Options.prompt, help="what is said in an ordinary turn")
+    how.add_argument("--prompt", metavar="TEXT", default=Options.prompt, help="the text of an ordinary prompt")
     how.add_argument(
-        "--tool-prompt", metavar="TEXT", default="", help="what makes it use a tool that asks for permission"
+        "--tool-prompt", metavar="TEXT", default="", help="a prompt that makes it use a tool that asks for permission"
     )
     how.add_argument(
         "--cancel-prompt",
         metavar="TEXT",
         default=Options.cancel_prompt,
-        help="what keeps it busy until it is cancelled",
+        help="a prompt that keeps it busy until it is cancelled",
     )
     how.add_argument("--timeout", type=seconds_of, metavar="S", default=Options.timeout_seconds, help="for an answer")
     how.add_argument("--turn-timeout", type=seconds_of, metavar="S", default=Options.turn_seconds, help="for a turn")

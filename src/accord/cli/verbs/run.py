@@ -50,8 +50,8 @@ def add_prompt_options(parser: Parser) -> None:
 
 
 def _parser() -> Parser:
-    parser = Parser("run", USAGE, "Say one thing to an agent and show what it does.", EXAMPLES)
-    parser.add_argument("arguments", nargs="*", metavar="AGENT text", help="whom, and what; without text it is stdin")
+    parser = Parser("run", USAGE, "Send one prompt to an agent and show what it does.", EXAMPLES)
+    parser.add_argument("arguments", nargs="*", metavar="AGENT text", help="the agent, and the prompt (else stdin)")
     add_prompt_options(parser)
     add_session_options(parser)
     add_permission_options(parser)

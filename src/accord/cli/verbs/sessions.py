@@ -64,13 +64,13 @@ class SessionRow(NamedTuple):
 
 
 def _parser() -> Parser:
-    parser = Parser("sessions", USAGE, "Conversations from before.", EXAMPLES)
+    parser = Parser("sessions", USAGE, "Earlier conversations.", EXAMPLES)
     parser.add_argument(
-        "arguments", nargs="*", metavar="VERB SESSION", help="ls, show, resume, fork, rm, export; and which"
+        "arguments", nargs="*", metavar="VERB SESSION", help="ls, show, resume, fork, rm, export; and the session"
     )
     parser.add_argument("--agent", metavar="NAME", help="the agent that has it, where our records do not say")
     parser.add_argument("--all", action="store_true", help="ls: those of every directory")
-    parser.add_argument("--json", action="store_true", help="ls: for programs")
+    parser.add_argument("--json", action="store_true", help="ls: print JSON")
     parser.add_argument("--local", action="store_true", help="rm: only our record, without asking the agent")
     parser.add_argument(
         "--as", dest="form", choices=("md", "events"), default="md", help="export: Markdown, or records"

@@ -1,0 +1,42 @@
+"""Every dotted name of the package on a page exists, so that a renamed class or module is noticed in the prose."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import accord
+from tests.documents.test_links import PAGES, ROOT
+
+# The reference is generated, the change log speaks of names of its day.
+WRITTEN = [page for page in PAGES if page.parent.name != "reference" and page.name != "CHANGELOG.md"]
+_NAME = re.compile(r"(?<![\w/.-])accord(?:\.[A-Za-z_]\w*)+(?!\.?\w*/)")
+
+
+def exists(name: str) -> bool:
+    value: object = accord
+    path = "accord"
+    for word in name.split(".")[1:]:
+        path = f"{path}.{word}"
+        if hasattr(value, word):
+            value = getattr(value, word)
+            continue
+        try:
+            value = importlib.import_module(path)
+        except ImportError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_name_of_the_package_on_a_page_exists(page: Path) -> None:
+    text = re.sub(r"\]\([^)]*\)", "]", page.read_text(encoding="utf-8"))
+    assert [name for name in sorted(set(_NAME.findall(text))) if not exists(name)] == []
+
+
+def test_a_name_that_is_gone_is_noticed() -> None:
+    assert exists("accord.agent.Turn")
+    assert not exists("accord.agent.Voice")
