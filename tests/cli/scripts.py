@@ -163,6 +163,13 @@ async def wants_login(peer: AgentPeer) -> None:
             await peer.fail(request, -32000, "Authentication required")
 
 
+async def offers_no_login(peer: AgentPeer) -> None:
+    """Opens no session before somebody has logged in, and does not say how."""
+    await peer.greet("v1")
+    async for request in peer.requests():
+        await peer.fail(request, -32000, "Authentication required")
+
+
 async def two_logins(peer: AgentPeer) -> None:
     """Can be logged in to in two ways."""
     ways = [{"id": "browser", "name": "In the browser"}, {"id": "key", "name": "By a key"}]

@@ -64,6 +64,15 @@ def test_an_agent_on_the_path_is_started_by_its_name(machine: Machine) -> None:
         assert (result.status, result.stdout) == (0, "hello\n")
 
 
+def test_an_agent_that_offers_no_login_gets_that_of_the_catalogue(machine: Machine) -> None:
+    machine.install("auggie", *agent_argv("offers_no_login"))
+    by_name = machine.run("run", "auggie", "x")
+    by_command = machine.run("run", "x", "--", str(machine.programs / "auggie"))
+    assert (by_name.status, by_command.status) == (6, 6)
+    assert "`auggie login`" in by_name.stderr
+    assert "--env K=V" in by_command.stderr
+
+
 def test_a_program_of_the_project_is_never_started_by_a_name(machine: Machine) -> None:
     mark = machine.accord.cwd / "started"
     machine.install("opencode", TOUCH, str(mark), folder=machine.accord.cwd / "bin")

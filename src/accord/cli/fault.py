@@ -126,11 +126,20 @@ def _login(error: AuthRequired, _name: str, agent: str) -> CommandFailure:
     reason = "" if error.message == AuthRequired.default_message else f": {error.message}"
     message = f"the agent wants you to log in first{reason}"
     if not ways:
-        advice = "It offers no login: give it its key in its environment (--env K=V)"
+        advice = _known_login(agent) or "It offers no login: give it its key in its environment (--env K=V)"
         return CommandFailure(Status.LOGIN, "login", message, advice=advice, cause="AuthRequired")
     advice = f"Type: {login_line(agent, 'METHOD' if len(ways) > 1 else '')}"
     offered = f"{message} (it offers: {', '.join(ways)})"
     return CommandFailure(Status.LOGIN, "login", offered, advice=advice, cause="AuthRequired")
+
+
+def _known_login(agent: str) -> str:
+    """What the catalogue says about logging in to an agent that was named, for those that offer nothing themselves."""
+    from accord.config.catalogue import load_catalogue  # noqa: PLC0415 - only when something is wrong
+    from accord.config.catalogue_lookup import login_sentence  # noqa: PLC0415
+
+    known = load_catalogue().find(agent)
+    return "" if known is None else login_sentence(known).removesuffix(".")
 
 
 def _way(method: dict[str, Any]) -> str:

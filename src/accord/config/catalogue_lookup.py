@@ -18,7 +18,7 @@ from pathlib import Path
 
 from accord.config.catalogue import CatalogueAgent, PackageManager, StartLine
 
-__all__ = ["ResolvedAgent", "find_program", "resolve_agent"]
+__all__ = ["ResolvedAgent", "find_program", "login_sentence", "resolve_agent"]
 
 PATH_EXTENSIONS = (".com", ".exe", ".bat", ".cmd")
 """What makes a file a program on Windows, in the order in which Windows tries them."""
@@ -60,7 +60,7 @@ class ResolvedAgent:
             sentences += [_missing_sentence(program) for program in self.missing]
         if not self.is_installed:
             sentences.append(_install_sentence(self.install_line))
-        return " ".join([*sentences, _login_sentence(self.agent)])
+        return " ".join([*sentences, login_sentence(self.agent)])
 
 
 @dataclass(slots=True)
@@ -161,7 +161,8 @@ def _install_sentence(line: str) -> str:
     return f"How to install it: {line}" if line.startswith("https://") else f"Install it with `{line}`."
 
 
-def _login_sentence(agent: CatalogueAgent) -> str:
+def login_sentence(agent: CatalogueAgent) -> str:
+    """How to log in to an agent: a sentence with its command, file and variables."""
     login = agent.login
     commands = [f"`{text}`" for text in (login.command, login.file) if text]
     return f"{login.sentence.removesuffix('.')}: {', '.join([*commands, *login.variables])}."
