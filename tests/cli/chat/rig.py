@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,10 @@ class Chat:
     async def until(self, holds: Callable[[], Any], what: str = "it") -> None:
         await until(holds, self.pilot, what)
 
+    async def idle(self) -> None:
+        session = self.app.chat_session
+        await self.until(lambda: not session.is_busy and not session.queue, "the end of the turn")
+
     async def ready(self) -> None:
         await self.until(
             lambda: self.app.chat_session.session is not None and not self.app.chat_session.is_busy, "a session"
@@ -85,7 +89,7 @@ class Chat:
 
 
 @contextlib.asynccontextmanager
-async def open_chat(
+async def open_chat(  # noqa: PLR0913 - each is one thing that a test decides
     agent: Any,
     cwd: Path,
     *,
@@ -94,14 +98,17 @@ async def open_chat(
     ready: bool = True,
     arming_seconds: float = 0.0,
     connect: Any = None,
+    name: str = "tested",
+    app: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> AsyncIterator[Chat]:
     make = connect or functools.partial(accord.connect, agent, edition=edition)
-    app = ChatApp(
-        make, ChatOptions(str(cwd), **options), name="tested", arming_seconds=arming_seconds, repaint_seconds=0.01
-    )
-    async with app.run_test(size=size, notifications=True) as pilot:
-        chat = Chat(app, pilot)
+    made = ChatApp(
+        make, ChatOptions(str(cwd), **options), name=name, arming_seconds=arming_seconds, repaint_seconds=0.01,
+        **(app or {}),
+    )  # fmt: skip
+    async with made.run_test(size=size, notifications=True) as pilot:
+        chat = Chat(made, pilot)
         if ready:
             await chat.ready()
         yield chat

@@ -13,15 +13,17 @@ from accord.cli.chat.completion import (
     path_prefix,
     prompt_of,
 )
+from accord.cli.chat.own_commands import OWN_COMMANDS
 from accord.session.option import Command
 
 COMMANDS = [Command("greet", "Greets", "who"), Command("review", "Looks"), Command("regret", "Undoes")]
+OURS = [f"/{command.name} {command.hint or ''}".strip() for command in OWN_COMMANDS]
 
 
 @pytest.mark.parametrize(
     ("before", "names"),
     [
-        ("/", ["/greet <who>", "/review", "/regret"]),
+        ("/", ["/greet <who>", "/review", "/regret", *OURS]),
         ("/re", ["/review", "/regret", "/greet <who>"]),
         ("/GRE", ["/greet <who>", "/regret"]),
         ("/greet Ada", None),

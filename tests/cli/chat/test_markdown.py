@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from textual.app import App
 from textual.widget import Widget
 from textual.widgets._markdown import MarkdownBlock, MarkdownFence
 
+from accord.cli.chat.known_paths import MAX_LOOKS, KnownPaths
 from accord.cli.chat.markdown import Prose
 from accord.cli.chat.message import PassageView
 from accord.display import prose
@@ -155,3 +157,56 @@ async def test_the_name_of_a_file_is_no_link(name: str) -> None:
         (paragraph,) = await blocks_of(app, [f"See {name} and https://example.com/{name}."])
         assert paragraph[1].count("[@click") == 1
         assert f"See {name} and " in paragraph[1]
+
+
+async def shown(app: App[None], text: str, cwd: str, chunks: int = 1) -> str:
+    paths = KnownPaths(cwd)
+    size = -(-len(text) // chunks)
+    markdown = Prose(prose(text[:size]), paths)
+    await app.mount(markdown)
+    for start in range(size, len(text), size):
+        await markdown.append(prose(text[start : start + size]))
+    (paragraph,) = [described(child)[1] for child in markdown.children]
+    await markdown.remove()
+    return str(paragraph)
+
+
+@pytest.mark.parametrize("chunks", [1, 3, 20])
+async def test_a_path_that_exists_is_shown_as_a_path(tmp_path: Path, chunks: int) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "parser.py").write_text("x")
+    (tmp_path / "README.md").write_text("x")
+    app: App[None] = App()
+    async with app.run_test():
+        text = "See src/parser.py, ./README.md: main.rs is not there; src/ is. e.g. 3.5"
+        found = await shown(app, text, str(tmp_path), chunks)
+        for path in ("src/parser.py", "./README.md", "src/"):
+            assert f"[.code_inline]{path}[/" in found
+        for word in ("main.rs", "e.g", "3.5", "is."):
+            assert f"[.code_inline]{word}" not in found
+        assert "[@click" not in found
+
+
+@pytest.mark.parametrize("word", ["/etc/passwd", "../secret.txt", "a/../../secret.txt", "//host/share/x.y", "~/x.y"])
+async def test_nothing_outside_the_folder_is_looked_at(tmp_path: Path, word: str) -> None:
+    (tmp_path / "secret.txt").write_text("x")
+    (tmp_path / "work" / "a").mkdir(parents=True)
+    assert word not in KnownPaths(str(tmp_path / "work"))
+    app: App[None] = App()
+    async with app.run_test():
+        assert "code_inline" not in await shown(app, f"See {word} there", str(tmp_path / "work"))
+
+
+async def test_a_path_inside_a_link_or_an_address_stays_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x")
+    app: App[None] = App()
+    async with app.run_test():
+        found = await shown(app, "[a.py](https://example.com/a.py) and https://example.com/a.py", str(tmp_path))
+        assert "code_inline" not in found
+        assert found.count("[@click") == 2
+
+
+def test_the_disk_is_looked_at_a_bounded_number_of_times(tmp_path: Path) -> None:
+    paths = KnownPaths(str(tmp_path))
+    assert not any(f"{number}.py" in paths for number in range(10 * MAX_LOOKS))
+    assert len(paths._known) == MAX_LOOKS

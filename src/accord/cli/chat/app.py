@@ -1,54 +1,59 @@
-"""The screen of `accord chat`: puts the conversation, the plan, the prompt and the dialogs together."""
+"""The chat as an app: keys and commands of the user, events and questions of the agent, each to its place."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
-from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.app import SuspendNotSupported
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.events import AppBlur, AppFocus
 from textual.widget import MountError
 from textual.widgets import OptionList
 
-from accord.cli.chat.bars import PlanLine, PlanPanel, StatusBar, StatusFacts, TitleBar, settings_text
 from accord.cli.chat.changes import ChangeTracker
+from accord.cli.chat.chat_commands import carry_out
 from accord.cli.chat.chat_session import ChatOptions, ChatSession, Connect
 from accord.cli.chat.composer import Composer, Proposals
 from accord.cli.chat.dialogs.form import FormDialog, UrlDialog, is_web_address
-from accord.cli.chat.dialogs.frame import Picker, ReadingDialog, help_view
+from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
+from accord.cli.chat.dialogs.help import help_view
 from accord.cli.chat.dialogs.permission import ARMING_SECONDS, PermissionDialog
+from accord.cli.chat.editor import EditorFailed, edited, editor_of
+from accord.cli.chat.history import PromptHistory
 from accord.cli.chat.lines import DiffLayout
+from accord.cli.chat.log_pane import LogPane
 from accord.cli.chat.menus import answered, change_option, choose_session, login_items, next_mode
 from accord.cli.chat.message import PassageView
+from accord.cli.chat.own_commands import typed
+from accord.cli.chat.screen import LEAVE_SECONDS, ChatScreen
+from accord.cli.chat.settings import SettingsFile, ThemeChoice
+from accord.cli.chat.shell import Shell
+from accord.cli.chat.theme import TEXTUAL_THEMES, Shade
 from accord.cli.chat.timeline import Timeline
+from accord.cli.chat.title import RESTORE_TITLE, title_sequence
 from accord.cli.chat.tool_call import WantsWhole
-from accord.cli.chat.widgets import StaticText, announce
-from accord.cli.show.line import usage_parts
+from accord.cli.chat.widgets import announce
 from accord.cli.show.presentation import Note, notice_note
 from accord.client.question import FormQuestion, PermissionAnswer, PermissionQuestion, UrlQuestion
 from accord.client.session import Session
-from accord.display import EMPTY, exact, filled, joined, own, prose, prose_line
+from accord.display import EMPTY, exact, own, prose
 from accord.errors import AccordError
 from accord.session.capability import AuthMethod
 from accord.session.event import Event, Noticed, StateChanged
 from accord.session.option import Command
 from accord.session.transcript import Transcript
-from accord.time_scale import scaled
-
-Answer = TypeVar("Answer")
 
 REPAINT_SECONDS = 0.05
 CLOCK_SECONDS = 0.25
 # How much may happen between two repaints before no more is read.
 MAX_UNPAINTED = 4_000
-LEAVE_SECONDS = scaled(2.0)
-PLAN_BESIDE_CELLS = 116
 
 
-class ChatApp(App[int]):
+class ChatApp(ChatScreen):
     TITLE = "accord"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,20 +68,8 @@ class ChatApp(App[int]):
         Binding("ctrl+l", "plan", "Plan"),
         Binding("shift+tab", "next_mode", "Mode", priority=True),
         Binding("f1", "help", "Help"),
+        Binding("f2", "log", "Log"),
     ]
-    CSS = """
-    Screen { layout: vertical; }
-    ToastRack { dock: top; align: right top; margin-top: 1; }
-    #middle { height: 1fr; }
-    #plan { width: 36; display: none; border-left: solid $primary 40%; height: 1fr; }
-    #plan.-beside { display: block; }
-    #plan-above { display: none; height: auto; max-height: 40%; }
-    #plan-above.-shown { display: block; }
-    PlanLine { display: none; }
-    PlanLine.-shown { display: block; }
-    #queue { display: none; height: auto; max-height: 4; padding: 0 1; color: $accent; }
-    #queue.-shown { display: block; }
-    """
 
     def __init__(
         self,
@@ -86,8 +79,16 @@ class ChatApp(App[int]):
         name: str = "agent",
         arming_seconds: float = ARMING_SECONDS,
         repaint_seconds: float = REPAINT_SECONDS,
+        history: PromptHistory | None = None,
+        settings: SettingsFile | None = None,
+        shade: Shade = "dark",
     ) -> None:
         super().__init__()
+        self.settings = settings or SettingsFile()
+        self._shade: Shade = shade
+        self._has_focus: bool | None = None
+        self._cwd = options.cwd
+        self.shell = Shell(options.cwd)
         self._agent_name = name
         self._arming_seconds = arming_seconds
         self._repaint_seconds = repaint_seconds
@@ -98,36 +99,23 @@ class ChatApp(App[int]):
         self._painting = asyncio.Lock()
         self._painted = asyncio.Event()
         self._unpainted = 0
-        self._pressed_at: float | None = None
         self._question_lock = asyncio.Lock()
-        self._wants_plan = False
         self._diff_layout: DiffLayout = "inline"
         self._folded = True
         self.repaints = 0
         """How often the conversation was brought up to date."""
         self.chat_session = ChatSession(connect, options, self, self._request_permission, self._elicit)
         self._proposals = Proposals()
-        self.composer = Composer(options.cwd, self._proposals, self._commands)
+        self.log_pane = LogPane(self.chat_session.log)
+        self.composer = Composer(
+            options.cwd, self._proposals, self._commands, history or PromptHistory(), self._examples
+        )
         self.timeline = Timeline(options.cwd)
 
-    def compose(self) -> ComposeResult:
-        yield TitleBar()
-        with Horizontal(id="middle"):
-            yield self.timeline
-            with VerticalScroll(id="plan", can_focus=False):
-                yield PlanPanel()
-        with VerticalScroll(id="plan-above", can_focus=False):
-            yield PlanPanel()
-        yield PlanLine()
-        yield StaticText(id="queue")
-        with Vertical(id="bottom") as bottom:
-            bottom.styles.height = "auto"
-            yield self._proposals
-            yield self.composer
-            yield StatusBar()
-
     def on_mount(self) -> None:
-        self.composer.border_subtitle = "Enter sends · / commands · @ files · F1 help"
+        self.composer.border_subtitle = "Enter sends · / commands · @ files · ! shell · F1 help"
+        self.use_theme(self.settings.settings.theme)
+        self._write(title_sequence(self._agent_name, self._cwd))
         self.composer.focus()
         self.set_interval(CLOCK_SECONDS, self._tick)
         self.run_worker(self._paint(), name="paint", group="paint")
@@ -136,11 +124,18 @@ class ChatApp(App[int]):
 
     async def on_unmount(self) -> None:
         self._unlisten()
+        await self.shell.stop()
         await self.chat_session.close()
+        self._write(RESTORE_TITLE)
 
-    def on_resize(self) -> None:
-        """Lay out what depends on the size."""
-        self.call_after_refresh(self._show_around)
+    def _write(self, sequence: str) -> None:
+        """Steer the terminal beside what is drawn."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+
+    def use_theme(self, choice: ThemeChoice) -> None:
+        """Light or dark; `auto` is what the terminal has."""
+        self.theme = TEXTUAL_THEMES[self._shade if choice == "auto" else choice]
 
     # --- the chat session calls
 
@@ -174,6 +169,20 @@ class ChatApp(App[int]):
         self._schedule()
         await self._painted.wait()
 
+    def turn_ended(self, seconds: float) -> None:
+        """Ring, where it took long and nobody is known to look."""
+        least = self.settings.settings.bell_seconds
+        if least is not None and seconds >= least and not self._has_focus:
+            self.bell()
+
+    def on_app_focus(self, _event: AppFocus) -> None:
+        """The terminal says that its window is looked at."""
+        self._has_focus = True
+
+    def on_app_blur(self, _event: AppBlur) -> None:
+        """Another window is looked at."""
+        self._has_focus = False
+
     def give_back(self, text: str) -> None:
         """Put what could not be sent in front of what is being written."""
         written = self.composer.text
@@ -188,13 +197,20 @@ class ChatApp(App[int]):
     @contextlib.contextmanager
     def own_terminal(self) -> Iterator[None]:
         """Give the terminal to a program for a while."""
+        failed: BaseException | None = None
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.batch_update())
             try:
                 stack.enter_context(self.suspend())
             except SuspendNotSupported:
-                self.show_note(Note(own("this terminal cannot be lent to the login program"), "warning"))
-            yield
+                self.show_note(Note(own("this terminal cannot be lent to another program"), "warning"))
+            # Textual takes the terminal back only if nothing is raised in its context.
+            try:
+                yield
+            except BaseException as error:  # noqa: BLE001 - raised again below
+                failed = error
+        if failed is not None:
+            raise failed
 
     # --- events of the session
 
@@ -248,72 +264,68 @@ class ChatApp(App[int]):
         self._painted.set()
 
     def _tick(self) -> None:
-        if self.chat_session.is_busy:
+        if self.chat_session.is_busy or self.shell.is_running:
             self._show_status()
-
-    def _show_around(self) -> None:
-        if not self.is_running or not self.query(TitleBar):
-            return
-        session, agent = self.chat_session.session, self.chat_session.agent
-        info = None if agent is None else agent.info
-        name = self._agent_name if info is None else f"{info.title or info.name} {info.version}"
-        self.query_one(TitleBar).follow(
-            name,
-            None if agent is None else agent.edition,
-            None if session is None else session.title,
-            EMPTY if session is None else settings_text(session.options),
-        )
-        self._show_plan()
-        self._show_queue()
-        self._show_status()
-
-    def _show_plan(self) -> None:
-        plans = list(self._transcript.plans.values())
-        is_there = any(plan.entries for plan in plans)
-        beside = is_there and self.size.width >= PLAN_BESIDE_CELLS
-        self.query_one("#plan").set_class(beside, "-beside")
-        self.query_one("#plan-above").set_class(is_there and not beside and self._wants_plan, "-shown")
-        line = self.query_one(PlanLine)
-        is_open = any(entry.status in {"pending", "in_progress"} for plan in plans for entry in plan.entries)
-        wants_line = is_open and not beside and not self._wants_plan
-        line.set_class(wants_line, "-shown")
-        for panel in self.query(PlanPanel):
-            panel.follow(plans)
-        line.follow(plans)
-
-    def _show_queue(self) -> None:
-        queue = self.query_one("#queue", StaticText)
-        waiting = list(self.chat_session.queue) if self.chat_session.is_busy else []
-        queue.set_class(bool(waiting), "-shown")
-        queue.update(joined((filled("▹ {}", prose_line(text, 100)) for text in waiting), own("\n")))
-
-    def _show_status(self) -> None:
-        if not self.is_running or not self.query(StatusBar):
-            return  # on the way out
-        chat_session = self.chat_session
-        seconds = (
-            asyncio.get_running_loop().time() - chat_session.since
-            if chat_session.is_busy and chat_session.since
-            else 0.0
-        )
-        hint = own("Esc cancels") if chat_session.turn is not None and not self._question_lock.locked() else EMPTY
-        if self._pressed_at is not None and not self._is_late(self._pressed_at):
-            hint = own("Ctrl+C again leaves")
-        doing = "waiting for your answer" if self._question_lock.locked() else chat_session.doing
-        doing = doing or ("ready" if chat_session.session is not None else "no session")
-        queued = len(chat_session.queue) if chat_session.is_busy else 0
-        usage = joined(usage_parts(self._transcript.usage), own(" · "))
-        self.query_one(StatusBar).follow(StatusFacts(exact(doing), chat_session.is_busy, seconds, queued, usage, hint))
+        self.log_pane.follow()
 
     # --- what the user does
 
     def _commands(self) -> Sequence[Command]:
         return () if self.chat_session.session is None else self.chat_session.session.commands
 
+    def _examples(self) -> Sequence[str]:
+        is_shown = self.timeline.is_empty and self.chat_session.session is not None
+        return self.timeline.welcome.greeting.examples if is_shown else ()
+
     def on_composer_sent(self, message: Composer.Sent) -> None:
-        """Say it, now or later; and show the end."""
-        self.chat_session.submit(message.text)
+        """Say it, now or later, or do what it says; and show the end."""
+        line = typed(message.text)
+        if line.kind == "own":
+            self.run_worker(carry_out(self, line.name, line.text), group="menu", exclusive=True)
+        elif line.kind == "shell":
+            self._run_shell(line.text)
+        else:
+            self.chat_session.submit(line.text)
         self.timeline.anchor()
+
+    def _run_shell(self, text: str) -> None:
+        """Run a line of the user's own; one at a time."""
+        if not text:
+            announce(self, own("Type a command behind the !, such as !git status"))
+        elif self.shell.is_running:
+            announce(self, own("Your last command still runs: Ctrl+C ends it"), severity="warning")
+            self.give_back(f"!{text}")
+        else:
+            self.run_worker(self._shell(text), group="shell")
+
+    async def _shell(self, text: str) -> None:
+        line = self.shell.line(text)
+        line.on_output = self._schedule
+        self._changes.add(line)
+        self._schedule()
+        columns = max(self.timeline.size.width - 4, 20)
+        problem = await self.shell.run(line, columns)
+        if problem is not None:
+            announce(self, prose(problem), title=own("Not run"), severity="error")
+        self._schedule()
+
+    async def edit_prompt(self) -> None:
+        """The prompt in the user's editor."""
+        try:
+            text = await edited(self.composer.text, editor_of(os.environ), self.own_terminal())
+        except EditorFailed as error:
+            announce(self, prose(str(error)), title=own("The prompt stays as it was"), severity="warning")
+        else:
+            self.composer.put(prose(text))
+        self.refresh(layout=True)
+        self.composer.focus()
+
+    def on_composer_wants_editor(self) -> None:
+        self.run_worker(self.edit_prompt(), group="menu", exclusive=True)
+
+    def action_log(self) -> None:
+        """The agent's stderr, the log and the wire."""
+        self.log_pane.toggle()
 
     def on_composer_scrolled(self, message: Composer.Scrolled) -> None:
         """Scroll the conversation while the prompt has the keys."""
@@ -345,6 +357,9 @@ class ChatApp(App[int]):
             return
         if self.chat_session.turn is None and self._copy_selected():
             return
+        if self.shell.is_running:
+            await self.shell.stop()
+            return
         self._pressed_at = asyncio.get_running_loop().time()
         await self.chat_session.cancel()
         self._show_status()
@@ -356,9 +371,6 @@ class ChatApp(App[int]):
             self.copy_to_clipboard(text)
             announce(self, own("Copied"))
         return bool(text)
-
-    def _is_late(self, pressed_at: float) -> bool:
-        return asyncio.get_running_loop().time() - pressed_at > LEAVE_SECONDS
 
     async def action_stop(self) -> None:
         """Escape: back to the prompt, or cancel."""
@@ -387,12 +399,12 @@ class ChatApp(App[int]):
         self._show_plan()
 
     def action_help(self) -> None:
-        self.push_screen(ReadingDialog(own("Keys"), help_view()))
+        self.push_screen(ReadingDialog(own("Help"), help_view(self._commands())))
 
     def action_options(self) -> None:
-        self.run_worker(change_option(self, self.chat_session.session, self._set_option), group="menu", exclusive=True)
+        self.run_worker(change_option(self, self.chat_session.session, self.set_option), group="menu", exclusive=True)
 
-    async def _set_option(self, session: Session, option_id: str, value: str | bool) -> None:  # noqa: FBT001
+    async def set_option(self, session: Session, option_id: str, value: str | bool) -> None:  # noqa: FBT001
         try:
             await session.set_option(option_id, value)
         except AccordError as error:
@@ -404,7 +416,7 @@ class ChatApp(App[int]):
         session = self.chat_session.session
         wanted = None if session is None else next_mode(session.options)
         if session is not None and wanted is not None:
-            self.run_worker(self._set_option(session, *wanted), group="menu", exclusive=True)
+            self.run_worker(self.set_option(session, *wanted), group="menu", exclusive=True)
 
     def action_sessions(self) -> None:
         """The sessions of this directory."""

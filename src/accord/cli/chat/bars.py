@@ -30,14 +30,27 @@ class TitleBar(StaticText):
     }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts: tuple[str, str | None, str | None, SafeText] = ("", None, None, EMPTY)
+
+    def on_resize(self) -> None:
+        """Fill the new width."""
+        self._show()
+
     def follow(self, agent: str, edition: str | None, title: str | None, settings: SafeText) -> None:
         """Show the agent and the settings; the session's title is shortened where the line is too narrow."""
+        self._facts = (agent, edition, title, settings)
+        self._show()
+
+    def _show(self) -> None:
+        agent, edition, title, settings = self._facts
         who = label((exact(agent, 40), "bold"), (filled(" · {}", edition) if edition else EMPTY, MUTED))
         end = label((clip(settings, 60), ""))
-        available = max(self.size.width - 2 - who.cell_length - end.cell_length - 3, 0)
+        available = max(self.size.width - who.cell_length - end.cell_length - 3, 0)
         name = label((exact(title, max(available - 3, 1)), "italic")) if title and available > 8 else label()  # noqa: PLR2004
         middle = label((own(" · "), "")) + name if name else name
-        gap = max(1, self.size.width - 2 - who.cell_length - middle.cell_length - end.cell_length)
+        gap = max(1, self.size.width - who.cell_length - middle.cell_length - end.cell_length)
         self.update(who + middle + _blanks(gap) + end)
 
 
@@ -79,7 +92,20 @@ class StatusBar(StaticText):
     StatusBar { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts = StatusFacts(EMPTY)
+
+    def on_resize(self) -> None:
+        """Fill the new width."""
+        self._show()
+
     def follow(self, facts: StatusFacts) -> None:
+        self._facts = facts
+        self._show()
+
+    def _show(self) -> None:
+        facts = self._facts
         mark = SPINNER[int(facts.seconds * 8) % len(SPINNER)] if facts.is_busy else "●"
         parts = [(filled("{} ", mark), "$warning" if facts.is_busy else "$success"), (facts.doing, "")]
         if facts.is_busy:
@@ -89,7 +115,7 @@ class StatusBar(StaticText):
         if facts.hint:
             parts.append((filled(" · {}", facts.hint), ""))
         left, right = label(*parts), label((facts.usage, ""))
-        gap = max(1, self.size.width - 2 - left.cell_length - right.cell_length)
+        gap = max(1, self.size.width - left.cell_length - right.cell_length)
         self.update(left + _blanks(gap) + right)
 
 

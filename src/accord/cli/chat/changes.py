@@ -79,10 +79,10 @@ class ChangeTracker:
         self._new, self._changed, self._rewritten = [], {}, {}
         return taken
 
-    def add(self, note: Note) -> None:
-        """Put a remark behind all that has happened so far."""
+    def add(self, item: Note | TerminalEntry) -> None:
+        """Put a remark, or a command of the user's own, behind all that has happened so far."""
         self._catch_up()
-        self._new.append(note)
+        self._new.append(item)
 
     def add_terminals(self) -> None:
         """Let those terminals have a place of their own that no tool call shows, each once."""

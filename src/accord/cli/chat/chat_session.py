@@ -8,33 +8,25 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from accord.cli.agent_session import SessionRequest, logged_in, open_session
+from accord.cli.chat.agent_log import AgentLog
 from accord.cli.chat.completion import prompt_of
-from accord.cli.fault import failure_of, session_failure, unforeseen
-from accord.cli.show.presentation import Note, respawn_note, stop_note
-from accord.cli.status import CommandFailure, Status, stderr_tail
+from accord.cli.chat.failures import ending_note, failure_in, failure_note
+from accord.cli.show.presentation import Note, respawn_note
+from accord.cli.status import Status
 from accord.client.agent import ConnectedAgent
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.client.services import Offer
 from accord.client.session import Session
 from accord.client.turn import Turn
 from accord.config import ClientSessionRecord
-from accord.display import EMPTY, SafeText, clip, filled, joined, json_text, own, prose
-from accord.errors import (
-    AccordError,
-    AuthRequired,
-    ConnectFailed,
-    ConnectionLost,
-    LocalProtocolError,
-    NegotiationFailed,
-    RateLimited,
-    RequestError,
-    ResourceNotFound,
-)
+from accord.connection.sender import Observer
+from accord.errors import AccordError, AuthRequired, ConnectionLost, LocalProtocolError
 from accord.session.capability import AuthMethod
 from accord.session.client_requests import McpServer, SessionSummary
+from accord.session.entry import Message
 
 Prepare = Callable[[ConnectedAgent, Session], Awaitable[None]]
 """Called with every session that was opened: to set options, or to note it."""
@@ -43,7 +35,15 @@ Prepare = Callable[[ConnectedAgent, Session], Awaitable[None]]
 class Connect(Protocol):
     """Makes the agent; `accord.connect` with its target filled in is one."""
 
-    def __call__(self, *, permission: PermissionCallback, elicit: ElicitCallback, offer: Offer) -> ConnectedAgent:
+    def __call__(
+        self,
+        *,
+        permission: PermissionCallback,
+        elicit: ElicitCallback,
+        offer: Offer,
+        stderr: Callable[[bytes], None],
+        observers: Sequence[Observer],
+    ) -> ConnectedAgent:
         """An agent that is not open yet."""
 
 
@@ -87,6 +87,9 @@ class ChatView(Protocol):
     def give_back(self, text: str) -> None:
         """Let the user have what could not be sent."""
 
+    def turn_ended(self, seconds: float) -> None:
+        """A turn is over, however it ended, after so long."""
+
     async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
         """The way in which the user wants to log in."""
 
@@ -119,6 +122,9 @@ class ChatSession:
         self.since = 0.0
         self.status = Status.DONE
         self._wanted = options.session
+        self.log = AgentLog()
+        self.can_go_on = False
+        """Whether the agent can open this session again."""
 
     @property
     def is_busy(self) -> bool:
@@ -180,6 +186,13 @@ class ChatSession:
                 found[each.id] = each
         return sorted(found.values(), key=lambda each: each.updated_at or "", reverse=True)
 
+    @property
+    def last_answer(self) -> str:
+        """The agent's last message; empty where it has said nothing."""
+        timeline = [] if self.session is None else self.session.transcript.timeline
+        said = (entry.text for entry in reversed(timeline) if isinstance(entry, Message) and entry.speaker == "agent")
+        return next((text for text in said if text.strip()), "")
+
     async def close(self) -> None:
         """End the agent; bounded in time."""
         agent, self.agent = self.agent, None
@@ -206,7 +219,13 @@ class ChatSession:
     async def _open(self) -> None:
         if self.agent is None:
             permission, elicit = self._callbacks
-            agent = self._connect(permission=permission, elicit=elicit, offer=Offer(terminal_login=True))
+            agent = self._connect(
+                permission=permission,
+                elicit=elicit,
+                offer=Offer(terminal_login=True),
+                stderr=self.log.add_stderr,
+                observers=[self.log.add_wire],
+            )
             await agent.open()
             agent.on_respawn = self._respawned
             self.agent = agent
@@ -214,6 +233,8 @@ class ChatSession:
         await self._find(self.agent)
         session = await open_session(self.agent, self._request(), self._login)
         self.session, self._wanted = session, None
+        capabilities = self.agent.capabilities
+        self.can_go_on = capabilities.load or capabilities.resume
         await self._view.session_opened(session)
         await self._prepare(self.agent, session)
 
@@ -274,6 +295,7 @@ class ChatSession:
             self._view.give_back(text)
             return
         self._set_doing("working")
+        began, line = asyncio.get_running_loop().time(), self.log.count
         try:
             await self._turn(text)
         except AuthRequired as error:
@@ -281,14 +303,15 @@ class ChatSession:
             self._view.give_back(text)
             await self._try_login()
         except (AccordError, OSError, ValueError) as error:
-            self._failed(error, text)
+            self._failed(error, text, line)
         finally:
             self.turn = None
             self._set_doing("")
+            self._view.turn_ended(asyncio.get_running_loop().time() - began)
 
-    def _failed(self, error: AccordError | OSError | ValueError, text: str) -> None:
+    def _failed(self, error: AccordError | OSError | ValueError, text: str, line: int) -> None:
         never_sent = isinstance(error, LocalProtocolError | OSError | ValueError)
-        self._view.show_note(failure_note(error, "the prompt"))
+        self._view.show_note(failure_note(error, "the prompt", stderr=self.log.stderr_since(line)))
         if never_sent:
             self._view.give_back(text)
 
@@ -317,59 +340,3 @@ class ChatSession:
             self.since = asyncio.get_running_loop().time()
         self.doing = doing
         self._view.changed()
-
-
-DETAIL_CHARACTERS = 2000
-
-_AFTER_STOP: dict[str | None, SafeText] = {
-    "max_tokens": own("Ask it to go on, or begin anew (Ctrl+N)."),
-    "max_turn_requests": own("Ask it to go on."),
-    "refusal": own("It does not remember this prompt and what followed; say it in another way."),
-}
-_AFTER_FAILURE: tuple[tuple[type[Exception], SafeText], ...] = (
-    (ConnectFailed, own("Is the command right and installed? Enter sends your message again, Ctrl+Q leaves.")),
-    (ConnectionLost, own("The next message starts it again and goes on with the session.")),
-    (
-        NegotiationFailed,
-        own("It speaks no edition of the protocol that this program knows. Is there a newer one of either?"),
-    ),
-    (AuthRequired, own("Send the message again to choose how to log in.")),
-    (RateLimited, own("Wait a little and send it again.")),
-    (ResourceNotFound, own("Ctrl+R lists the sessions, Ctrl+N begins a new one.")),
-    (RequestError, own("The session goes on: say it again or in another way.")),
-    (LocalProtocolError, own("Nothing was sent.")),
-    (OSError, own("Nothing was sent.")),
-)
-
-
-def ending_note(stop_reason: str | None) -> Note | None:
-    """How a turn ended, where that is not plain to see, and what to do then."""
-    note = stop_note(stop_reason)
-    return None if note is None else replace(note, advice=_AFTER_STOP.get(stop_reason, EMPTY))
-
-
-def failure_in(error: Exception, doing: str, session_id: str | None = None) -> CommandFailure:
-    """The failure that `accord run` would report; `session_id` where a session from before was to be opened."""
-    if isinstance(error, AccordError):
-        return failure_of(error, doing) if session_id is None else session_failure(error, session_id)
-    return unforeseen(error if isinstance(error, OSError) else OSError(str(error)))
-
-
-def failure_note(error: Exception, doing: str, session_id: str | None = None) -> Note:
-    """The failure, what was being done, and advice."""
-    failure = failure_in(error, doing, session_id)
-    advice = next(
-        (text for kind, text in _AFTER_FAILURE if isinstance(error, kind)),
-        own("Send it again, or leave with Ctrl+Q."),
-    )
-    if isinstance(error, ConnectionLost) and "session is lost" in error.message:
-        advice = own("Ctrl+N begins a new session.")
-    detail = _pretty(error.data) if isinstance(error, RequestError) and error.data is not None else EMPTY
-    tail = stderr_tail(failure)
-    if tail:
-        detail = joined([own("stderr ended with:"), *tail], own("\n"))
-    return Note(filled("{} failed: {}", doing, prose(failure.message)), "error", advice, detail)
-
-
-def _pretty(value: Any) -> SafeText:
-    return clip(prose(value), DETAIL_CHARACTERS) if isinstance(value, str) else json_text(value, 2, DETAIL_CHARACTERS)

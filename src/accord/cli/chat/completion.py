@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from accord.cli.chat.own_commands import CommandOffer, offered
 from accord.client.prompt import Promptable
 from accord.coder.tools.walk import walk
 from accord.config.paths import expand_home
@@ -44,20 +45,31 @@ class Completion:
 
 
 def complete_command(before: str, commands: Sequence[Command]) -> Completion | None:
-    """The commands that begin so, then those that have it in their names."""
+    """The commands of the agent and of the chat that begin so, then those that have it in their names."""
     match = _COMMAND.match(before)
     if match is None:
         return None
-    typed = match[1].lower()
-    first = [each for each in commands if each.name.lower().startswith(typed)]
-    second = [each for each in commands if typed in each.name.lower() and each not in first]
-    proposals = [_command(each) for each in (*first, *second)][:MAX_PROPOSALS]
+    word = match[1].lower()
+    found = sorted(
+        ((rank, at), each)
+        for at, each in enumerate(offered(commands))
+        if (rank := _command_rank(word, each.word.lower())) is not None
+    )
+    proposals = [_command(each) for _, each in found][:MAX_PROPOSALS]
     return Completion(0, tuple(proposals)) if proposals else None
 
 
-def _command(command: Command) -> CompletionProposal:
-    hint = f" <{command.hint}>" if command.hint else ""
-    return CompletionProposal(filled("/{} ", command.name), f"/{command.name}{hint}", command.description)
+def _command_rank(word: str, name: str) -> int | None:
+    if name == word:
+        return 0
+    if name.startswith(word):
+        return 1
+    return 2 if word in name else None
+
+
+def _command(offer: CommandOffer) -> CompletionProposal:
+    hint = offer.hint if not offer.hint or offer.hint[0] in "[<" else f"<{offer.hint}>"
+    return CompletionProposal(filled("/{} ", offer.word), f"/{offer.word} {hint}".rstrip(), offer.about)
 
 
 def path_prefix(before: str) -> str | None:

@@ -19,18 +19,20 @@ from accord.cli.chat.completion import (
     pasted_picture,
     path_prefix,
 )
+from accord.cli.chat.history import PromptHistory
 from accord.cli.chat.widgets import MUTED, label, option_of
 from accord.display import EMPTY, exact, filled, prose, prose_line
 from accord.session.option import Command
 
-MAX_REMEMBERED = 200
+# Who leaves does not want that back as the first thing of the next chat.
+LEAVE = "/exit"
 
 
 class Proposals(OptionList, can_focus=False):
     """The list above the prompt while something can be completed."""
 
     DEFAULT_CSS = """
-    Proposals { display: none; height: auto; max-height: 8; border: none; padding: 0 1; background: $panel; }
+    Proposals { display: none; height: auto; max-height: 12; border: none; padding: 0 1; background: $panel; }
     """
 
     def __init__(self) -> None:
@@ -55,6 +57,7 @@ class Composer(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", show=False, priority=True),
+        Binding("ctrl+x", "editor", "Editor", show=False, priority=True),
         Binding("pageup", "scroll_conversation(-1)", "Scroll up", show=False),
         Binding("pagedown", "scroll_conversation(1)", "Scroll down", show=False),
     ]
@@ -73,6 +76,9 @@ class Composer(TextArea):
             super().__init__()
             self.text = text
 
+    class WantsEditor(Message):
+        """The user wants to write in another program."""
+
     class Scrolled(Message):
         """The user wants to see what is above or below, by pages."""
 
@@ -80,20 +86,32 @@ class Composer(TextArea):
             super().__init__()
             self.pages = pages
 
-    def __init__(self, cwd: str, proposals: Proposals, commands: Callable[[], Sequence[Command]]) -> None:
+    def __init__(
+        self,
+        cwd: str,
+        proposals: Proposals,
+        commands: Callable[[], Sequence[Command]],
+        history: PromptHistory,
+        examples: Callable[[], Sequence[str]],
+    ) -> None:
         super().__init__(soft_wrap=True, show_line_numbers=False, highlight_cursor_line=False, tab_behavior="focus")
         self._cwd = cwd
         self._commands = commands
         self._files = FileList(cwd)
         self._proposals = proposals
         self._completion: Completion | None = None
-        self._remembered: list[str] = []
+        self._offered_for = ""
+        self._history = history
+        self._examples = examples
         self._recalled: int | None = None
 
     # --- sending and remembering
 
     def action_newline(self) -> None:
         self.insert("\n")
+
+    def action_editor(self) -> None:
+        self.post_message(self.WantsEditor())
 
     def action_scroll_conversation(self, pages: int) -> None:
         """The prompt has few lines: pages are those of the conversation."""
@@ -108,22 +126,23 @@ class Composer(TextArea):
         text = self.text.strip()
         if not text:
             return
-        if not self._remembered or self._remembered[-1] != text:
-            self._remembered = [*self._remembered[1 - MAX_REMEMBERED :], text]
+        if text != LEAVE:
+            self._history.add(text)
         self._recalled = None
         self.text = ""
         self.post_message(self.Sent(text))
 
     def _recall(self, step: int) -> bool:
         """Go through the history; only from an empty prompt, or from one that was recalled unchanged."""
-        at = len(self._remembered) if self._recalled is None else self._recalled
-        if self.text != ("" if self._recalled is None else self._remembered[at]):
+        prompts = self._history.prompts
+        at = len(prompts) if self._recalled is None else self._recalled
+        if self.text != ("" if self._recalled is None else prompts[at]):
             return False
         at += step
-        if not 0 <= at <= len(self._remembered) or (step > 0 and self._recalled is None):
+        if not 0 <= at <= len(prompts) or (step > 0 and self._recalled is None):
             return False
-        self._recalled = at if at < len(self._remembered) else None
-        self.put("" if self._recalled is None else self._remembered[at])
+        self._recalled = at if at < len(prompts) else None
+        self.put("" if self._recalled is None else prompts[at])
         return True
 
     # --- completing
@@ -147,6 +166,7 @@ class Composer(TextArea):
 
     def _offer(self, completion: Completion | None) -> None:
         self._completion = completion
+        self._offered_for = self._before()
         self._proposals.offer(completion)
 
     def on_text_area_changed(self) -> None:
@@ -175,11 +195,17 @@ class Composer(TextArea):
             event.prevent_default()
 
     def _handle(self, key: str) -> bool:
+        if self._completion is not None and self._before() != self._offered_for:
+            # Keys can be faster than the message that says that the text has changed.
+            self.on_text_area_changed()
         if self._completion is not None and self._handle_completing(key):
             return True
         match key:
             case "enter":
                 self._send()
+                return True
+            case "1" | "2" | "3" if not self.text and self._examples():
+                self.put(self._examples()[int(key) - 1])
                 return True
             case "up":
                 return self._recall(-1)

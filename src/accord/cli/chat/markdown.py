@@ -17,6 +17,7 @@ from textual.await_complete import AwaitComplete
 from textual.widgets import Markdown
 from textual.widgets._markdown import MarkdownBlock, MarkdownFence, MarkdownParagraph
 
+from accord.cli.chat.known_paths import KnownPaths
 from accord.display import EMPTY, SafeText, joined, prose
 
 # What can take over another block's content where it stands; every other kind is replaced.
@@ -33,10 +34,11 @@ class _Group:
 
 
 class Prose(Markdown):
-    """Markdown that another program wrote. Links are not followed by it."""
+    """Markdown that another program wrote. Links are not followed by it; paths that exist are shown as code."""
 
-    def __init__(self, source: SafeText = EMPTY) -> None:
-        super().__init__(source, open_links=False, parser_factory=_parser)
+    def __init__(self, source: SafeText = EMPTY, paths: KnownPaths | None = None) -> None:
+        self._paths = paths or KnownPaths(None)
+        super().__init__(source, open_links=False, parser_factory=self._parser)
         self._groups: list[_Group] = []
         self._references: dict[str, Any] = {}
 
@@ -51,7 +53,7 @@ class Prose(Markdown):
 
     async def _show(self) -> None:
         async with self.lock:
-            groups, references = _groups(self._markdown)
+            groups, references = _groups(self._markdown, self._parser())
             same = self._same(groups) if references == self._references else 0
             self._references = references
             old, new = self._groups[same:], groups[same:]
@@ -68,6 +70,9 @@ class Prose(Markdown):
                 await self.mount_all([block for group in mounted for block in group.blocks])
             self._groups = [*self._groups[:same], *new]
 
+    def _parser(self) -> MarkdownIt:
+        return _parser(self._paths)
+
     def _same(self, groups: list[_Group]) -> int:
         count = 0
         for before, now in zip(self._groups, groups, strict=False):
@@ -77,12 +82,12 @@ class Prose(Markdown):
         return count
 
 
-def _groups(source: str) -> tuple[list[_Group], dict[str, Any]]:
+def _groups(source: str, parser: MarkdownIt) -> tuple[list[_Group], dict[str, Any]]:
     """The blocks of the top level in order; and the definitions of links, which change blocks that name them."""
     environment: dict[str, Any] = {}
     lines = source.split("\n")
     groups: list[_Group] = []
-    for token in _parser().parse(source, environment):
+    for token in parser.parse(source, environment):
         if token.level == 0 and token.nesting >= 0:
             first, end = token.map or (0, len(lines))
             groups.append(_Group((token.type, token.tag, *lines[first:end]), [], []))
@@ -104,13 +109,20 @@ async def _take_over(old: _Group, new: _Group) -> bool:
     return True
 
 
-def _parser() -> MarkdownIt:
+def _parser(paths: KnownPaths) -> MarkdownIt:
     parser = MarkdownIt("gfm-like")
     # `parser.py` and `README.md` are files, although both endings are domains of the web.
     assert parser.linkify is not None  # noqa: S101 - it comes with that preset
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
     parser.core.ruler.push("safe_text", _clean)
+    parser.core.ruler.push("known_paths", lambda state: _mark_paths(state, paths))
     return parser
+
+
+def _mark_paths(state: StateCore, paths: KnownPaths) -> None:
+    for token in state.tokens:
+        if token.type == "inline" and token.children:
+            token.children = paths.mark(token.children)
 
 
 def _clean(state: StateCore) -> None:

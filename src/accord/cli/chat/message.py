@@ -8,6 +8,7 @@ from textual.message import Message as TextualMessage
 from textual.widget import Widget
 from textual.widgets import Markdown
 
+from accord.cli.chat.known_paths import KnownPaths
 from accord.cli.chat.markdown import Prose
 from accord.cli.chat.widgets import BREAK, MUTED, Fold, FoldTitle, StaticText, block_content, label
 from accord.cli.show.presentation import THOUGHT
@@ -43,7 +44,7 @@ class PassageView(Vertical):
     """Blocks that grow by chunks. Only what is new is laid out."""
 
     DEFAULT_CSS = """
-    PassageView { height: auto; }
+    PassageView { height: auto; max-width: 100; }
     PassageView Prose { padding: 0; margin: 0; background: transparent; height: auto; }
     PassageView MarkdownBlock:last-of-type { margin-bottom: 0; }
     PassageView MarkdownFence { margin: 0 0 1 0; max-height: 400; }
@@ -59,9 +60,10 @@ class PassageView(Vertical):
             super().__init__()
             self.address = address
 
-    def __init__(self, passage: Passage) -> None:
+    def __init__(self, passage: Passage, paths: KnownPaths | None = None) -> None:
         super().__init__()
         self._passage = passage
+        self._paths = paths
         self._forget()
 
     def _forget(self) -> None:
@@ -129,10 +131,15 @@ class PassageView(Vertical):
                 await part.remove()
             self._parts = []
         for source in new[-MAX_NEW_PAGES if known else -MAX_PAGES :]:
-            part = _part(source)
+            part = self._part(source)
             self._parts.append(part)
             await self.mount(part)
         await self._drop()
+
+    def _part(self, source: SafeText | Block) -> Widget:
+        if isinstance(source, SafeText):
+            return Prose(source, self._paths)
+        return StaticText(block_content(source))
 
     async def _complete(self, index: int) -> None:
         """The page before the new ones, with all that came for it."""
@@ -149,7 +156,7 @@ class PassageView(Vertical):
         """Bring back some of what was before."""
         message.stop()
         last = len(self._sources) - len(self._parts)
-        back = [_part(source) for source in self._sources[max(0, last - PAGES_AT_ONCE) : last]]
+        back = [self._part(source) for source in self._sources[max(0, last - PAGES_AT_ONCE) : last]]
         self._parts = [*back, *self._parts]
         await self.mount_all(back, after=self._omitted)
         self._omitted.stand_for(len(self._sources) - len(self._parts), own("parts of this message"))
@@ -160,10 +167,6 @@ class PassageView(Vertical):
         self.post_message(self.LinkClicked(message.href))
 
 
-def _part(source: SafeText | Block) -> Widget:
-    return Prose(source) if isinstance(source, SafeText) else StaticText(block_content(source))
-
-
 async def _grow(part: Widget, text_part: SafeText) -> None:
     if isinstance(part, Prose):
         await part.append(text_part)
@@ -171,7 +174,7 @@ async def _grow(part: Widget, text_part: SafeText) -> None:
 
 class PromptPart(Vertical):
     DEFAULT_CSS = """
-    PromptPart { height: auto; border-left: thick $primary; padding-left: 1; background: $boost; }
+    PromptPart { height: auto; max-width: 100; border-left: thick $primary; padding-left: 1; background: $boost; }
     PromptPart StaticText { width: 1fr; }
     """
 

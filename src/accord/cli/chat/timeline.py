@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.widget import Widget
 
 from accord.cli.chat.changes import Changes
+from accord.cli.chat.known_paths import KnownPaths
 from accord.cli.chat.lines import DiffLayout
 from accord.cli.chat.message import OmittedParts, PassageView, PromptPart, ThoughtPart
+from accord.cli.chat.shell import UserCommand
 from accord.cli.chat.tool_call import TerminalPart, ToolPart
+from accord.cli.chat.welcome import Welcome
 from accord.cli.chat.widgets import BREAK, MUTED, Fold, FoldTitle, StaticText, label, laid_out
 from accord.cli.show.presentation import Note, compaction_state
 from accord.display import exact, filled, json_text, own
@@ -29,7 +33,7 @@ class NotePart(StaticText):
     """A note on the screen."""
 
     DEFAULT_CSS = """
-    NotePart { width: 1fr; height: auto; color: $text-muted; padding-left: 1; }
+    NotePart { width: 1fr; max-width: 100; height: auto; color: $text-muted; padding-left: 1; }
     NotePart.-warning { border-left: thick $warning; color: $text; }
     NotePart.-error { border-left: thick $error; color: $text; }
     """
@@ -46,9 +50,31 @@ class NotePart(StaticText):
         """A note never changes."""
 
 
+class ShellPart(TerminalPart):
+    """A command of the user's own, which is no part of the conversation."""
+
+    DEFAULT_CSS = """
+    ShellPart { border-left: thick $accent; }
+    """
+
+    def __init__(self, line: UserCommand) -> None:
+        super().__init__(line)
+        self._line = line
+
+    @property
+    def is_over(self) -> bool:
+        return self._line.exit is not None
+
+    def heading(self) -> Content:
+        """The line as it was typed, and that nobody else sees it."""
+        return label(
+            (filled("! {}", exact(self._line.command or "", 200)), "bold"), (own("  not sent to the agent"), MUTED)
+        )
+
+
 class AgentMessagePart(PassageView):
-    def __init__(self, message: Message) -> None:
-        super().__init__(message.passage)
+    def __init__(self, message: Message, paths: KnownPaths | None = None) -> None:
+        super().__init__(message.passage, paths)
         self._message = message
 
     async def follow_message(self, *, rewritten: bool) -> None:
@@ -100,7 +126,9 @@ class Timeline(VerticalScroll, can_focus=True):
     Timeline { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
     Timeline > * { margin-bottom: 1; }
     Timeline > Fold.-folded { margin-bottom: 0; }
-    Timeline > AgentMessagePart, Timeline > PromptPart, Timeline > NotePart { margin-top: 1; }
+    Timeline > AgentMessagePart, Timeline > PromptPart, Timeline > NotePart, Timeline > ShellPart {
+        margin-top: 1;
+    }
     Timeline > OmittedParts { margin-bottom: 0; }
     Timeline .-refused { opacity: 50%; }
     """
@@ -108,24 +136,37 @@ class Timeline(VerticalScroll, can_focus=True):
     def __init__(self, cwd: str) -> None:
         super().__init__()
         self.cwd = cwd
+        self.welcome = Welcome()
+        self._paths = KnownPaths(cwd)
         self._transcript = Transcript()
         self._omitted = OmittedParts()
         self._items: list[Item] = []
         self._first = 0
         """The index of the first item that is laid out."""
         self._parts: dict[int, Widget] = {}
+        self._shell_parts: list[ShellPart] = []
+        """Commands of the user's own that may print more."""
         self.diff_layout: DiffLayout = "inline"
 
     def on_mount(self) -> None:
-        self.mount(self._omitted)
+        self.mount(self.welcome, self._omitted)
         self.anchor()
 
     async def begin(self, transcript: Transcript) -> None:
         await self.remove_children()
         self._transcript, self._items, self._first, self._parts = transcript, [], 0, {}
         self._omitted = OmittedParts()
-        await self.mount(self._omitted)
+        # Another one each time: a widget that was removed cannot be mounted again.
+        self.welcome, greeting = Welcome(), self.welcome.greeting
+        await self.mount(self.welcome, self._omitted)
+        self.welcome.follow(greeting)
+        self._paths = KnownPaths(self.cwd)
         self.anchor()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody has said anything yet; notes do not count."""
+        return all(isinstance(item, Note) for item in self._items)
 
     @property
     def parts(self) -> list[Widget]:
@@ -140,6 +181,9 @@ class Timeline(VerticalScroll, can_focus=True):
             await self._skip(items[:-PARTS_AT_ONCE])
         for item in items[-PARTS_AT_ONCE:]:
             await self.add(item)
+        for shell_part in self._shell_parts:
+            shell_part.follow()
+        self._shell_parts = [each for each in self._shell_parts if not each.is_over]
         new = {id(entry) for entry in changes.new}
         for entry in changes.changed:
             part = self._parts.get(id(entry))
@@ -149,16 +193,20 @@ class Timeline(VerticalScroll, can_focus=True):
     async def add(self, item: Item) -> None:
         """One more at the end."""
         self._items.append(item)
+        self.welcome.display = self.is_empty
         part = self._make(item)
         self._parts[id(item)] = part
         await self.mount(part)
         await _follow(part)
+        if isinstance(part, ShellPart):
+            self._shell_parts.append(part)
         if len(self._items) - self._first > MAX_PARTS:
             await self._drop(self._first + PARTS_AT_ONCE)
 
     async def _skip(self, items: list[Item]) -> None:
         """Many at once: what would be out of view in a moment is not laid out."""
         self._items += items
+        self.welcome.display = self.is_empty
         await self._drop(len(self._items))
 
     async def _drop(self, last: int) -> None:
@@ -200,16 +248,27 @@ class Timeline(VerticalScroll, can_focus=True):
         for fold in self.query(Fold):
             await fold.fold(folded=folded, by_user=True)
 
+    def _message_part(self, message: Message) -> Widget:
+        match message.speaker:
+            case "user":
+                return PromptPart(message)
+            case "thought":
+                return ThoughtPart(message)
+            case _:
+                return AgentMessagePart(message, self._paths)
+
     def _make(self, item: Item) -> Widget:
         match item:
             case Message():
-                return {"user": PromptPart, "thought": ThoughtPart}.get(item.speaker, AgentMessagePart)(item)
+                return self._message_part(item)
             case CompactionEntry():
                 return CompactionPart(item)
             case UnknownEntry():
                 return UnknownPart(item)
             case Note():
                 return NotePart(item)
+            case UserCommand():
+                return ShellPart(item)
             case TerminalEntry():
                 return TerminalPart(item)
             case ToolCall():

@@ -118,20 +118,25 @@ class TerminalPart(Vertical):
         """The part of the output that is shown."""
         return self._lines.text
 
+    def heading(self) -> Content:
+        """The command."""
+        return label((filled("$ {}", terminal_name(self._terminal)), "bold"))
+
     def follow(self) -> None:
         terminal = self._terminal
         state = (len(terminal.output), terminal.exit, terminal.command)
         if state == self._state:
             return
         self._state = state
-        self._head.update(label((filled("$ {}", terminal_name(terminal)), "bold")))
+        self._head.update(self.heading())
         ending = terminal_ending(terminal)
         self._foot.display = ending is not None
         self._foot.update(laid_out([] if ending is None else [ending]))
         text = terminal.text
-        lines = coloured_lines(text[-TAIL_CHARS:].rstrip("\n"))
+        # On a terminal of its own a command ends its lines with both characters.
+        lines = coloured_lines(text[-TAIL_CHARS:].rstrip("\r\n"))
         shown = lines[-TERMINAL_ROWS:]
-        hidden = text.rstrip("\n").count("\n") + 1 - len(shown)
+        hidden = text.rstrip("\r\n").count("\n") + 1 - len(shown)
         self._omitted.display = hidden > 0
         self._omitted.update(_with_hint(hidden_before(hidden)))
         self._lines.show(shown if text else [])

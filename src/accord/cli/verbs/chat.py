@@ -30,6 +30,9 @@ from accord.cli.terminal import Questions, UserTerminal
 from accord.client import ConnectedAgent, Offer, Session, Verdict
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import ClientSessionRecord
+from accord.config.errors import ConfigError
+from accord.config.paths import ConfigPaths
+from accord.connection.sender import Observer
 from accord.display import EMPTY, SafeText, filled, joined, own
 from accord.errors import AccordError, LocalProtocolError
 from accord.session.agent_requests import ReadFile
@@ -90,8 +93,22 @@ def run(arguments: Sequence[str]) -> int:
             known=chat.known,
         )
         return run_chat(
-            chat.connect, sessions, name=target.entry.name, ready=chat.show_notes_with, mouse=not parsed.no_mouse
-        )
+            chat.connect, sessions, name=target.entry.name, ready=chat.show_notes_with, mouse=not parsed.no_mouse,
+            state=_state_folder(), go_on=_go_on(target),
+        )  # fmt: skip
+
+
+def _state_folder() -> Path | None:
+    """Where prompts and settings are kept; None where there is no such folder."""
+    try:
+        return ConfigPaths.here().state
+    except ConfigError:
+        return None
+
+
+def _go_on(target: Target) -> str:
+    """The line that goes on with the session."""
+    return f"accord chat -c {target.key}" if target.is_command else f"accord chat {target.key} -c"
 
 
 async def _approved(target: Target, options: AgentOptions) -> Target:
@@ -121,7 +138,15 @@ class _Chat:
     def _running(self, agent: ConnectedAgent) -> RunningAgent:
         return RunningAgent(agent, self._target, self._options, line_deadlines(self._target, self._options))
 
-    def connect(self, *, permission: PermissionCallback, elicit: ElicitCallback, offer: Offer) -> ConnectedAgent:
+    def connect(
+        self,
+        *,
+        permission: PermissionCallback,
+        elicit: ElicitCallback,
+        offer: Offer,
+        stderr: Callable[[bytes], None],
+        observers: Sequence[Observer],
+    ) -> ConnectedAgent:
         """The agent, with the rules of the line before the user's answers."""
         policy = policy_of(
             self._target,
@@ -132,7 +157,10 @@ class _Chat:
             on_verdict=self._judged,
             on_unasked=self._completed_unasked,
         )
-        return connected(self._target, self._options, permission=policy, elicit=elicit, offer=offer)
+        return connected(
+            self._target, self._options, permission=policy, elicit=elicit, offer=offer, stderr=stderr,
+            observers=observers,
+        )  # fmt: skip
 
     def show_notes_with(self, show_note: Callable[[Note], None]) -> None:
         """Where notes are shown from now on."""

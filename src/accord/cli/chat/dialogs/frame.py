@@ -19,9 +19,9 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
-from accord.cli.chat.lines import DiffView, Lines
-from accord.cli.chat.widgets import MUTED, StaticText, entry_of, label, option_of, styled
-from accord.display import EMPTY, SafeText, clip, exact, filled, own, prose_line
+from accord.cli.chat.lines import DiffView
+from accord.cli.chat.widgets import MUTED, StaticText, entry_of, label, option_of
+from accord.display import EMPTY, SafeText, clip, filled, own, prose_line
 
 Answer = TypeVar("Answer")
 
@@ -89,33 +89,6 @@ class ReadingDialog(Dialog[None]):
         """Diffs inline or side by side."""
         for view in self.query(DiffView):
             view.show_layout("inline" if view.diff_layout == "side" else "side")
-
-
-_KEYS = (
-    ("Enter", "send; while the agent works, it waits for its turn"),
-    ("Ctrl+J", "a new line (also Alt+Enter)"),
-    ("Esc, Ctrl+C", "cancel; what waits comes back into the prompt"),
-    ("Ctrl+C twice, Ctrl+Q", "leave"),
-    ("/", "the agent's commands; Tab completes"),
-    ("@", "files, sent along; also a pasted path of a picture"),
-    ("Up, Down", "what you said before"),
-    ("PgUp, PgDn", "scroll the conversation"),
-    ("Tab", "to its parts: Enter unfolds one, Esc comes back"),
-    ("Ctrl+G", "unfold everything, or fold it"),
-    ("Ctrl+T", "diffs side by side if there is room, or inline"),
-    ("Ctrl+L", "the whole plan, or one line of it"),
-    ("Ctrl+O", "options: model, mode, and others"),
-    ("Shift+Tab", "the next mode"),
-    ("Ctrl+R", "sessions of this directory"),
-    ("Ctrl+N", "a new session"),
-    ("y a n x, 1-9", "answer a permission question"),
-    ("Shift+drag", "select text as in any terminal"),
-)
-
-
-def help_view() -> Lines:
-    """All keys, a line each."""
-    return Lines([styled((filled("{:<22}", keys), "bold"), (exact(meaning), "")) for keys, meaning in _KEYS])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,97 @@
+"""Failures and unusual ends of a turn as notes: a sentence, what to do about it, and what the agent wrote about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from accord.cli.fault import failure_of, session_failure, unforeseen
+from accord.cli.show.presentation import Note, stop_note
+from accord.cli.status import CommandFailure, stderr_tail
+from accord.display import EMPTY, SafeText, clip, filled, joined, json_text, own, prose, prose_line
+from accord.errors import (
+    AccordError,
+    AuthRequired,
+    ConnectFailed,
+    ConnectionLost,
+    InternalError,
+    LocalProtocolError,
+    NegotiationFailed,
+    RateLimited,
+    RequestError,
+    ResourceNotFound,
+)
+
+DETAIL_CHARACTERS = 2000
+STDERR_LINES = 8
+
+_AFTER_STOP: dict[str | None, SafeText] = {
+    "max_tokens": own("Ask it to go on, or begin anew (Ctrl+N)."),
+    "max_turn_requests": own("Ask it to go on."),
+    "refusal": own("It does not remember this prompt and what followed; say it in another way."),
+}
+_AFTER_FAILURE: tuple[tuple[type[Exception], SafeText], ...] = (
+    (ConnectFailed, own("Is the command right and installed? Enter sends your message again, Ctrl+Q leaves.")),
+    (ConnectionLost, own("The next message starts it again and goes on with the session.")),
+    (
+        NegotiationFailed,
+        own("It speaks no edition of the protocol that this program knows. Is there a newer one of either?"),
+    ),
+    (AuthRequired, own("Send the message again to choose how to log in.")),
+    (ResourceNotFound, own("Ctrl+R lists the sessions, Ctrl+N begins a new one.")),
+    (RequestError, own("The session goes on: say it again or in another way.")),
+    (LocalProtocolError, own("Nothing was sent.")),
+    (OSError, own("Nothing was sent.")),
+)
+
+
+def ending_note(stop_reason: str | None) -> Note | None:
+    """How a turn ended, where that is not plain to see, and what to do then."""
+    note = stop_note(stop_reason)
+    return None if note is None else replace(note, advice=_AFTER_STOP.get(stop_reason, EMPTY))
+
+
+def failure_in(error: Exception, doing: str, session_id: str | None = None) -> CommandFailure:
+    """The failure that `accord run` would report; `session_id` where a session from before was to be opened."""
+    if isinstance(error, AccordError):
+        return failure_of(error, doing) if session_id is None else session_failure(error, session_id)
+    return unforeseen(error if isinstance(error, OSError) else OSError(str(error)))
+
+
+def failure_note(error: Exception, doing: str, session_id: str | None = None, stderr: Sequence[SafeText] = ()) -> Note:
+    """The failure, what was being done, and advice; `stderr` is what the agent wrote meanwhile."""
+    if isinstance(error, RateLimited):
+        return _limited_note(error)
+    failure = failure_in(error, doing, session_id)
+    advice = next(
+        (text for kind, text in _AFTER_FAILURE if isinstance(error, kind)),
+        own("Send it again, or leave with Ctrl+Q."),
+    )
+    if isinstance(error, ConnectionLost) and "session is lost" in error.message:
+        advice = own("Ctrl+N begins a new session.")
+    return Note(
+        filled("{} failed: {}", doing, prose(failure.message)), "error", advice, _detail(error, failure, stderr)
+    )
+
+
+def _limited_note(error: RateLimited) -> Note:
+    seconds = error.retry_after
+    when = own("a little later") if seconds is None else filled("in {:g} s", seconds)
+    said = EMPTY if error.message == RateLimited.default_message else prose(error.message)
+    text = filled("rate limited: try again {}", when)
+    return Note(text, "error", own("Up brings your message back; Enter sends it."), clip(said, DETAIL_CHARACTERS))
+
+
+def _detail(error: Exception, failure: CommandFailure, stderr: Sequence[SafeText]) -> SafeText:
+    tail = list(stderr_tail(failure))
+    if not tail and isinstance(error, InternalError):
+        # An agent that does not say what is wrong may have written it down.
+        tail = [prose_line(line) for line in stderr[-STDERR_LINES:]]
+    if tail:
+        return joined([own("stderr ended with:"), *tail], own("\n"))
+    return _pretty(error.data) if isinstance(error, RequestError) and error.data is not None else EMPTY
+
+
+def _pretty(value: Any) -> SafeText:
+    return clip(prose(value), DETAIL_CHARACTERS) if isinstance(value, str) else json_text(value, 2, DETAIL_CHARACTERS)

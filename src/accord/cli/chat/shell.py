@@ -1,0 +1,72 @@
+"""`!command`: a line of the user's own, run by a shell in the session's folder. The agent never sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from accord.session.entry import TerminalEntry
+from accord.session.event import TerminalExit
+from accord.workspace import RunningCommand, StartFailed, TerminalSize, start_command
+from accord.workspace.launch import SHELL
+
+MAX_OUTPUT_BYTES = 1024 * 1024
+
+
+class UserCommand(TerminalEntry):
+    """The line and what it printed, of which so much is kept."""
+
+    on_output: Callable[[], None] = staticmethod(lambda: None)
+    """Called when there is something new to show."""
+
+    def append(self, data: bytes) -> None:
+        """Add bytes at the end; the first half is dropped where there are too many."""
+        super().append(data)
+        if len(self._output) > MAX_OUTPUT_BYTES:
+            del self._output[: -MAX_OUTPUT_BYTES // 2]
+            self._decoder.reset()
+            self._decoded, self._text = 0, ""
+        self.on_output()
+
+
+class Shell:
+    """One line at a time. It has no input, a process group of its own, and it ends with the chat."""
+
+    def __init__(self, cwd: str) -> None:
+        self._cwd = cwd
+        self._running: RunningCommand | None = None
+        self._count = 0
+
+    @property
+    def is_running(self) -> bool:
+        return self._running is not None
+
+    def line(self, text: str) -> UserCommand:
+        """A line to be run."""
+        self._count += 1
+        return UserCommand(f"!{self._count}", text, self._cwd)
+
+    async def run(self, line: UserCommand, columns: int) -> str | None:
+        """Run it to its end; gives the reason where it could not be started."""
+        size = TerminalSize(columns, 24)
+        try:
+            # A terminal, so that programs print line by line and in colours.
+            command = await start_command(
+                [SHELL, "-c", line.command or ""], cwd=self._cwd, pty=size, on_output=line.append,
+                output_byte_limit=1,
+            )  # fmt: skip
+        except StartFailed as error:
+            line.exit = TerminalExit(None, None)
+            return str(error)
+        self._running = command
+        try:
+            async with command:
+                await command.wait()
+            line.exit = TerminalExit(*await command.wait())
+        finally:
+            self._running = None
+        return None
+
+    async def stop(self) -> None:
+        """End what runs, with everything that it started."""
+        if self._running is not None:
+            await self._running.kill()

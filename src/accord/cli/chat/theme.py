@@ -1,0 +1,94 @@
+"""Light or dark: what the user has chosen, else what the terminal says of its background."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import sys
+import time
+from collections.abc import Mapping
+from typing import Literal, TextIO, TypeAlias
+
+from accord.time_scale import scaled
+
+Shade: TypeAlias = Literal["dark", "light"]
+TEXTUAL_THEMES: dict[Shade, str] = {"dark": "textual-dark", "light": "textual-light"}
+
+# A terminal answers at once or never. The second question is one that every terminal knows: its answer ends the wait.
+QUERY = b"\x1b]11;?\x1b\\\x1b[c"
+WAIT_SECONDS = scaled(0.2)
+_COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
+_ATTRIBUTES = re.compile(rb"\x1b\[\?[0-9;]*c")
+# The first sixteen colours of a terminal: these are light.
+_LIGHT_COLOURS = {7, 9, 10, 11, 12, 13, 14, 15}
+MAX_REPLY_BYTES = 4096
+
+
+def shade_of_variable(environment: Mapping[str, str]) -> Shade | None:
+    """What `COLORFGBG` says: the numbers of the colours of text and background."""
+    last = environment.get("COLORFGBG", "").rpartition(";")[2]
+    if not last.isascii() or not last.isdigit():
+        return None
+    return "light" if int(last) in _LIGHT_COLOURS else "dark"
+
+
+def shade_of_reply(reply: bytes) -> Shade | None:
+    """The shade of the background that a terminal reports."""
+    found = _COLOUR.search(reply)
+    if found is None:
+        return None
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.groups())
+    # How bright people see it (ITU-R BT.601).
+    return "light" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "dark"  # noqa: PLR2004
+
+
+def detected_shade(environment: Mapping[str, str] = os.environ, wait_seconds: float = WAIT_SECONDS) -> Shade:
+    """The shade of this terminal: by the variable, by asking it, and dark where neither says."""
+    return shade_of_variable(environment) or shade_of_reply(_ask(wait_seconds)) or "dark"
+
+
+def _ask(wait_seconds: float) -> bytes:
+    try:
+        import termios  # noqa: PLC0415 - not on every system
+        import tty  # noqa: PLC0415
+    except ImportError:
+        return b""
+    if not _is_ours(sys.stdin) or not _is_ours(sys.stdout):
+        return b""
+    keys, screen = sys.stdin.fileno(), sys.stdout.fileno()
+    try:
+        before = termios.tcgetattr(keys)
+    except termios.error:
+        return b""
+    try:
+        tty.setcbreak(keys)
+        os.write(screen, QUERY)
+        return _reply(keys, time.monotonic() + wait_seconds)
+    except (OSError, termios.error):
+        return b""
+    finally:
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(keys, termios.TCSANOW, before)
+
+
+def _reply(keys: int, deadline: float) -> bytes:
+    reply = b""
+    while not _ATTRIBUTES.search(reply) and len(reply) < MAX_REPLY_BYTES:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([keys], [], [], left)[0]:
+            break
+        data = os.read(keys, 1024)
+        if not data:
+            break
+        reply += data
+    return reply
+
+
+def _is_ours(stream: TextIO | None) -> bool:
+    """Whether it is a terminal that this process may speak to: one in the background would be stopped."""
+    try:
+        return stream is not None and stream.isatty() and os.tcgetpgrp(stream.fileno()) == os.getpgrp()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,104 @@
+"""The first screen: what this is, who answers, where, and three things to try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+
+from accord.cli.chat.widgets import BREAK, MUTED, StaticText, label
+from accord.display import EMPTY, SafeText, exact, filled, own
+
+# The model of the built-in agent that is none.
+OFFLINE = "offline"
+EXAMPLES = (
+    "What is in this folder? Explain it in a few sentences.",
+    "Find something here that could go wrong, and say where.",
+    "Which part has no test? Write one for it.",
+)
+# The built-in agent follows rules: these it understands, also in an empty folder.
+DEMO_EXAMPLES = (
+    "what can you do?",
+    "write \"print('hello')\" to hello.py",
+    "run python3 hello.py",
+)
+
+KEYS = (
+    (own("/"), own(" commands    ")),
+    (own("@"), own(" files    ")),
+    (own("!"), own(" your own shell    ")),
+    (own("F1"), own(" help")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """The facts of the first screen; what is not known yet is empty."""
+
+    folder: str
+    agent: str = ""
+    edition: str = ""
+    model: str = ""
+    mode: str = ""
+    is_demo: bool = False
+
+    @property
+    def examples(self) -> Sequence[str]:
+        """What to try, by the keys 1 to 3."""
+        return DEMO_EXAMPLES if self.is_demo else EXAMPLES
+
+    @property
+    def model_text(self) -> SafeText:
+        if self.is_demo:
+            return own("none: this agent follows rules, it is no model and needs no key")
+        return exact(self.model, 80)
+
+
+class Welcome(StaticText):
+    """Stands where the conversation will be, until there is one."""
+
+    DEFAULT_CSS = """
+    Welcome { width: 1fr; max-width: 100; height: auto; padding: 1 2; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.greeting = Greeting("")
+
+    def follow(self, greeting: Greeting) -> None:
+        """Show these facts."""
+        self.greeting = greeting
+        lines = [
+            label((own("Welcome to accord chat"), "bold $primary")),
+            label((own("You write, the agent works in this folder. It asks you before it does what needs"), "")),
+            label((own("your permission, and you see what it wants to do before you answer."), "")),
+            label(),
+            _fact(own("agent"), _agent(greeting)),
+        ]
+        if greeting.model_text:
+            lines.append(_fact(own("model"), greeting.model_text))
+        if greeting.mode:
+            lines.append(_fact(own("mode"), exact(greeting.mode, 80)))
+        lines += [_fact(own("folder"), exact(greeting.folder, 200)), label(), label((own("Try one of these"), "bold"))]
+        lines += [_example(number, text) for number, text in enumerate(greeting.examples, 1)]
+        lines += [
+            label((own("1, 2 or 3 puts it into the prompt below, Enter sends it."), MUTED)),
+            label(),
+            label(*(part for key, meaning in KEYS for part in ((key, "bold $accent"), (meaning, MUTED)))),
+        ]
+        self.update(BREAK.join(lines))
+
+
+def _agent(greeting: Greeting) -> SafeText:
+    if not greeting.agent:
+        return own("starting …")
+    return filled("{}{}", exact(greeting.agent, 80), filled(" · {}", greeting.edition) if greeting.edition else EMPTY)
+
+
+def _fact(name: SafeText, value: SafeText) -> Content:
+    return label((filled("{:<8}", name), MUTED), (value, ""))
+
+
+def _example(number: int, text: str) -> Content:
+    return label((filled(" {}  ", number), "bold $accent"), (exact(text), ""))

@@ -1,0 +1,74 @@
+"""Failures are sentences with advice; what the agent wrote to stderr stands below them where it helps."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import accord
+from accord.cli.chat.failures import failure_note
+from tests.cli.chat.rig import open_chat
+from tests.cli.chat.test_log_pane import NOISY
+
+REPR = re.compile(r"Traceback|Error\(|<[\w.]+ object at|\{'|line \d+, in ")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (accord.RateLimited(30), "rate limited: try again in 30 s"),
+        (accord.RateLimited(1.5, "Slow down"), "rate limited: try again in 1.5 s"),
+        (accord.RateLimited(), "rate limited: try again a little later"),
+    ],
+)
+def test_a_rate_limit_says_when_to_try_again(error: accord.RateLimited, text: str) -> None:
+    note = failure_note(error, "the prompt")
+    assert note.text == text
+    assert note.detail == ("Slow down" if "Slow" in str(error) else "")
+
+
+async def test_a_rate_limit_is_a_sentence_on_the_screen_and_the_prompt_can_be_sent_again(tmp_path: Path) -> None:
+    agent = accord.Agent("busy", store=None)
+    waits = [30]
+
+    @agent.prompt
+    async def reply(turn: accord.agent.Turn) -> None:
+        if waits:
+            raise accord.RateLimited(waits.pop())
+        await turn.say(f"You said: {turn.text}")
+
+    async with open_chat(agent, tmp_path) as chat:
+        await chat.say("hello")
+        await chat.sees("rate limited: try again in 30 s", "Up brings your message back")
+        assert not REPR.search(chat.text)
+        await chat.idle()
+        await chat.press("up", "enter")
+        await chat.sees("You said: hello")
+
+
+async def test_an_agent_that_fails_without_a_word_is_shown_with_its_stderr(tmp_path: Path) -> None:
+    (tmp_path / "noisy.py").write_text(NOISY)
+    connect = functools.partial(accord.connect, sys.executable, str(tmp_path / "noisy.py"))
+    async with open_chat(None, tmp_path, connect=connect) as chat:
+        await chat.say("fail")
+        await chat.sees("the prompt failed", "stderr ended with:", "RuntimeError: kept for the log")
+        assert "evil" not in chat.text
+
+
+async def test_an_agent_that_does_not_start_is_a_sentence(tmp_path: Path) -> None:
+    connect = functools.partial(accord.connect, str(tmp_path / "nothing"))
+    async with open_chat(None, tmp_path, connect=connect, ready=False) as chat:
+        await chat.sees("starting the agent failed", "Is the command right and installed?")
+        assert not REPR.search(chat.text)
+
+
+async def test_an_agent_that_dies_is_a_sentence_with_its_last_words(tmp_path: Path) -> None:
+    (tmp_path / "dies.py").write_text("import sys; sys.exit('no key: set KEY first')")
+    connect = functools.partial(accord.connect, sys.executable, str(tmp_path / "dies.py"))
+    async with open_chat(None, tmp_path, connect=connect, ready=False) as chat:
+        await chat.sees("failed", "no key: set KEY first")
+        assert not REPR.search(chat.text)

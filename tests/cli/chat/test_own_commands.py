@@ -1,0 +1,181 @@
+"""The chat's own commands, typed as a user types them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import accord
+from accord.cli.chat.chat_commands import _COMMANDS
+from accord.cli.chat.dialogs.frame import Picker, ReadingDialog
+from accord.cli.chat.own_commands import NAMES, Typed, typed
+from accord.cli.chat.settings import SettingsFile
+from tests.cli.chat.actors import make_actor
+from tests.cli.chat.rig import Chat, open_chat
+
+
+def agent_with_help() -> tuple[accord.Agent, list[str]]:
+    """An agent that has a command of the chat's name."""
+    agent = accord.Agent("helpful", version="1", store=None)
+    heard: list[str] = []
+
+    @agent.command("help", "Helps in its own way")
+    async def help_(turn: accord.agent.Turn, what: str) -> None:
+        heard.append(what)
+        await turn.say("The agent's help")
+
+    @agent.prompt
+    async def reply(turn: accord.agent.Turn) -> None:
+        heard.append(turn.text)
+        await turn.say(f"You said: {turn.text}")
+
+    return agent, heard
+
+
+async def run(chat: Chat, line: str) -> None:
+    """Type a command; the list of proposals may be open."""
+    await chat.write(line)
+    await chat.press("escape", "enter") if chat.app.composer.is_completing else await chat.press("enter")
+
+
+def test_every_command_that_is_offered_can_be_carried_out() -> None:
+    assert set(_COMMANDS) == NAMES
+    assert {"help", "exit", "new", "sessions", "theme", "export", "log", "model", "mode"} <= NAMES
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("hello", Typed("prompt", "hello")),
+        ("/help", Typed("own", "", "help")),
+        ("/theme light", Typed("own", "light", "theme")),
+        ("//help me", Typed("prompt", "/help me")),
+        ("/greet Ada", Typed("prompt", "/greet Ada")),
+        ("/helping", Typed("prompt", "/helping")),
+        ("/help\nand more", Typed("prompt", "/help\nand more")),
+        ("/etc/hosts", Typed("prompt", "/etc/hosts")),
+        ("!ls -l", Typed("shell", "ls -l")),
+        ("! ls", Typed("shell", "ls")),
+        ("wow!", Typed("prompt", "wow!")),
+    ],
+)
+def test_what_a_line_means(text: str, meaning: Typed) -> None:
+    assert typed(text) == meaning
+
+
+async def test_the_chats_own_commands_are_completed_beside_the_agents(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path, size=(100, 40)) as chat:
+        await chat.until(lambda: chat.app.chat_session.session and chat.app.chat_session.session.commands)
+        await chat.press("/")
+        await chat.sees("/greet", "Greets somebody", "/exit", "chat: Leave")
+
+
+async def test_help_of_the_chat_and_help_of_the_agent_are_both_reached(tmp_path: Path) -> None:
+    agent, heard = agent_with_help()
+    async with open_chat(agent, tmp_path) as chat:
+        await chat.until(lambda: chat.app.chat_session.session and chat.app.chat_session.session.commands)
+        await chat.press("/", "h")
+        await chat.sees("/help", "(the agent's: //help)", "//help", "Helps in its own way")
+        await chat.press("e", "l", "p", "enter")
+        await chat.until(lambda: isinstance(chat.app.screen, ReadingDialog), "the help")
+        await chat.sees("Ctrl+X", "F2")
+        await chat.press("escape")
+        assert heard == []
+        await run(chat, "//help")
+        await chat.sees("The agent's help")
+
+
+async def test_exit_leaves(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await run(chat, "/exit")
+        await chat.until(lambda: chat.app.return_code == 0, "the end")
+
+
+async def test_new_begins_a_session_and_sessions_lists_them(tmp_path: Path) -> None:
+    async with open_chat(make_actor(accord.MemoryStore()).agent, tmp_path) as chat:
+        first = chat.app.chat_session.session
+        await chat.say("a thing to find again")
+        await chat.sees("You said: a thing")
+        await run(chat, "/new")
+        await chat.until(lambda: chat.app.chat_session.session is not first, "another session")
+        await chat.ready()
+        await run(chat, "/sessions")
+        await chat.until(lambda: isinstance(chat.app.screen, Picker), "the list")
+        await chat.sees("Sessions")
+
+
+@pytest.mark.parametrize(
+    ("line", "category", "value"),
+    [("/model large", "model", "large"), ("/mode code", "mode", "code"), ("/mode Just code", "mode", "code")],
+)
+async def test_model_and_mode_are_set_by_name(tmp_path: Path, line: str, category: str, value: str) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await run(chat, line)
+        await chat.until(lambda: value_of(chat, category) == value, f"{category} {value}")
+
+
+def value_of(chat: Chat, category: str) -> Any:
+    session = chat.app.chat_session.session
+    assert session is not None
+    return next(option.value for option in session.options if getattr(option, "category", "") == category)  # type: ignore[union-attr]
+
+
+async def test_model_is_chosen_from_a_list_and_a_wrong_name_is_said(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await run(chat, "/model enormous")
+        await chat.sees("There is no model enormous", "small, large")
+        await run(chat, "/model")
+        await chat.until(lambda: isinstance(chat.app.screen, Picker), "the list")
+        await chat.press("down", "enter")
+        await chat.until(lambda: value_of(chat, "model") == "large", "the model")
+
+
+async def test_an_agent_without_modes_is_said(tmp_path: Path) -> None:
+    agent, _ = agent_with_help()
+    async with open_chat(agent, tmp_path) as chat:
+        await run(chat, "/mode")
+        await chat.sees("This agent has no choice of mode")
+
+
+async def test_the_theme_is_changed_and_kept(tmp_path: Path) -> None:
+    kept = tmp_path / "state" / "chat.json"
+    async with open_chat(make_actor().agent, tmp_path, app={"settings": SettingsFile(kept)}) as chat:
+        assert chat.app.current_theme.dark
+        await run(chat, "/theme light")
+        await chat.until(lambda: not chat.app.current_theme.dark, "a light theme")
+        await run(chat, "/theme purple")
+        await chat.sees("There is no such theme")
+    async with open_chat(make_actor().agent, tmp_path, app={"settings": SettingsFile(kept)}) as chat:
+        assert not chat.app.current_theme.dark
+        await run(chat, "/theme")
+        await chat.until(lambda: chat.app.current_theme.dark, "a dark theme")
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"), [("/bell 3.5", 3.5), ("/bell off", None), ("/bell soon", 10.0), ("/bell -1", 10.0)]
+)
+async def test_the_bell_is_set_and_nonsense_changes_nothing(tmp_path: Path, line: str, seconds: float | None) -> None:
+    settings = SettingsFile(tmp_path / "chat.json")
+    async with open_chat(make_actor().agent, tmp_path, app={"settings": settings}) as chat:
+        await run(chat, line)
+        await chat.until(lambda: chat.app._notifications, "an answer")
+        assert settings.settings.bell_seconds == seconds
+        assert SettingsFile(tmp_path / "chat.json").settings.bell_seconds == seconds
+
+
+async def test_the_conversation_is_exported_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine.md").write_text("mine")
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await run(chat, "/export")
+        await chat.sees("There is nothing to export yet")
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+        await chat.idle()
+        await run(chat, "/export")
+        await chat.until((tmp_path / "conversation-1.md").exists, "the file")
+        assert "You said: hello" in (tmp_path / "conversation-1.md").read_text()
+        await run(chat, "/export mine.md")
+        await chat.sees("Not exported")
+        assert (tmp_path / "mine.md").read_text() == "mine"
