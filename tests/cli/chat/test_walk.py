@@ -331,6 +331,16 @@ def test_no_bell_rings_while_the_terminal_is_looked_at(accord: Accord) -> None:
         screen.until(lambda: screen.cells.bells, "the bell")
 
 
+def test_the_bell_rings_when_the_agent_asks_something(accord: Accord) -> None:
+    with terminal(accord, "chat", "demo") as screen:
+        screen.sees("● ready")
+        screen.type("/bell 0\r")
+        screen.sees("Rings when a turn took 0 s")
+        screen.type("replace pritn with print in greet.py\r")
+        screen.until(lambda: screen.cells.bells, "the bell")
+        screen.sees("allow the edit of greet.py?")
+
+
 EDITOR = """
 import signal
 import sys

@@ -170,6 +170,9 @@ class ChatApp(ChatScreen):
         await self._painted.wait()
 
     def turn_ended(self, seconds: float) -> None:
+        self._ring(seconds)
+
+    def _ring(self, seconds: float) -> None:
         """Ring, where it took long and nobody is known to look."""
         least = self.settings.settings.bell_seconds
         if least is not None and seconds >= least and not self._has_focus:
@@ -432,6 +435,7 @@ class ChatApp(ChatScreen):
 
     async def _request_permission(self, question: PermissionQuestion) -> PermissionAnswer:
         async with self._question_lock:
+            self._ring(asyncio.get_running_loop().time() - self.chat_session.since)
             return await answered(self, PermissionDialog(question, self._diff_layout, self._arming_seconds))
 
     async def _elicit(self, question: FormQuestion | UrlQuestion) -> Any:

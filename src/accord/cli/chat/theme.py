@@ -18,7 +18,7 @@ TEXTUAL_THEMES: dict[Shade, str] = {"dark": "textual-dark", "light": "textual-li
 
 # A terminal answers at once or never. The second question is one that every terminal knows: its answer ends the wait.
 QUERY = b"\x1b]11;?\x1b\\\x1b[c"
-WAIT_SECONDS = scaled(0.2)
+WAIT_SECONDS = scaled(0.5)
 _COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
 _ATTRIBUTES = re.compile(rb"\x1b\[\?[0-9;]*c")
 # The first sixteen colours of a terminal: these are light.
