@@ -107,11 +107,11 @@ class StatusBar(StaticText):
     def _show(self) -> None:
         facts = self._facts
         mark = SPINNER[int(facts.seconds * 8) % len(SPINNER)] if facts.is_busy else "●"
-        parts = [(filled("{} ", mark), "$warning" if facts.is_busy else "$success"), (facts.doing, "")]
+        parts = [(filled("{} ", mark), "$text-warning" if facts.is_busy else "$text-success"), (facts.doing, "")]
         if facts.is_busy:
             parts.append((filled(" {}", duration(facts.seconds)), ""))
         if facts.queued:
-            parts.append((filled(" · {} queued", facts.queued), "$accent"))
+            parts.append((filled(" · {} queued", facts.queued), "$text-accent"))
         if facts.hint:
             parts.append((filled(" · {}", facts.hint), ""))
         left, right = label(*parts), label((facts.usage, ""))

@@ -43,7 +43,7 @@ class ChatScreen(App[int]):
     #plan-above.-shown { display: block; }
     PlanLine { display: none; }
     PlanLine.-shown { display: block; }
-    #queue { display: none; height: auto; max-height: 4; padding: 0 1; color: $accent; }
+    #queue { display: none; height: auto; max-height: 4; padding: 0 1; color: $text-accent; }
     #queue.-shown { display: block; }
     """
 

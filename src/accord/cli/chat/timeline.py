@@ -112,7 +112,7 @@ class UnknownPart(Fold):
     async def follow(self, *, rewritten: bool = False) -> None:
         del rewritten
         payload = json_text(self._update.payload, limit=200)
-        self.set_title(label((filled("? {}  ", exact(self._update.tag, 40)), "$warning"), (payload, MUTED)))
+        self.set_title(label((filled("? {}  ", exact(self._update.tag, 40)), "$text-warning"), (payload, MUTED)))
 
     async def fill(self) -> None:
         await self.body.remove_children()

@@ -70,7 +70,7 @@ class Welcome(StaticText):
         """Show these facts."""
         self.greeting = greeting
         lines = [
-            label((own("Welcome to accord chat"), "bold $primary")),
+            label((own("Welcome to accord chat"), "bold $text-primary")),
             label((own("You write, the agent works in this folder. It asks you before it does what needs"), "")),
             label((own("your permission, and you see what it wants to do before you answer."), "")),
             label(),
@@ -85,7 +85,7 @@ class Welcome(StaticText):
         lines += [
             label((own("1, 2 or 3 puts it into the prompt below, Enter sends it."), MUTED)),
             label(),
-            label(*(part for key, meaning in KEYS for part in ((key, "bold $accent"), (meaning, MUTED)))),
+            label(*(part for key, meaning in KEYS for part in ((key, "bold $text-accent"), (meaning, MUTED)))),
         ]
         self.update(BREAK.join(lines))
 
@@ -101,4 +101,4 @@ def _fact(name: SafeText, value: SafeText) -> Content:
 
 
 def _example(number: int, text: str) -> Content:
-    return label((filled(" {}  ", number), "bold $accent"), (exact(text), ""))
+    return label((filled(" {}  ", number), "bold $text-accent"), (exact(text), ""))

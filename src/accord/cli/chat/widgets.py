@@ -35,10 +35,10 @@ _THEME = {
     "": "",
     "dim": MUTED,
     "bold": "bold",
-    "red": "$error",
-    "green": "$success",
-    "yellow": "$warning",
-    "cyan": "$accent",
+    "red": "$text-error",
+    "green": "$text-success",
+    "yellow": "$text-warning",
+    "cyan": "$text-accent",
 }
 
 

@@ -205,7 +205,7 @@ class FormDialog(Dialog[ElicitAnswer]):
     DEFAULT_CSS = """
     FormDialog VerticalScroll { height: auto; max-height: 1fr; }
     FormDialog .form--field { height: auto; margin-top: 1; }
-    FormDialog .form--error { color: $error; height: auto; display: none; }
+    FormDialog .form--error { color: $text-error; height: auto; display: none; }
     FormDialog Input { border: none; height: 1; padding: 0 1; background: $boost; }
     FormDialog SelectionList { height: auto; max-height: 6; border: none; }
     FormDialog #buttons { height: auto; margin-top: 1; dock: bottom; }
@@ -232,7 +232,7 @@ class FormDialog(Dialog[ElicitAnswer]):
 
     def _rows(self) -> Iterator[Widget]:
         for each, widget, error in zip(self._fields, self._inputs, self._errors, strict=True):
-            star = (own("  *"), "$error") if each.is_required else (EMPTY, "")
+            star = (own("  *"), "$text-error") if each.is_required else (EMPTY, "")
             about = filled("  {}", prose_line(each.description, 200)) if each.description else EMPTY
             name = label((exact(each.title, 200), ""), star, (about, MUTED))
             yield Vertical(StaticText(name), widget, error, classes="form--field")
@@ -333,7 +333,7 @@ class UrlDialog(Dialog[ElicitAnswer]):
         with Vertical(classes="dialog--box") as box:
             box.border_title = "the agent asks you to visit an address"
             yield StaticText(label((prose(question.message), "bold")), classes="dialog--title")
-            yield StaticText(label((own("at "), ""), (exact(_host(question.url)), "bold $warning")))
+            yield StaticText(label((own("at "), ""), (exact(_host(question.url)), "bold $text-warning")))
             yield Lines([styled((exact(question.url), ""))])
             yield StaticText(own("o opens it · c copies it · n declines · Esc leaves"), classes="dialog--hint")
 

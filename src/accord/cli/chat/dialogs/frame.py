@@ -171,4 +171,4 @@ class Picker(Dialog[str]):
 def _line(item: Item, *, marked: bool) -> Content:
     mark = own("● ") if marked else own("  ")
     detail = filled("  {}", prose_line(item.detail, 120)) if item.detail else EMPTY
-    return label((mark, "$success"), (clip(item.name, 80), "bold" if marked else ""), (detail, MUTED))
+    return label((mark, "$text-success"), (clip(item.name, 80), "bold" if marked else ""), (detail, MUTED))

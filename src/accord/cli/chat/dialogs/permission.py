@@ -104,7 +104,7 @@ class PermissionDialog(Dialog[PermissionOption | WiderAnswer]):
         yield Lines([styled(*line) for line in question_lines(question, diffs=False)])
         left_out = len(question.options) - len(self._options)
         if left_out:
-            yield StaticText(label((contradiction_text(left_out), "$warning")))
+            yield StaticText(label((contradiction_text(left_out), "$text-warning")))
         for item in [] if question.tool is None else question.tool.content:
             if isinstance(item, Diff):
                 yield DiffView(rows_of_diff(item, question.session.cwd), self._layout)
