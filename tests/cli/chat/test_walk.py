@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -213,9 +213,14 @@ class Terminal:
 
 @contextlib.contextmanager
 def terminal(
-    accord: Accord, *words: str, size: tuple[int, int] = (100, 30), reply: str = DARK, **env: str
+    accord: Accord,
+    *words: str,
+    size: tuple[int, int] = (100, 30),
+    reply: str = DARK,
+    variables: Mapping[str, str] | None = None,
+    **env: str,
 ) -> Iterator[Terminal]:
-    screen = Terminal(accord, list(words), size, reply, env)
+    screen = Terminal(accord, list(words), size, reply, {**(variables or {}), **env})
     try:
         yield screen
     finally:
@@ -259,7 +264,7 @@ def test_a_new_user_walks_through_it_from_the_wheel(accord: Accord, tmp_path: Pa
 
 
 def walk(accord: Accord, **env: str) -> None:
-    with terminal(accord, "chat", "demo", **env) as screen:
+    with terminal(accord, "chat", "demo", variables=env) as screen:
         # The first screen.
         screen.sees("Welcome to accord chat", "it is no model", "1  what can you do?", "F1 help", "● ready")
         assert screen.cells.title == "accord · demo · work"
@@ -293,7 +298,7 @@ def walk(accord: Accord, **env: str) -> None:
         assert screen.cells.title == ""
         assert "Traceback" not in screen.raw
     # Go on, another day: the theme, the session and what was typed are there.
-    with terminal(accord, "chat", "demo", "-c", **env) as screen:
+    with terminal(accord, "chat", "demo", "-c", variables=env) as screen:
         screen.sees("I could not read nothing.txt", "● ready")
         assert is_light(screen.raw)
         screen.type("\x1b[A\x1b[A")
