@@ -95,3 +95,12 @@ def test_a_folder_that_cannot_be_written_is_a_problem_and_no_failure(tmp_path: P
     history.add("said")
     assert history.prompts == ["said"]
     assert history.problem
+
+
+async def test_prompts_that_cannot_be_kept_are_said_and_the_chat_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "prompts.jsonl").mkdir()
+    history = PromptHistory(tmp_path / "prompts.jsonl")
+    async with open_chat(make_actor().agent, tmp_path, app={"history": history}) as chat:
+        await chat.sees("Prompts are not kept")
+        await chat.say("hello")
+        await chat.sees("You said: hello")

@@ -93,3 +93,15 @@ async def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     assert await shell.run(line, 80)
     assert line.exit is not None
     assert not shell.is_running
+
+
+async def test_a_command_that_prints_while_another_session_is_opened_disturbs_nothing(tmp_path: Path) -> None:
+    async with open_chat(make_actor().agent, tmp_path) as chat:
+        await chat.say("!echo first; sleep 1000")
+        await chat.until(lambda: "first" in chat.part(ShellPart).text, "the output")
+        await chat.say("/new")
+        await chat.sees("Welcome to accord chat")
+        await chat.say("hello")
+        await chat.sees("You said: hello")
+        await chat.press("ctrl+c")
+        await chat.until(lambda: not chat.app.shell.is_running, "the end of the command")

@@ -107,9 +107,8 @@ class ChatApp(ChatScreen):
         self.chat_session = ChatSession(connect, options, self, self._request_permission, self._elicit)
         self._proposals = Proposals()
         self.log_pane = LogPane(self.chat_session.log)
-        self.composer = Composer(
-            options.cwd, self._proposals, self._commands, history or PromptHistory(), self._examples
-        )
+        self._history = history or PromptHistory()
+        self.composer = Composer(options.cwd, self._proposals, self._commands, self._history, self._examples)
         self.timeline = Timeline(options.cwd)
 
     def on_mount(self) -> None:
@@ -117,6 +116,8 @@ class ChatApp(ChatScreen):
         self.use_theme(self.settings.settings.theme)
         self._write(title_sequence(self._agent_name, self._cwd))
         self.composer.focus()
+        if self._history.problem is not None:
+            announce(self, prose(self._history.problem), title=own("Prompts are not kept"), severity="warning")
         self.set_interval(CLOCK_SECONDS, self._tick)
         self.run_worker(self._paint(), name="paint", group="paint")
         self.run_worker(self.chat_session.run(), name="chat_session", group="chat_session")

@@ -24,7 +24,7 @@ from accord.cli.chat.theme import Shade, detected_shade
 from accord.cli.show.line import Span, hidden_before
 from accord.cli.show.presentation import Note
 from accord.cli.show.screen import Progress, TextScreen, has_colours
-from accord.display import exact, filled, prose, prose_line, safe_lines, trimmed
+from accord.display import exact, filled, prose, safe_lines, trimmed
 from accord.time_scale import scaled
 
 MAX_ANSWER_LINES = 40
@@ -52,8 +52,6 @@ def run_chat(
     settings = SettingsFile(None if state is None else state / SETTINGS_FILE)
     history = PromptHistory(None if state is None else state / HISTORY_FILE)
     app = ChatApp(connect, options, name=name, history=history, settings=settings, shade=_shade(settings))
-    if history.problem is not None:
-        app.show_note(Note(filled("prompts are not kept: {}", prose_line(history.problem)), "warning"))
     ready(app.show_note)
     leave_with_terminal(lambda: app.call_later(app.exit))
     with app.chat_session.log.capturing():

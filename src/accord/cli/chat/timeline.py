@@ -154,7 +154,7 @@ class Timeline(VerticalScroll, can_focus=True):
 
     async def begin(self, transcript: Transcript) -> None:
         await self.remove_children()
-        self._transcript, self._items, self._first, self._parts = transcript, [], 0, {}
+        self._transcript, self._items, self._first, self._parts, self._shell_parts = transcript, [], 0, {}, []
         self._omitted = OmittedParts()
         # Another one each time: a widget that was removed cannot be mounted again.
         self.welcome, greeting = Welcome(), self.welcome.greeting
@@ -183,7 +183,7 @@ class Timeline(VerticalScroll, can_focus=True):
             await self.add(item)
         for shell_part in self._shell_parts:
             shell_part.follow()
-        self._shell_parts = [each for each in self._shell_parts if not each.is_over]
+        self._shell_parts = [each for each in self._shell_parts if each.is_attached and not each.is_over]
         new = {id(entry) for entry in changes.new}
         for entry in changes.changed:
             part = self._parts.get(id(entry))
