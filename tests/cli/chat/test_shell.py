@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import accord
 from accord.cli.chat.shell import MAX_OUTPUT_BYTES, Shell
 from accord.cli.chat.timeline import ShellPart
 from tests.cli.chat.actors import make_actor
@@ -80,16 +81,16 @@ async def test_nothing_behind_the_mark_runs_nothing(tmp_path: Path) -> None:
 
 
 async def test_of_endless_output_the_end_is_kept(tmp_path: Path) -> None:
-    shell = Shell(str(tmp_path))
-    line = shell.line("yes 0123456789 | head -c 3000000; echo; echo last")
+    shell = Shell()
+    line = shell.line("yes 0123456789 | head -c 3000000; echo; echo last", str(tmp_path))
     assert await shell.run(line, 80) is None
     assert len(line.output) <= MAX_OUTPUT_BYTES
     assert line.text.endswith("last\r\n")
 
 
 async def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
-    shell = Shell(str(tmp_path / "gone"))
-    line = shell.line("ls")
+    shell = Shell()
+    line = shell.line("ls", str(tmp_path / "gone"))
     assert await shell.run(line, 80)
     assert line.exit is not None
     assert not shell.is_running
@@ -105,3 +106,14 @@ async def test_a_command_that_prints_while_another_session_is_opened_disturbs_no
         await chat.sees("You said: hello")
         await chat.press("ctrl+c")
         await chat.until(lambda: not chat.app.shell.is_running, "the end of the command")
+
+
+async def test_it_runs_in_the_folder_of_the_session_where_that_is_another_one(tmp_path: Path) -> None:
+    actor = make_actor(accord.MemoryStore())
+    there = tmp_path / "there"
+    there.mkdir()
+    async with accord.connect(actor.agent) as agent:
+        session = await agent.new_session(there)
+    async with open_chat(actor.agent, tmp_path, session=session.id, session_cwd=str(there)) as chat:
+        await chat.say("!pwd > where")
+        await chat.until((there / "where").exists, "the file")

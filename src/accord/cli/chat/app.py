@@ -88,7 +88,7 @@ class ChatApp(ChatScreen):
         self._shade: Shade = shade
         self._has_focus: bool | None = None
         self._cwd = options.cwd
-        self.shell = Shell(options.cwd)
+        self.shell = Shell()
         self._agent_name = name
         self._arming_seconds = arming_seconds
         self._repaint_seconds = repaint_seconds
@@ -303,7 +303,8 @@ class ChatApp(ChatScreen):
             self.run_worker(self._shell(text), group="shell")
 
     async def _shell(self, text: str) -> None:
-        line = self.shell.line(text)
+        session = self.chat_session.session
+        line = self.shell.line(text, self._cwd if session is None else session.cwd)
         line.on_output = self._schedule
         self._changes.add(line)
         self._schedule()

@@ -31,8 +31,7 @@ class UserCommand(TerminalEntry):
 class Shell:
     """One line at a time. It has no input, a process group of its own, and it ends with the chat."""
 
-    def __init__(self, cwd: str) -> None:
-        self._cwd = cwd
+    def __init__(self) -> None:
         self._running: RunningCommand | None = None
         self._count = 0
 
@@ -40,10 +39,10 @@ class Shell:
     def is_running(self) -> bool:
         return self._running is not None
 
-    def line(self, text: str) -> UserCommand:
-        """A line to be run."""
+    def line(self, text: str, cwd: str) -> UserCommand:
+        """A line to be run in a folder."""
         self._count += 1
-        return UserCommand(f"!{self._count}", text, self._cwd)
+        return UserCommand(f"!{self._count}", text, cwd)
 
     async def run(self, line: UserCommand, columns: int) -> str | None:
         """Run it to its end; gives the reason where it could not be started."""
@@ -51,7 +50,7 @@ class Shell:
         try:
             # A terminal, so that programs print line by line and in colours.
             command = await start_command(
-                [SHELL, "-c", line.command or ""], cwd=self._cwd, pty=size, on_output=line.append,
+                [SHELL, "-c", line.command or ""], cwd=line.cwd, pty=size, on_output=line.append,
                 output_byte_limit=1,
             )  # fmt: skip
         except StartFailed as error:
