@@ -52,6 +52,9 @@ def test_every_command_that_is_offered_can_be_carried_out() -> None:
         ("/help", Typed("own", "", "help")),
         ("/theme light", Typed("own", "light", "theme")),
         ("//help me", Typed("prompt", "/help me")),
+        ("//help me\nplease", Typed("prompt", "/help me\nplease")),
+        ("// what is this?", Typed("prompt", "// what is this?")),
+        ("//host/share", Typed("prompt", "//host/share")),
         ("/greet Ada", Typed("prompt", "/greet Ada")),
         ("/helping", Typed("prompt", "/helping")),
         ("/help\nand more", Typed("prompt", "/help\nand more")),
@@ -179,3 +182,14 @@ async def test_the_conversation_is_exported_and_nothing_is_overwritten(tmp_path:
         await run(chat, "/export mine.md")
         await chat.sees("Not exported")
         assert (tmp_path / "mine.md").read_text() == "mine"
+
+
+async def test_a_command_of_the_agent_that_comes_back_is_still_the_agents(tmp_path: Path) -> None:
+    actor = make_actor()
+    async with open_chat(actor.agent, tmp_path) as chat:
+        await chat.say("wait")
+        await chat.sees("Waiting.")
+        await run(chat, "//help")
+        await chat.sees("▹ /help")
+        await chat.press("escape")
+        await chat.until(lambda: chat.app.composer.text == "//help", "the text again")

@@ -28,7 +28,7 @@ from accord.cli.chat.lines import DiffLayout
 from accord.cli.chat.log_pane import LogPane
 from accord.cli.chat.menus import answered, change_option, choose_session, login_items, next_mode
 from accord.cli.chat.message import PassageView
-from accord.cli.chat.own_commands import typed
+from accord.cli.chat.own_commands import ESCAPE, typed
 from accord.cli.chat.screen import LEAVE_SECONDS, ChatScreen
 from accord.cli.chat.settings import SettingsFile, ThemeChoice
 from accord.cli.chat.shell import Shell
@@ -188,7 +188,9 @@ class ChatApp(ChatScreen):
         self._has_focus = False
 
     def give_back(self, text: str) -> None:
-        """Put what could not be sent in front of what is being written."""
+        """Put what could not be sent in front of what is being written, so that it means the same again."""
+        if typed(text).kind == "own":
+            text = f"{ESCAPE}{text}"
         written = self.composer.text
         self.composer.put(f"{text}\n{written}" if written.strip() else text)
 

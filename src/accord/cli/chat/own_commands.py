@@ -45,10 +45,10 @@ def typed(text: str) -> Typed:
     """What a text means that was sent."""
     if text.startswith("!"):
         return Typed("shell", text[1:].strip())
-    if text.startswith("//"):
+    head, _, rest = text.partition("\n")[0].partition(" ")
+    if head.startswith("//") and head[2:] in NAMES:
         # The agent's own, whatever the chat has under that name.
         return Typed("prompt", text[1:])
-    head, _, rest = text.partition("\n")[0].partition(" ")
     if head.startswith("/") and head[1:] in NAMES and "\n" not in text:
         return Typed("own", rest.strip(), head[1:])
     return Typed("prompt", text)
