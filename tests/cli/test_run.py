@@ -164,6 +164,18 @@ def test_the_last_session_goes_on(accord: Accord) -> None:
     assert other.of_type("start")[0]["session"] != first.of_type("start")[0]["session"]
 
 
+@pytest.mark.parametrize(("script", "offered"), [("plain", False), ("asks", True), ("drafts", True)])
+def test_going_on_is_offered_only_where_the_agent_can_load_or_resume(
+    accord: Accord,
+    script: str,
+    offered: bool,  # noqa: FBT001
+) -> None:
+    result = accord("run", "x", "--allow", "all", *scripted(script))
+    assert result.status == 0
+    assert result.stdout.splitlines()[-1].startswith("end_turn")
+    assert ("accord run -c" in result.stdout) is offered
+
+
 def test_a_name_begins_a_session_and_then_finds_it(accord: Accord) -> None:
     first = accord("run", "demo", "-s", "work", "list", "-o", "events").of_type("start")[0]
     accord("run", "demo", "list")

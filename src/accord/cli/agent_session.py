@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -45,23 +45,6 @@ class StderrTail:
         return self._tail.decode("utf-8", "replace").strip()
 
 
-def capped(deadlines: Deadlines, timeout: float | None) -> Deadlines:
-    """The deadlines where no phase may take longer than `timeout`."""
-    if timeout is None:
-        return deadlines
-
-    def least(seconds: float | None) -> float:
-        return timeout if seconds is None else min(seconds, timeout)
-
-    return Deadlines(
-        least(deadlines.start_seconds),
-        least(deadlines.first_seconds),
-        least(deadlines.idle_seconds),
-        least(deadlines.turn_seconds),
-        least(deadlines.cancel_seconds),
-    )
-
-
 async def within(seconds: float | None, name: str, work: Awaitable[T]) -> T:
     """The result of something that is no turn.
 
@@ -87,8 +70,10 @@ class Opened:
 
 
 def line_deadlines(target: Target, options: AgentOptions) -> Deadlines:
-    """The deadlines of the agent's entry, bounded by the line's."""
-    return capped(deadlines_of(target.entry), options.timeout)
+    """The deadlines of the agent's entry; a `--timeout` is the time of every phase, longer or shorter than those."""
+    if options.timeout is None:
+        return deadlines_of(target.entry)
+    return Deadlines(*(options.timeout for _ in fields(Deadlines)))
 
 
 def connected(target: Target, options: AgentOptions, **extra: Any) -> ConnectedAgent:

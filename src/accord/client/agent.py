@@ -181,8 +181,7 @@ class ConnectedAgent:
         return AgentConnection(connection, dialect)
 
     async def _watch(self, connected: AgentConnection) -> None:
-        lost = await connected.connection.wait_closed()
-        self._lost = loss_of(connected.connection, lost, we_closed=self._is_closed)
+        self._lost = loss_of(connected.connection, await connected.connection.wait_closed(), we_closed=self._is_closed)
         await self._inbox.lost(self._lost)
 
     @property
@@ -192,8 +191,12 @@ class ConnectedAgent:
 
     @property
     def _dialect(self) -> Dialect:
-        """The messages of the edition that is spoken."""
         return self._connected().dialect
+
+    @property
+    def can_reopen_sessions(self) -> bool:
+        """Whether the agent can go on with sessions from before: by load, or by resume."""
+        return self.capabilities.load or self._dialect.can_resume(self.capabilities)
 
     @property
     def connection(self) -> Connection:
@@ -222,8 +225,7 @@ class ConnectedAgent:
         """
         place, extra = _absolute(cwd), [_absolute(each) for each in additional_directories]
         await self._be_there()
-        request = NewSession(place, extra, list(mcp_servers), meta)
-        opened: SessionOpened = await self._gated(request)
+        opened: SessionOpened = await self._gated(NewSession(place, extra, list(mcp_servers), meta))
         return self._begin(opened, place, extra, mcp_servers)
 
     async def load_session(
@@ -357,7 +359,7 @@ class ConnectedAgent:
             connected = self._connected()
             if self._attended.get(session.id) is connected:
                 return
-            if not connected.dialect.can_resume(self.capabilities) and not self.capabilities.load:
+            if not self.can_reopen_sessions:
                 raise lost_session(self._lost)
             session._reopened(connected.dialect)
             self._inbox.add(session)
