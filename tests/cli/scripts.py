@@ -341,3 +341,53 @@ async def drafts(peer: AgentPeer) -> None:
     prompt = await peer.take_prompt()
     await peer.chunk("s-1234567890", "hello from a draft")
     await peer.end(prompt)
+
+
+async def announces(peer: AgentPeer) -> None:
+    """Announces calls in the middle of its messages, which have ids where the prompt says so."""
+    prompt = await _begin(peer)
+    names = ["m1", "m2"] if "ids" in _text_of(prompt) else [None, None]
+
+    async def say(text: str, name: str | None) -> None:
+        chunk: dict[str, Any] = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+        await peer.update("s-1234567890", chunk if name is None else {**chunk, "messageId": name})
+
+    async def call(name: str, status: str, *, first: bool = False) -> None:
+        update: dict[str, Any] = {"toolCallId": name, "status": status}
+        kind = (
+            {"sessionUpdate": "tool_call", "title": f"call {name}"} if first else {"sessionUpdate": "tool_call_update"}
+        )
+        await peer.update("s-1234567890", {**kind, **update})
+
+    await say("I will ", names[0])
+    await call("one", "pending", first=True)
+    await say("look.", names[0])
+    await call("one", "in_progress")
+    await say("All is ", names[1])
+    await call("two", "pending", first=True)
+    await say("well.", names[1])
+    await call("one", "completed")
+    await call("two", "completed")
+    await peer.end(prompt)
+
+
+async def commands_later(peer: AgentPeer) -> None:
+    """Tells its commands when the test says so."""
+    await peer.greet("v1", {})
+    await peer.open_session("s-1234567890")
+    while not Path("go").exists():
+        await asyncio.sleep(0.01)
+    command = {"name": "plan", "description": "Make a plan"}
+    await peer.update("s-1234567890", {"sessionUpdate": "available_commands_update", "availableCommands": [command]})
+    await peer.stay()
+
+
+async def meets(peer: AgentPeer) -> None:
+    """The first of its processes answers at once, the others when four of them run."""
+    is_first = not list(Path().glob("process-*"))
+    Path(f"process-{os.getpid()}").touch()
+    while not is_first and len(list(Path().glob("process-*"))) < 4:
+        await asyncio.sleep(0.01)
+    await peer.greet("v1", {})
+    await peer.open_session("s-1234567890")
+    await peer.stay()

@@ -96,7 +96,7 @@ def test_everything_that_an_agent_says_is_shown_and_nothing_of_it_is_an_escape_s
         '  weather {"sessionUpdate": "weather", "sky": "blue"}',
         "All done.",
         "end_turn · ",
-        " · 1.2k/200k tokens 0% · $0.25 · go on: accord run -c ",
+        " · 1.2k/200k tokens 0% · $0.25",
     ):
         assert expected in shown
 
@@ -104,6 +104,14 @@ def test_everything_that_an_agent_says_is_shown_and_nothing_of_it_is_an_escape_s
 def test_final_is_only_the_answer(accord: Accord) -> None:
     result = accord("run", "do", "-o", "final", *scripted("everything"))
     assert (result.status, result.stdout, result.stderr) == (0, "All \x1b]0;gotcha\x07done.\n", "")
+
+
+@pytest.mark.parametrize("text", ["without", "with ids"])
+def test_a_tool_call_that_is_announced_inside_a_message_does_not_tear_it(accord: Accord, text: str) -> None:
+    assert accord("run", text, "-o", "final", *scripted("announces")).stdout == "All is well.\n"
+    assert accord("run", text, "-o", "events", *scripted("announces")).of_type("end")[0]["answer"] == "All is well."
+    shown = accord("run", text, *scripted("announces")).stdout.splitlines()
+    assert shown[1:3] == ["I will look.", "All is well."]
 
 
 def test_there_are_no_colours_and_no_progress_in_a_pipe(accord: Accord) -> None:

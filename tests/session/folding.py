@@ -54,6 +54,7 @@ class Picture:
         self.clears = clears
         self.messages: list[dict[str, Any]] = []
         self.tools: dict[str, dict[str, Any]] = {}
+        self.announced: set[str] = set()
         self.screens: dict[str, dict[str, Any]] = {}
         self.plans: dict[str, Any] = {}
         self.commands: Any = []
@@ -96,6 +97,7 @@ class Picture:
             message["open"] = False
             if message_id is not None and (message["speaker"], message["id"]) == (speaker, message_id):
                 return message
+        self.announced.clear()
         self.messages.append({"speaker": speaker, "id": message_id, "content": [], "open": True, "stale": False})
         return self.messages[-1]
 
@@ -129,6 +131,8 @@ class Picture:
 
     def _ToolChanged(self, event: ToolChanged) -> None:  # noqa: N802
         if event.id not in self.tools:
+            self.announced.add(event.id)
+        if event.id in self.announced and event.status not in {UNSET, None, "pending"}:
             self._interrupt()
         if event.created or event.id not in self.tools:
             self.tools[event.id] = dict(TOOL_DEFAULTS)
@@ -140,7 +144,7 @@ class Picture:
 
     def _ToolContentAdded(self, event: ToolContentAdded) -> None:  # noqa: N802
         if event.id not in self.tools:
-            self._interrupt()
+            self.announced.add(event.id)
         tool = self.tools.setdefault(event.id, dict(TOOL_DEFAULTS))
         tool["content"] = [*tool["content"], event.content]
 

@@ -98,8 +98,9 @@ def test_ids_are_per_speaker() -> None:
         said("hm", "thought"),
         said("and you?", "user"),
         said("other", id_="m"),
-        ToolChanged("t", title="Read"),
-        ToolContentAdded("t", Shown(Text("x"))),
+        ToolChanged("t", title="Read", status="in_progress"),
+        ToolChanged("t", status="completed", created=True),
+        ToolChanged("t", status="_odd"),
         CompactionChanged("c", "in_progress"),
         CompactionChunk("c", Text("short")),
         RUNNING,
@@ -126,6 +127,9 @@ def test_the_end_of_a_turn_parts_messages_without_ids() -> None:
         UnknownUpdate("new", {}),
         TerminalOutput("term", b"x"),
         ToolChanged("old", status="completed"),
+        ToolChanged("t", title="Read"),
+        ToolChanged("t", status="pending", created=True),
+        ToolContentAdded("t", Shown(Text("x"))),
         CompactionChanged("old", "completed"),
         StateChanged("requires_action"),
     ],
@@ -136,6 +140,19 @@ def test_this_does_not_part_messages_without_ids(between: Event) -> None:
         RUNNING, ToolChanged("old"), CompactionChanged("old", "x"), said("one "), between, said("message")
     )
     assert texts(transcript) == ["agent: one message"]
+
+
+def test_a_call_that_is_announced_inside_a_message_parts_it_from_the_next_one_when_it_begins() -> None:
+    announced, begun, back = (ToolChanged("t", status=status) for status in ("pending", "in_progress", "pending"))
+    transcript = fold(said("I will "), announced, said("look."), begun, said("Found "), back, said("it."))
+    assert texts(transcript) == ["agent: I will look.", "agent: Found it."]
+    assert Transcript(transcript.events()) == transcript
+
+
+def test_a_call_that_was_announced_before_a_message_does_not_part_it() -> None:
+    transcript = fold(said("one"), ToolChanged("t"), said("hm", "thought"), said("two "), ToolChanged("t", status="x"))
+    transcript.fold(said("three"))
+    assert texts(transcript) == ["agent: one", "thought: hm", "agent: two three"]
 
 
 def test_a_message_replaces_what_was_said_under_its_id_and_chunks_append_to_that() -> None:
@@ -631,7 +648,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
 PARTING: st.SearchStrategy[Event] = st.one_of(
     st.builds(said, st.just("x"), SPEAKERS, st.none() | IDS),
     st.sampled_from([RUNNING, StateChanged("requires_action"), ENDED, StateChanged("idle", "refusal")]),
-    st.builds(ToolChanged, IDS),
+    st.builds(ToolChanged, IDS, status=maybe("pending", "in_progress")),
 )
 TALKS = st.lists(EVENTS, max_size=30) | st.lists(PARTING, max_size=30)
 

@@ -72,8 +72,18 @@ def test_news_of_an_older_call_does_not_part_a_message_without_an_id_and_a_new_c
     said = MessageChunk("agent", Text("0"))
     old: list[Event] = [ToolChanged("1"), said, ToolContentAdded("1", Shown(Text("x"))), ToolChanged("1"), said]
     assert picture(edition.received(old))["messages"] == [("agent", [Text("00")])]
-    for new in (ToolChanged("2"), ToolContentAdded("2", Shown(Text("x")))):
+    for new in (ToolChanged("2", status="in_progress"), ToolChanged("2", status="completed")):
         heard = edition.received([*old, new, said])
+        assert picture(heard)["messages"] == [("agent", [Text("00")]), ("agent", [Text("0")])]
+
+
+@pytest.mark.parametrize("edition", [V1, V2, JUNE], ids=["v1", "v2", "v2_june"])
+def test_a_call_that_is_only_announced_does_not_part_a_message_without_an_id(edition: Any) -> None:
+    said = MessageChunk("agent", Text("0"))
+    for new in (ToolChanged("1"), ToolChanged("1", status="pending", created=True)):
+        announced: list[Event] = [said, new, said]
+        assert picture(edition.received(announced))["messages"] == [("agent", [Text("00")])]
+        heard = edition.received([*announced, ToolChanged("1", status="completed"), said])
         assert picture(heard)["messages"] == [("agent", [Text("00")]), ("agent", [Text("0")])]
 
 

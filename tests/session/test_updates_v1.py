@@ -42,6 +42,7 @@ from accord.session.option import Choice, Command, ConfigOption, Group, Select, 
 from accord.session.tool import Diff, FileChange, Location, Shown, TerminalView, ToolContent
 from accord.session.tool_state import SMALL
 from tests.session.editions import ABLE, PLAIN, V1, content, plain
+from tests.session.folding import picture
 
 MODE = Select("m", "Mode", "ask", [Choice("ask", "Ask"), Choice("code", "Code")], category="mode")
 TOGGLE = Toggle("t", "T", value=True)
@@ -132,13 +133,70 @@ def test_a_corrected_message_is_another_message(before: list[Block], after: list
     assert rest == [MessageChunk("agent", block, "m") for block in after[1:]]
 
 
+# Clients of v1 join the chunks of one speaker whatever their id: what they show is what these tests look at.
+
+
+def shown(*events: Event, capabilities: ClientCapabilities = PLAIN) -> str:
+    """The text of a client that joins all chunks of the agent that follow one another; other updates are `|`."""
+    updates = said(*events, capabilities=capabilities)
+    return "".join(
+        each["content"]["text"] if each["sessionUpdate"] == "agent_message_chunk" else "|" for each in updates
+    )
+
+
+def one(text: str, message_id: str) -> MessageChunk:
+    return MessageChunk("agent", Text(text), message_id)
+
+
+BLANK_LINES: list[tuple[list[Event], str]] = [
+    ([one("a", "m"), one("b", "m"), one("c", "n"), one("d", "n")], "ab\n\ncd"),
+    ([one("a", "m"), one("b", "n"), one("c", "m")], "a\n\nb\n\nc"),
+    ([MessageChanged("agent", each, [Text(each)]) for each in "abc"], "a\n\nb\n\nc"),
+    ([MessageChanged("agent", "m", [Text("a"), Text("b")]), one("c", "n"), one("d", "m")], "ab\n\nc\n\nd"),
+    ([one("a", "m"), Noticed("T"), one("b", "m")], "a\n\nInfo: T\n\nb"),
+    ([Noticed("T"), Noticed("U")], "Info: T\n\nInfo: U"),
+    ([one("a", "m"), MessageChanged("agent", "m", [Text("x"), Text("y")])], "a\n\nxy"),
+    ([one("a", "m"), MessageChanged("agent", "m", None), one("b", "m")], "a\n\nb"),
+    ([one("a", "m"), one("b", "n"), MessageChanged("agent", "m", [Text("ac")])], "a\n\nb\n\nc"),
+    ([one("a", "m"), PlanChanged([]), one("b", "n")], "a|\n\nb"),
+    ([ToolChanged("t"), one("a", "m"), ToolChanged("t", status="completed"), one("b", "n")], "|a|\n\nb"),
+    # What a client shows between them parts them already.
+    ([one("a", "m"), ToolChanged("t"), one("b", "n"), one("c", "k")], "a|b\n\nc"),
+    ([one("a", "m"), ToolChanged("t"), one("b", "m"), one("c", "n")], "a|b\n\nc"),
+    ([one("a", "m"), MessageChunk("thought", Text("h"), "h"), one("b", "n")], "a|b"),
+    ([one("a", "m"), MessageChunk("user", Text("u"), "u"), one("b", "n")], "a|b"),
+    # Chunks without an id belong together.
+    ([MessageChunk("agent", Text("a")), MessageChunk("agent", Text("b"))], "ab"),
+]
+
+
+@pytest.mark.parametrize(("events", "text"), BLANK_LINES)
+def test_a_blank_line_parts_messages_that_a_client_would_join(events: list[Event], text: str) -> None:
+    assert shown(*events) == text
+
+
+@pytest.mark.parametrize("events", [events for events, _ in BLANK_LINES])
+def test_our_client_hears_the_messages_without_the_blank_lines(events: list[Event]) -> None:
+    assert picture(V1.received(events, PLAIN), clears=False) == picture(events, clears=False)
+
+
+def test_the_user_s_words_are_never_changed_and_thoughts_are_parted() -> None:
+    events = [MessageChunk(speaker, Text(text), text) for speaker in ("user", "thought") for text in "ab"]
+    assert [update["content"]["text"] for update in said(*events)] == ["a", "b", "a", "\n\nb"]
+
+
+def test_a_picture_needs_no_blank_line() -> None:
+    picture_block = Image("", "image/png")
+    assert said(one("a", "m"), MessageChunk("agent", picture_block, "n"))[1]["content"]["type"] == "image"
+
+
 def test_v1_cannot_clear_a_message_but_does_not_add_to_a_cleared_one() -> None:
     cleared: list[Event] = [
         MessageChunk("agent", Text("a"), "m"),
         MessageChanged("agent", "m", None),
         MessageChunk("agent", Text("b"), "m", {"k": 1}),
     ]
-    assert said(*cleared) == [chunk("a", "m"), {**chunk("b", "agent-m"), "_meta": {"k": 1}}]
+    assert said(*cleared) == [chunk("a", "m"), {**chunk("\n\nb", "agent-m"), "_meta": {"k": 1}}]
     assert V1.received(cleared)[1] == MessageChanged("agent", "m", [Text("b")], {"k": 1})
 
 
@@ -545,7 +603,7 @@ def test_a_notice_is_a_notice_or_a_message_of_the_agent() -> None:
     ]
     assert said(notice, Noticed("U", "_"), capabilities=PLAIN) == [
         {**chunk("Warning: T\n\nD", "notice"), "_meta": {"k": 1}},
-        chunk("Notice: U", "notice-2"),
+        chunk("\n\nNotice: U", "notice-2"),
     ]
     assert V1.received([notice], PLAIN) == V1.received([notice]) == [notice]
 

@@ -78,9 +78,9 @@ def test_chunks_without_an_id_get_one_until_something_comes_between() -> None:
     events: list[Event] = [
         MessageChunk("agent", Text("a")),
         MessageChunk("agent", Text("b")),
-        ToolChanged("c"),
+        ToolChanged("c", status="in_progress"),
         MessageChunk("agent", Text("c")),
-        ToolContentAdded("d", Shown(Text("d"))),
+        ToolChanged("d", status="completed"),
         MessageChunk("agent", Text("e")),
         StateChanged("idle"),
         MessageChunk("agent", Text("f")),

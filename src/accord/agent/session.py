@@ -27,12 +27,14 @@ from accord.protocol.model import UNSET
 from accord.session.agent_requests import ReadFile, ReleaseTerminal, StartTerminal, WriteFile
 from accord.session.capability import ClientCapabilities
 from accord.session.client_requests import McpServer
+from accord.session.downgrade import downgrade_notice
 from accord.session.event import (
     Background,
     CommandsChanged,
     ConfigChanged,
     Event,
     InfoChanged,
+    MessageChunk,
     Meta,
     Noticed,
     Severity,
@@ -266,8 +268,16 @@ class Session:
         await self.send(InfoChanged(title=title))
 
     async def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
-        """Show the user something once; it is not kept. A client without notices gets it as a message."""
-        await self._publisher.publish(Noticed(title, severity, description), keep=False)
+        """Show the user something once; it is not kept. A client without notices gets it as a message, which is."""
+        await self._publish_notice(Noticed(title, severity, description))
+
+    async def _publish_notice(self, notice: Noticed) -> None:
+        if self.client.capabilities.notices:
+            await self._publisher.publish(notice, keep=False)
+        else:
+            # What was shown as a message is a message of the conversation, also for who loads the session.
+            text, _ = downgrade_notice(notice)
+            await self._publisher.publish(MessageChunk("agent", text, new_id("notice"), notice.meta))
 
     async def send(self, event: Event) -> None:
         """Send an event beside the turns: it is kept in the store first.
@@ -277,7 +287,10 @@ class Session:
         """
         if self.is_closed:
             raise LocalProtocolError("the session is closed")
-        await self._publisher.publish(event)
+        if type(event) is Noticed:
+            await self._publish_notice(event)
+        else:
+            await self._publisher.publish(event)
 
     async def _touch(self) -> None:
         """Note that something happened, for the order of lists."""

@@ -106,7 +106,7 @@ class Tool:
         self,
         session: Session,
         publish: Callable[[Event], Awaitable[None]],
-        on_start: Callable[[], None],
+        on_start: Callable[[], Callable[[], None]],
         id_: str,
         title: str,
         *,
@@ -144,6 +144,8 @@ class Tool:
         self._session = session
         self._publish = publish
         self._on_start = on_start
+        self._on_begin: Callable[[], None] | None = None
+        """Called when it is more than announced, once."""
         self._cancellable = cancellable
         self._meta = None if meta is None else checked_json(meta, "meta")
         self._announced = False
@@ -176,7 +178,8 @@ class Tool:
         """Announce it; only the first time counts."""
         if not self._announced:
             self._announced = True
-            self._on_start()
+            self._on_begin = self._on_start()
+            self._note_begin()
             if self._cancellable:
                 self._session._cancellable[self.id] = self._stop
             await self._publish(
@@ -196,6 +199,11 @@ class Tool:
             if self.background:
                 self._session._announce("tool_call", self.id)
         return self
+
+    def _note_begin(self) -> None:
+        if self._on_begin is not None and self.status != "pending":
+            self._on_begin()
+            self._on_begin = None
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.current_task()
@@ -274,6 +282,7 @@ class Tool:
 
     def _ended(self, status: ToolStatus, raw_output: Any) -> ToolChanged:
         self.status = status
+        self._note_begin()
         self._session._cancellable.pop(self.id, None)
         cancellable = False if self._cancellable else UNSET
         return ToolChanged(self.id, status=status, raw_output=raw_output, cancellable=cancellable)
@@ -310,6 +319,7 @@ class Tool:
         if raw_input is not UNSET:
             self.raw_input = raw_input
         await self.start()
+        self._note_begin()
         await self._publish(
             ToolChanged(
                 self.id, title=title, kind=kind, status=status, raw_input=raw_input, raw_output=raw_output, meta=meta

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import shlex
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -33,6 +33,7 @@ from accord.session.event import (
     MessageChanged,
     MessageChunk,
     Meta,
+    Noticed,
     PlanChanged,
     PlanEntry,
     Severity,
@@ -187,6 +188,16 @@ class Turn:
         """Begin another message with the next piece of text."""
         self._speaker = None
 
+    def _announce_call(self) -> Callable[[], None]:
+        """A tool call is announced, which may be in the middle of a message; when it begins, that message is over."""
+        speech = self._speech
+
+        def begin() -> None:
+            if self._speech == speech:
+                self.new_message()
+
+        return begin
+
     async def correct(self, message_id: str, content: Blocks) -> None:
         """Replace the content of a message that was sent; `say` returned its id."""
         await self.send(MessageChanged("agent", message_id, blocks_of(content)))
@@ -238,7 +249,7 @@ class Turn:
         await self.session.set_title(title)
 
     async def notice(self, title: str, description: str | None = None, *, severity: Severity = "info") -> None:
-        """Show the user something once; it is not kept. A client without notices gets it as a message."""
+        """Show the user something once; it is not kept. A client without notices gets it as a message, which is."""
         self._check()
         await self.session.notice(title, description, severity=severity)
 
@@ -282,7 +293,7 @@ class Turn:
         tool = Tool(
             self.session,
             self.session.send if background else self.send,
-            self.new_message,
+            self._announce_call,
             id or new_id("call"),
             title,
             kind=kind,
@@ -432,7 +443,10 @@ class Turn:
     async def send(self, event: Event) -> None:
         """Send an event of this turn for which there is no method here."""
         self._check()
-        await self._publisher.publish(event)
+        if type(event) is Noticed:
+            await self.session._publish_notice(event)
+        else:
+            await self._publisher.publish(event)
 
     def _check(self) -> None:
         if self._over or self._failure is not None:

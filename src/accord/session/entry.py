@@ -186,6 +186,8 @@ class ToolCall:
     cancellable: bool = False
     meta: Meta = field(default_factory=dict)
     refused: bool = False
+    begun: bool = field(default=False, compare=False, repr=False)
+    """Whether it was ever more than pending: what was said before it is then parted from what follows."""
 
     @property
     def finished(self) -> bool:
@@ -198,6 +200,7 @@ class ToolCall:
         self.title = patched(event.title, now.title, None)
         self.kind = patched(event.kind, now.kind, "other")
         self.status = patched(event.status, now.status, "pending")
+        self.begun = self.begun or self.status != "pending"
         self.name = patched(event.name, now.name, None)
         if event.created or event.content is not UNSET:
             # A copy: chunks are appended to it, and an event is not changed.
@@ -341,7 +344,7 @@ def entry_events(entry: Entry) -> list[Event]:
         case Message():
             return _message_events(entry)
         case ToolCall():
-            return [_tool_event(entry)]
+            return _tool_events(entry)
         case Plan():
             return [PlanChanged(entry.entries, entry.id, entry.meta)]
         case CompactionEntry():
@@ -372,12 +375,19 @@ def _message_events(message: Message) -> list[Event]:
     return [MessageChanged(message.speaker, message.id, message.content or UNSET, message.meta or UNSET)]
 
 
-def _tool_event(call: ToolCall) -> ToolChanged:
+def _tool_events(call: ToolCall) -> list[Event]:
+    if call.begun and call.status == "pending":
+        # It began, which parts messages without ids, and went back.
+        return [_tool_event(call, "in_progress"), ToolChanged(call.id, status="pending")]
+    return [_tool_event(call, call.status)]
+
+
+def _tool_event(call: ToolCall, status: ToolStatus) -> ToolChanged:
     return ToolChanged(
         call.id,
         title=or_unset(call.title),
         kind=call.kind,
-        status=call.status,
+        status=status,
         name=or_unset(call.name),
         # Copies: the call goes on changing, an event does not.
         content=list(call.content) or UNSET,

@@ -47,10 +47,14 @@ class NoticeOriginal(Part):
 
 
 class MessageOriginal(Part):
-    """The message a chunk belongs to; `replaces` marks the first chunk of a corrected one."""
+    """The message a chunk belongs to; `replaces` marks the first chunk of a corrected one.
+
+    `separated` marks a text that begins with a blank line which is none of its own.
+    """
 
     id: str | None = None
     replaces: bool = False
+    separated: bool = False
     notice: NoticeOriginal | None = None
 
 

@@ -6,8 +6,9 @@ A transcript takes the events of every edition, and does not know which one was 
 **Order.** The timeline holds entries by first appearance; later changes happen in place. Terminals are not in it,
 because tool calls show them, nor are notices, which are shown once and never replayed.
 
-**Messages without ids** (v1) continue the message before them if the same speaker said it. A new tool call, a
-compaction, another message, and the begin or end of a turn part them; a plan or news of an older tool call does not.
+**Messages without ids** (v1) continue the message before them if the same speaker said it. A tool call that begins, a
+compaction, another message, and the begin or end of a turn part them; a plan, news of an older tool call, or a new call
+that is only announced (`pending`) does not: agents announce calls while the model still speaks.
 
 **Turns.** A turn begins with a user's message or with reported work, whichever is first, and ends with `idle`. User
 messages that come while work is reported belong to it. Histories without states still part into turns: a user's message
@@ -108,6 +109,8 @@ class Transcript:
         self._messages: dict[tuple[Speaker, str], Message] = {}
         self._last: Message | None = None
         """The message that a chunk without an id would continue."""
+        self._announced: set[str] = set()
+        """The tool calls that came since the last message began."""
         self._state: StateChanged | None = None
         self._marks: list[tuple[int, StateChanged]] = []
         """The reports that began or ended a turn, and the newest, with the length of the timeline at their time."""
@@ -254,6 +257,7 @@ class Transcript:
         if speaker == "user":
             self._prompted()
         message = self._last = Message(speaker, id_)
+        self._announced.clear()
         self.timeline.append(message)
         if id_ is not None:
             self._messages[speaker, id_] = message
@@ -262,14 +266,17 @@ class Transcript:
     # --- everything else that has a place or a view
 
     def _tool_changed(self, event: ToolChanged) -> None:
-        self._tool_call(event.id).change(event)
+        call = self._tool_call(event.id)
+        call.change(event)
+        if call.begun and call.id in self._announced:
+            self._last = None
 
     def _tool_content(self, event: ToolContentAdded) -> None:
         self._tool_call(event.id).content.append(event.content)
 
     def _tool_call(self, id_: str) -> ToolCall:
         if id_ not in self.tool_calls:
-            self._last = None
+            self._announced.add(id_)
         return self._entry(self.tool_calls, id_, ToolCall)
 
     def _plan_changed(self, event: PlanChanged) -> None:

@@ -65,6 +65,7 @@ from accord.session.event import (
 )
 from accord.session.option import Select, Toggle
 from accord.session.rules import Rule
+from accord.session.tool import FINISHED
 
 SESSION_LETTERS = 8
 THOUGHT_COLUMNS = 100
@@ -73,9 +74,12 @@ THOUGHT_CHARACTERS = 1000
 
 @dataclass
 class _ShownCall:
-    """How much of a tool call was shown."""
+    """How much of a tool call was shown; `message` counts the messages that began before it."""
 
     since: float
+    message: int
+    status: str = "pending"
+    """As of the last event that was shown: the transcript may be ahead of it."""
     head: bool = False
     over: bool = False
 
@@ -93,6 +97,7 @@ class TextOutput(RunOutput):
         self._plans: dict[str, list[str]] = {}
         self._thought: list[SafeText] = []
         self._speaking: tuple[str, str | None] | None = None
+        self._messages = 0
         self._held = ""
         """The begin of a character or a sequence whose end may come with the next chunk."""
         self._settings: dict[str, Any] = {}
@@ -263,6 +268,7 @@ class TextOutput(RunOutput):
             self._settle()
             self._screen.end_line()
             self._speaking = ("agent", message_id)
+            self._messages += 1
             self.doing = own("working")
 
     def _leave_thought(self) -> None:
@@ -275,22 +281,29 @@ class TextOutput(RunOutput):
         call = self._session.transcript.tool_calls.get(event.id)
         if call is None:
             return
-        self._leave_thought()
-        self._speaking = None
         shown_call = self._shown_call(call.id)
         if shown_call.over:
             return
-        if call.finished:
+        if type(event) is ToolChanged and (event.created or event.status is not UNSET):
+            shown_call.status = event.status or "pending"
+        if shown_call.status in FINISHED:
+            self._leave_thought()
             self._finish(call, shown_call)
             self.doing = own("working")
-        else:
-            self.doing = filled("{}: {}", kind_label(call.kind), about(call, self._session.cwd))
+            return
+        self.doing = filled("{}: {}", kind_label(call.kind), about(call, self._session.cwd))
+        if shown_call.status != "pending":
+            # One that is only announced may stand in the middle of a message or a thought.
+            self._leave_thought()
+            if self._speaking == ("agent", None) and shown_call.message == self._messages:
+                self._speaking = None
 
     def _shown_call(self, id_: str) -> _ShownCall:
-        return self._tools.setdefault(id_, _ShownCall(self._clock()))
+        return self._tools.setdefault(id_, _ShownCall(self._clock(), self._messages))
 
     def _finish(self, call: ToolCall, shown_call: _ShownCall) -> None:
         shown_call.over = True
+        self._speaking = None
         diffs = not shown_call.head
         if not shown_call.head or call.status != "completed":
             seconds = self._clock() - shown_call.since

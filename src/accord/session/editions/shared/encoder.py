@@ -43,6 +43,9 @@ from accord.session.unset import mapped, or_unset
 __all__ = ["EditionEncoder", "MessageIds", "RepeatingEncoder", "chunk_types", "message_types"]
 
 
+_NOT_BEGUN = (UNSET, None, "pending")
+
+
 class MessageIds:
     """The ids of messages on the wire of one session, where an edition cannot use the core's id or a message has none.
 
@@ -56,6 +59,8 @@ class MessageIds:
         self._taken: dict[str, Speaker | None] = {}
         """Every name, and whose id it is."""
         self._open: tuple[Speaker, str] | None = None
+        self._announced: set[str] = set()
+        """The tool calls that came since the open message began."""
 
     def of(self, speaker: Speaker, message_id: str) -> str:
         """The name of a message: its id, unless another speaker has used that."""
@@ -86,11 +91,23 @@ class MessageIds:
         """The name for a chunk without an id: that of the chunk before, if nothing came between."""
         if self._open is None or self._open[0] != speaker:
             self._open = (speaker, self.fresh(speaker))
+            self._announced.clear()
         return self._open[1]
 
     def pause(self) -> None:
         """Something else was said: a later chunk without an id starts another message."""
         self._open = None
+
+    def call(self, event: ToolChanged | ToolContentAdded, *, is_new: bool) -> None:
+        """A tool call parts the messages around it that have no id when it begins, as in a transcript.
+
+        An announcement does not, nor news of a call that was there before the message.
+        """
+        if is_new:
+            self._announced.add(event.id)
+        begins = type(event) is ToolChanged and event.status not in _NOT_BEGUN
+        if begins and event.id in self._announced:
+            self.pause()
 
     def fresh(self, stem: str) -> str:
         """An id that is not used yet."""

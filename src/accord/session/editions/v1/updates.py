@@ -1,13 +1,26 @@
-"""The updates of v1: how an agent encodes a session's events, and how a client decodes them."""
+"""The updates of v1: how an agent encodes a session's events, and how a client decodes them.
+
+Clients of v1 join the chunks of one speaker whatever their ids, until they show something else. A text that begins
+another message there begins with a blank line, which our decoder takes away again.
+"""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeGuard
+
+import msgspec
 
 from accord.protocol import v1
 from accord.protocol.model import UNSET
 from accord.session.capability import ClientCapabilities
 from accord.session.content import Block, Text
-from accord.session.downgrade import JoinedPlans, downgrade_entry, restore_entry, restore_notice, restore_plan
+from accord.session.downgrade import (
+    JoinedPlans,
+    downgrade_entry,
+    downgrade_notice,
+    restore_entry,
+    restore_notice,
+    restore_plan,
+)
 from accord.session.editions.shared.decoder import EditionDecoder
 from accord.session.editions.shared.encoder import MessageIds, RepeatingEncoder, chunk_types
 from accord.session.editions.v1.content import BLOCKS, OPTIONS
@@ -37,6 +50,7 @@ __all__ = ["Messages", "V1Decoder", "V1Encoder", "decode_chunk", "encode_chunk"]
 encode_block = BLOCKS.encode
 
 CHUNKS = chunk_types(v1)
+BLANK_LINE = "\n\n"
 
 
 def encode_chunk(speaker: Speaker, block: Block, name: str | None, meta: dict[str, Any] | None) -> Any:
@@ -49,6 +63,8 @@ def decode_chunk(speaker: Speaker, chunk: v1.ContentChunk) -> Event:
     if notice := restore_notice(original, meta):
         return notice
     block, message_id = BLOCKS.decode(chunk.content), or_none(chunk.message_id)
+    if original is not None and original.separated and isinstance(block, Text):
+        block = msgspec.structs.replace(block, text=block.text.removeprefix(BLANK_LINE))
     if original is not None and original.id is not None:
         if original.replaces:
             return MessageChanged(speaker, original.id, [block], or_unset(meta))
@@ -102,13 +118,18 @@ class Messages:
         self._sent: dict[tuple[Speaker, str], _Sent] = {}
         self._newest: _Sent | None = None
         """The one that grows: nearly every chunk belongs to the message of the one before it."""
+        self._joining: Speaker | None = None
+        """The speaker whose next chunk a client would join to the last one."""
 
     def chunk(self, event: MessageChunk) -> list[v1.SessionUpdate]:
         block, sent = event.block, self._newest
         if sent is None or sent.id != event.id or sent.speaker != event.speaker:
             if event.id is None:
-                return [encode_chunk(event.speaker, block, None, event.meta)]
-            sent = self._newest = self._message(event.speaker, event.id)
+                return self._unnamed(event)
+            sent = self._message(event.speaker, event.id)
+            if not sent.stale and self._turn_to(sent):
+                sent.blocks.append(block)
+                return self._chunks(sent, event.speaker, sent.id, [block], event.meta, separated=True)
         if sent.stale:
             return self._anew(sent, event.speaker, sent.id, [block], event.meta)
         if sent.keeps_id and type(block) is Text and not (block.annotations or block.meta or event.meta):
@@ -136,19 +157,49 @@ class Messages:
         if rest is None:
             return self._anew(sent, event.speaker, event.id, event.content, event.meta or None)
         sent.blocks, sent.stale = event.content, False
-        return self._chunks(sent, event.speaker, event.id, rest, event.meta or None)
+        if not rest:
+            return []
+        separated = self._turn_to(sent)
+        return self._chunks(sent, event.speaker, event.id, rest, event.meta or None, separated=separated)
 
     def _first(self, event: MessageChanged, blocks: list[Block]) -> list[v1.SessionUpdate]:
         """A message that the client does not have: all of it."""
         name = self._ids.of(event.speaker, event.id)
         sent = self._sent[event.speaker, event.id] = _Sent(event.speaker, event.id, name, blocks)
-        if sent.keeps_id and len(blocks) == 1:
+        separated = self._turn_to(sent)
+        if sent.keeps_id and len(blocks) == 1 and not separated:
             block = blocks[0]
             if type(block) is Text and not (block.annotations or block.meta):
                 # Nearly every message of a replay.
                 return [sent.kind(v1.TextContent(block.text), name, event.meta or UNSET)]
             return [encode_chunk(event.speaker, block, name, event.meta or None)]
-        return self._chunks(sent, event.speaker, event.id, blocks, event.meta or None)
+        return self._chunks(sent, event.speaker, event.id, blocks, event.meta or None, separated=separated)
+
+    def _unnamed(self, event: MessageChunk) -> list[v1.SessionUpdate]:
+        """A chunk without an id continues what came before it, whatever that was."""
+        if self._joining != event.speaker:
+            self._newest, self._joining = None, event.speaker
+        return [encode_chunk(event.speaker, event.block, None, event.meta)]
+
+    def notice(self, event: Noticed) -> list[v1.SessionUpdate]:
+        text, meta = downgrade_notice(event)
+        text = self._separate(text) if self._joining == "agent" else text
+        self._newest, self._joining = None, "agent"
+        return [encode_chunk("agent", text, self._ids.fresh("notice"), meta)]
+
+    def part(self) -> None:
+        """Something else is shown: clients join nothing that follows to what came before."""
+        self._newest = self._joining = None
+
+    def _turn_to(self, sent: _Sent) -> bool:
+        """Go on with a message; whether a client would join it to another one. The user's words are not touched."""
+        joins = sent is not self._newest and sent.speaker == self._joining != "user"
+        self._newest, self._joining = sent, sent.speaker
+        return joins
+
+    @staticmethod
+    def _separate(text: Text) -> Text:
+        return msgspec.structs.replace(text, text=BLANK_LINE + text.text)
 
     def forget(self) -> None:
         """Nothing so far will be sent in another way: only the ids are needed any more."""
@@ -167,18 +218,33 @@ class Messages:
         sent.name = self._ids.renew(speaker, message_id)
         sent.keeps_id = sent.name == message_id
         sent.blocks, sent.stale = blocks, False
-        first = encode_chunk(speaker, blocks[0], sent.name, keep(meta, MessageOriginal(message_id, replaces=True)))
-        return [first, *self._chunks(sent, speaker, message_id, blocks[1:], None)]
+        self._newest = None
+        separated = self._turn_to(sent)
+        return self._chunks(sent, speaker, message_id, blocks, meta, separated=separated, replaces=True)
 
     def _chunks(
-        self, sent: _Sent, speaker: Speaker, message_id: str, blocks: list[Block], meta: dict[str, Any] | None
+        self,
+        sent: _Sent,
+        speaker: Speaker,
+        message_id: str,
+        blocks: list[Block],
+        meta: dict[str, Any] | None,
+        *,
+        separated: bool,
+        replaces: bool = False,
     ) -> list[v1.SessionUpdate]:
-        original = MessageOriginal(message_id) if sent.name != message_id else None
+        named = message_id if replaces or sent.name != message_id else None
+        block, *others = blocks
+        if separated and isinstance(block, Text):
+            block = self._separate(block)
+        else:
+            # A block that is no text stands for itself on every screen.
+            separated = False
+        original = MessageOriginal(named, replaces, separated) if separated or named is not None else None
         # The metadata of the whole message goes with the first block.
-        return [
-            encode_chunk(speaker, block, sent.name, keep(None if index else meta, original))
-            for index, block in enumerate(blocks)
-        ]
+        first = encode_chunk(speaker, block, sent.name, keep(meta, original))
+        original = MessageOriginal(message_id) if sent.name != message_id else None
+        return [first, *(encode_chunk(speaker, each, sent.name, keep(None, original)) for each in others)]
 
 
 def rest_of(content: list[Block], sent: list[Block]) -> list[Block] | None:
@@ -252,7 +318,7 @@ class V1Encoder(RepeatingEncoder):
 
     def _notice(self, event: Noticed) -> Updates:
         # v1 rule 34: without the capability it is a message of the agent.
-        return [self._encode_notice(event)] if self._capabilities.notices else super()._notice(event)
+        return [self._encode_notice(event)] if self._capabilities.notices else self._messages.notice(event)
 
     # --- tool calls
 
@@ -260,6 +326,7 @@ class V1Encoder(RepeatingEncoder):
         first = event.created or not self._tools.knows(event.id)
         fields = encode_tool(event, self._tools)
         if first:
+            self._messages.part()
             return [v1.ToolCall(event.id, **fields)]
         return [v1.ToolCallUpdated(event.id, **fields)] if fields else []
 
@@ -295,7 +362,10 @@ class V1Encoder(RepeatingEncoder):
         return updates
 
     def _compaction(self, event: CompactionChanged) -> Updates:
-        return super()._compaction(event) if self._capabilities.compaction else []
+        if not self._capabilities.compaction:
+            return []
+        self._messages.part()
+        return super()._compaction(event)
 
     def _compaction_chunk(self, event: CompactionChunk) -> Updates:
         return super()._compaction_chunk(event) if self._capabilities.compaction else []

@@ -254,18 +254,16 @@ class V2Encoder(EditionEncoder):
 
     def _tool(self, event: ToolChanged) -> Updates:
         fields = encode_tool(event, known=event.id in self._calls)
-        self._note_call(event.id)
+        self._note_call(event)
         return [v2.ToolCallUpdated(event.id, **fields)]
 
     def _tool_content(self, event: ToolContentAdded) -> Updates:
-        self._note_call(event.id)
+        self._note_call(event)
         return [v2.ToolCallContentChunk(event.id, ITEMS.encode(event.content), event.meta or UNSET)]
 
-    def _note_call(self, call_id: str) -> None:
-        """A new call parts the messages around it that have no id, as in a transcript; news of an older one do not."""
-        if call_id not in self._calls:
-            self._calls.add(call_id)
-            self._ids.pause()
+    def _note_call(self, event: ToolChanged | ToolContentAdded) -> None:
+        self._ids.call(event, is_new=event.id not in self._calls)
+        self._calls.add(event.id)
 
     def _terminal(self, event: TerminalChanged) -> Updates:
         return [encode_terminal(event)]

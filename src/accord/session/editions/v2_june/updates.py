@@ -59,9 +59,7 @@ class JuneEncoder(RepeatingEncoder):
     # --- tool calls
 
     def _tool(self, event: ToolChanged) -> Updates:
-        # A new call parts the messages around it that have no id, as in a transcript; news of an older one does not.
-        if not self._tools.knows(event.id):
-            self._ids.pause()
+        self._ids.call(event, is_new=not self._tools.knows(event.id))
         return [v2_june.ToolCallUpdated(event.id, **encode_tool(event, self._tools))]
 
     def _tool_content(self, event: ToolContentAdded) -> Updates:
