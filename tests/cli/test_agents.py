@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from tests.cli.command import Accord, scripted
+from tests.limits import limit
 
 pytest.importorskip("termios")
 
@@ -132,6 +135,37 @@ def test_the_doctor_says_what_is_wrong(accord: Accord, script: str, status: int,
     assert result.status == status
     assert told in result.stdout + result.stderr
     assert "Traceback" not in result.stderr
+    assert "agents doctor" not in result.stdout + result.stderr
+
+
+def test_the_doctor_does_not_advise_itself_for_a_program_that_is_no_agent(accord: Accord) -> None:
+    result = accord("agents", "doctor", "--", sys.executable, "-c", "print('hello')")
+    assert result.status == 7
+    assert "hello" in result.stderr
+    assert "agents doctor" not in result.stdout + result.stderr
+
+
+def test_the_doctor_waits_for_the_commands(accord: Accord) -> None:
+    with subprocess.Popen(
+        [*accord.argv, "agents", "doctor", *scripted("commands_later")], cwd=accord.cwd, env=accord.env, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, "")
+        assert any(line.startswith("  options") for line in lines)
+        # The session is open and was looked at; only now does the agent tell its commands.
+        (accord.cwd / "go").touch()
+        found = {line[2:16].strip(): line[17:].rstrip() for line in lines}
+        assert process.wait(limit(20)) == 0
+    assert found["commands"] == "/plan"
+
+
+def test_the_doctor_starts_the_editions_side_by_side(accord: Accord) -> None:
+    result = accord("agents", "doctor", "--timeout", str(limit(10)), *scripted("meets"))
+    assert result.status == 0, result.stderr
+    found = {line[2:16].strip(): line[17:] for line in result.stdout.splitlines()}
+    assert found["edition 1"].startswith("ok, ")
+    assert "not ready" not in result.stdout
 
 
 def test_the_doctor_flags_what_is_no_message(accord: Accord) -> None:

@@ -249,8 +249,10 @@ class StrayOutput:
         """The program is no agent, or one that must be started in another way."""
         printed = " / ".join(self.lines)
         message = f"{target.entry.name} did not answer initialize, and printed what is no message: {printed}"
-        advice = f"Does it speak ACP when it is started so? See: accord agents doctor {target.typed}"
-        return CommandFailure(Status.NO_AGENT, "start", message, advice=advice, cause="NotAnAgent")
+        advice = "Does it speak ACP when it is started so?"
+        return CommandFailure(
+            Status.NO_AGENT, "start", message, advice=advice, examine=target.typed, cause="NotAnAgent"
+        )
 
 
 class RunningAgent:

@@ -106,8 +106,8 @@ def _late(error: Any, name: str, agent: str) -> CommandFailure:
     at = error.phase if isinstance(error, DeadlineExceeded) else name
     seconds = error.seconds if isinstance(error, DeadlineExceeded) else error.timeout_seconds
     sentence = _LATE.get(at, "the agent did not answer").format(seconds=f"{seconds:g}")
-    advice = f"Give it more time with --timeout, or see: accord agents doctor {agent}"
-    return CommandFailure(Status.TIMEOUT, at, sentence, advice=advice, cause=type(error).__name__)
+    advice = "Give it more time with --timeout"
+    return CommandFailure(Status.TIMEOUT, at, sentence, advice=advice, examine=agent, cause=type(error).__name__)
 
 
 _LATE = {
@@ -164,16 +164,14 @@ def _not_started(error: ConnectFailed, name: str, agent: str) -> CommandFailure:
 
 def _lost(error: ConnectionLost, name: str, agent: str) -> CommandFailure:
     what = "the agent ended before it was ready" if name == "start" else "the agent is gone"
-    advice = f"See: accord agents doctor {agent}"
     return CommandFailure(
-        Status.NO_AGENT, name, f"{what}: {_message_of(error)}", advice=advice, agent_stderr=error.stderr_tail,
+        Status.NO_AGENT, name, f"{what}: {_message_of(error)}", examine=agent, agent_stderr=error.stderr_tail,
         cause="ConnectionLost",
     )  # fmt: skip
 
 
 def _disagreed(error: NegotiationFailed, name: str, agent: str) -> CommandFailure:
-    advice = f"See which editions it speaks: accord agents doctor {agent}"
-    return CommandFailure(Status.FAILED, name, str(error), advice=advice, cause="NegotiationFailed")
+    return CommandFailure(Status.FAILED, name, str(error), examine=agent, cause="NegotiationFailed")
 
 
 def _cancelled(_error: RequestCancelled, name: str, _agent: str) -> CommandFailure:

@@ -35,19 +35,39 @@ class CommandFailure(Exception):
     """Why the command cannot go on.
 
     `phase` says at what it was (`usage`, `config`, `start`, `session`, `settings`, `prompt`, `login`); `advice` what to
-    do; `agent_stderr` is the end of what the agent wrote there.
+    do, and `examine` names the agent that `accord agents doctor` could look at; `agent_stderr` is the end of what the
+    agent wrote there.
     """
 
     def __init__(
-        self, status: Status, phase: str, message: str, *, advice: str = "", agent_stderr: str = "", cause: str = ""
+        self,
+        status: Status,
+        phase: str,
+        message: str,
+        *,
+        advice: str = "",
+        examine: str = "",
+        agent_stderr: str = "",
+        cause: str = "",
     ) -> None:
         super().__init__(message)
         self.status = status
         self.phase = phase
         self.message = message
-        self.advice = advice
+        self._advice = advice
+        self.examine = examine
         self.agent_stderr = agent_stderr
         self.cause = cause or phase
+
+    @property
+    def advice(self) -> str:
+        """What to do, in a sentence or two."""
+        if not self.examine:
+            return self._advice
+        see = f"accord agents doctor {self.examine}"
+        if not self._advice:
+            return f"See: {see}"
+        return f"{self._advice} See: {see}" if self._advice.endswith("?") else f"{self._advice}, or see: {see}"
 
     @property
     def line(self) -> str:

@@ -1,26 +1,19 @@
-"""`accord agents`: which are known here, how they are started, whether they work.
-
-`doctor` examines one: whether it starts, what it speaks, whether it wants a login, opens a session and ends.
-"""
+"""`accord agents`: which are known here, how they are started, whether they work; `cli/doctor` examines one."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import shutil
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from accord.cli.agent_session import RunningAgent, running_agent, within
+from accord.cli.agent_session import running_agent
 from accord.cli.fault import login_line, phase
 from accord.cli.options import AgentOptions, Parser, add_agent_options, agent_options_of, pair_of, split_command
-from accord.cli.show.line import Span, duration, line_of, table_lines
-from accord.cli.show.screen import Progress, TextScreen, put, put_json, stdout_screen
+from accord.cli.show.line import Span, table_lines
+from accord.cli.show.screen import Progress, put, put_json, stdout_screen
 from accord.cli.status import CommandFailure, Status, UsageFailure, remark, spelled
 from accord.cli.target import Target, approve, split_agent, target_of
 from accord.cli.terminal import Questions, UserTerminal, is_interactive
@@ -30,8 +23,6 @@ from accord.config.catalogue_lookup import ResolvedAgent
 from accord.config.edit import set_default
 from accord.config.entry import catalogue_entry, is_installed
 from accord.display import SafeText, exact, filled, joined, own
-from accord.session.capability import AgentCapabilities
-from accord.session.option import Select, Toggle
 
 USAGE = """accord agents [ls] [--json]
        accord agents info AGENT
@@ -272,6 +263,8 @@ def _doctor(arguments: Sequence[str], command: Sequence[str] | None, parsed: arg
 
 
 async def _examine(target: Target, options: AgentOptions) -> int:
+    from accord.cli.doctor import examine  # noqa: PLC0415 - only for this verb
+
     questions = Questions(UserTerminal(), lambda _: False) if is_interactive() else None
     target = await approve(target, trust=options.trust, yes=None if questions is None else questions.yes)
     screen = stdout_screen(Progress(sys.stderr, shown=False))
@@ -290,112 +283,3 @@ _ACTIONS: dict[str, Callable[[Sequence[str], Sequence[str] | None, argparse.Name
     "login": _login,
     "doctor": _doctor,
 }
-
-EDITIONS = ("1", "2", "2-june")
-FLAGS = ("load", "resume", "listing", "close", "delete", "fork", "additional_directories", "logout")
-
-
-async def examine(target: Target, options: AgentOptions, screen: TextScreen) -> int:
-    """Start it, examine it and report; the exit status is that of the first failure.
-
-    Raises:
-        CommandFailure: It does not start, or does not open a session.
-    """
-    finding = _Finding(screen)
-    finding.report(own("command"), exact(spelled(target.entry.argv)))
-    finding.report(own("source"), exact(target.entry.source))
-    found = shutil.which(target.entry.argv[0])
-    finding.report(own("program"), exact(found or "not on the PATH"), good=found is not None)
-    noise: list[bytes] = []
-    begun = time.monotonic()
-
-    def observe(direction: str, text: bytes | bytearray) -> None:
-        if direction == "in" and bytes(text[:64]).lstrip()[:1] not in b"{[":
-            noise.append(bytes(text))
-
-    async with running_agent(target, options, observers=[observe]) as running:
-        finding.report(own("start"), _ok(begun), good=True)
-        await _report_handshake(running, finding)
-        failure = await _try_session(running, finding)
-        begun = time.monotonic()
-    finding.report(own("end"), _ok(begun), good=True)
-    for line in noise[:3]:
-        text = filled("prints what is no message: {}", line.decode(errors="replace")[:100])
-        finding.report(own("noise"), text, good=False)
-    await _try_editions(target, options, finding)
-    if failure is not None:
-        raise failure
-    return Status.DONE
-
-
-def _ok(begun: float) -> SafeText:
-    return filled("ok, {}", duration(time.monotonic() - begun))
-
-
-def _listed(items: Iterable[SafeText], otherwise: SafeText) -> SafeText:
-    return joined(items, own(", ")) or otherwise
-
-
-class _Finding:
-    def __init__(self, screen: TextScreen) -> None:
-        self._screen = screen
-
-    def report(self, name: SafeText, text: SafeText, *, good: bool | None = None) -> None:
-        style = "" if good is None else "green" if good else "yellow"
-        self._screen.line(line_of(own("  "), Span(filled("{:<14}", name), "cyan"), Span(filled(" {}", text), style)))
-        self._screen.flush()
-
-
-async def _report_handshake(running: RunningAgent, finding: _Finding) -> None:
-    agent = running.agent
-    info = agent.info
-    nameless = own("does not say who it is")
-    who = nameless if info is None else filled("{} {}", info.title or info.name, info.version)
-    finding.report(own("agent"), who)
-    finding.report(own("edition"), exact(agent.edition or ""))
-    finding.report(own("can"), _listed(map(exact, _able(agent.capabilities)), own("only what every agent can")))
-    ways = [filled("{} ({}, {})", each.id, each.name, each.type) for each in agent.auth_methods]
-    finding.report(own("logins"), _listed(ways, own("none")))
-
-
-def _able(capabilities: AgentCapabilities) -> list[str]:
-    able = [name.replace("_", " ") for name in FLAGS if getattr(capabilities, name)]
-    return [
-        *able,
-        *(f"{kind} prompts" for kind in sorted(capabilities.prompts)),
-        *(f"mcp {kind}" for kind in sorted(capabilities.mcp)),
-    ]
-
-
-async def _try_session(running: RunningAgent, finding: _Finding) -> CommandFailure | None:
-    begun = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            with phase("session", running.target.typed):
-                session = await within(running.deadlines.start_seconds, "session", running.agent.new_session(folder))
-                finding.report(own("session"), _ok(begun), good=True)
-                known = [each for each in session.options if isinstance(each, Select | Toggle)]
-                finding.report(
-                    own("options"), _listed((filled("{}={}", each.id, each.value) for each in known), own("none"))
-                )
-                commands = [filled("/{}", each.name) for each in session.commands]
-                finding.report(own("commands"), _listed(commands, own("none")))
-                if running.agent.capabilities.delete:
-                    await within(running.deadlines.start_seconds, "session", session.delete())
-                else:
-                    await within(running.deadlines.start_seconds, "session", session.close())
-        except CommandFailure as failure:
-            finding.report(own("session"), exact(failure.line), good=False)
-            return failure
-    return None
-
-
-async def _try_editions(target: Target, options: AgentOptions, finding: _Finding) -> None:
-    """Insist on each edition in turn."""
-    for edition in EDITIONS:
-        begun = time.monotonic()
-        try:
-            async with running_agent(target, replace(options, edition=edition)):
-                finding.report(filled("edition {}", edition), _ok(begun), good=True)
-        except CommandFailure as failure:
-            finding.report(filled("edition {}", edition), filled("no: {}", (failure.message.splitlines() or [""])[0]))
