@@ -201,6 +201,11 @@ async def fails(peer: AgentPeer) -> None:
     await peer.fail(await _begin(peer), -32603, "Internal error", {"details": "the model is on fire"})
 
 
+async def fails_with_data(peer: AgentPeer) -> None:
+    """Answers a prompt with an error that says more in its data."""
+    await peer.fail(await _begin(peer), -32603, "Internal error", {"field": "model", "title": "\x1b]0;gotcha\x07"})
+
+
 async def forgets(peer: AgentPeer) -> None:
     """Can load sessions, and never has the one that is wanted."""
     await peer.greet("v1", {"loadSession": True})

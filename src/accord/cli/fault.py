@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from accord.cli.status import CommandFailure, Status
@@ -17,6 +17,7 @@ from accord.config.errors import (
     UnknownAgent,
     UntrustedFile,
 )
+from accord.display import json_text
 from accord.errors import (
     AccordError,
     AuthRequired,
@@ -31,6 +32,9 @@ from accord.errors import (
     RequestError,
     TransportError,
 )
+
+# How much of an error's `data` is shown: agents put stack traces and whole answers of providers there.
+DATA_CHARACTERS = 400
 
 
 @contextlib.contextmanager
@@ -124,7 +128,7 @@ _LATE = {
 def _login(error: AuthRequired, _name: str, agent: str) -> CommandFailure:
     ways = [_way(each) for each in error.auth_methods if isinstance(each, dict) and isinstance(each.get("id"), str)]
     reason = "" if error.message == AuthRequired.default_message else f": {error.message}"
-    message = f"the agent wants you to log in first{reason}"
+    message = f"the agent wants you to log in first{reason}{_data_text(error.data, ('reason', 'authMethods'))}"
     if not ways:
         advice = _known_login(agent) or "It offers no login: give it its key in its environment (--env K=V)"
         return CommandFailure(Status.LOGIN, "login", message, advice=advice, cause="AuthRequired")
@@ -180,19 +184,35 @@ def _cancelled(_error: RequestCancelled, name: str, _agent: str) -> CommandFailu
 
 def _limited(error: RateLimited, name: str, _agent: str) -> CommandFailure:
     wait = f"Try again in {error.retry_after:g} s" if error.retry_after is not None else "Try again later"
-    return CommandFailure(Status.FAILED, name, f"too much, too fast: {error.message}", advice=wait, cause="RateLimited")
+    message = f"too much, too fast: {error.message}{_data_text(error.data, ('reason', 'retryAfter'))}"
+    return CommandFailure(Status.FAILED, name, message, advice=wait, cause="RateLimited")
 
 
 def _refused(error: RequestError, name: str, _agent: str) -> CommandFailure:
-    details = error.data
-    suffix = ""
-    if isinstance(details, dict):
-        reason, kept = details.get("details") or details.get("message"), details.get("correlationId")
-        suffix = f": {reason}" if isinstance(reason, str) else f"; its log has the reason under {kept}" if kept else ""
-    elif isinstance(details, str):
-        suffix = f": {details}"
-    message = f"the agent answered with an error: {error.message} ({error.code}){suffix}"
+    message = f"the agent answered with an error: {error.message} ({error.code}){_data_text(error.data)}"
     return CommandFailure(Status.FAILED, name, message, cause=type(error).__name__)
+
+
+def _data_text(data: Any, known: Collection[str] = ()) -> str:
+    """The `data` of an error behind its message: a reason in words first, then all that is not `known`, as JSON."""
+    if data is None or data == {}:
+        return ""
+    if isinstance(data, str):
+        return f": {_clip(data)}"
+    if not isinstance(data, dict):
+        return f": {json_text(data, limit=DATA_CHARACTERS)}"
+    key = next((each for each in ("details", "message") if isinstance(data.get(each), str)), None)
+    log_id = data.get("correlationId")
+    rest = {name: value for name, value in data.items() if name not in {key, "correlationId", *known}}
+    parts = [_clip(data[key])] if key is not None else []
+    if rest:
+        parts.append(json_text(rest, limit=max(DATA_CHARACTERS - sum(map(len, parts)), 1)))
+    told = f": {', '.join(parts)}" if parts else ""
+    return f"{told}; its log has the reason under {_clip(str(log_id))}" if log_id and key is None else told
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= DATA_CHARACTERS else f"{text[:DATA_CHARACTERS]}…"
 
 
 def _local(error: LocalProtocolError, name: str, _agent: str) -> CommandFailure:

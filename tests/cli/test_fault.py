@@ -1,0 +1,60 @@
+"""Exceptions as failures of the command: what is said of the `data` of an error, in one bounded line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accord.cli.fault import DATA_CHARACTERS, failure_of
+from accord.errors import request_error
+from tests.cli.command import Accord, scripted
+
+
+def _message(code: int, data: Any) -> str:
+    return failure_of(request_error(code, "Internal error", data), "prompt").message
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        (None, "(-32603)"),
+        ("the model is on fire", "(-32603): the model is on fire"),
+        ({"details": "no credit"}, "(-32603): no credit"),
+        ({"message": "no credit", "model": "large"}, '(-32603): no credit, {"model": "large"}'),
+        ({"correlationId": "c-1"}, "(-32603); its log has the reason under c-1"),
+        ({"errorKind": "billing", "limit": {"left": 0}}, '(-32603): {"errorKind": "billing", "limit": {"left": 0}}'),
+        (["a", 1], '(-32603): ["a", 1]'),
+        ({"details": {"why": "x"}}, '(-32603): {"details": {"why": "x"}}'),
+        (0, "(-32603): 0"),
+        ({}, "(-32603)"),
+    ],
+)
+def test_the_data_of_an_error_is_shown(data: Any, shown: str) -> None:
+    assert _message(-32603, data).endswith(shown)
+
+
+@pytest.mark.parametrize("data", ["x" * 10_000, {"details": "x" * 10_000}, {"a": ["x" * 10_000]}])
+def test_data_that_is_long_is_clipped(data: Any) -> None:
+    message = _message(-32603, data)
+    assert len(message) < DATA_CHARACTERS + 100
+    assert "…" in message
+
+
+def test_data_that_is_too_deep_is_no_traceback() -> None:
+    data: Any = []
+    for _ in range(100_000):
+        data = [data]
+    assert "too deep" in _message(-32603, data)
+
+
+@pytest.mark.parametrize("code", [-32000, -32602, -32002])
+def test_the_data_of_errors_with_a_class_of_their_own_is_shown_too(code: int) -> None:
+    assert "the cat ate it" in _message(code, {"details": "the cat ate it"})
+
+
+def test_nothing_in_the_data_steers_the_terminal(accord: Accord) -> None:
+    result = accord("run", "x", *scripted("fails_with_data"))
+    assert result.status == 1
+    assert '{"field": "model", "title": "\\\\u001b]0;gotcha\\\\u0007"}' in result.stderr
+    assert "\x1b" not in result.stderr
