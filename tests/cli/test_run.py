@@ -114,6 +114,19 @@ def test_a_tool_call_that_is_announced_inside_a_message_does_not_tear_it(accord:
     assert shown[1:3] == ["I will look.", "All is well."]
 
 
+def test_the_log_has_one_line_for_each_message_and_nothing_of_its_content(accord: Accord) -> None:
+    done = subprocess.run(
+        [*accord.argv, "run", "SECRET", *scripted("repeats")], cwd=accord.cwd, capture_output=True, text=True,
+        env={**accord.env, "ACCORD_LOG": "debug"}, stdin=subprocess.DEVNULL, timeout=limit(40), check=True,
+    )  # fmt: skip
+    lines = [line.partition("accord.messages DEBUG ")[2] for line in done.stderr.splitlines()]
+    told = [line.split(" id=")[0].split(",")[0] for line in lines if line]
+    methods = ("initialize", "session/new", "session/prompt")
+    expected = [line for each in methods for line in (f"client out {each}", f"client in result of {each}")]
+    assert told == [*expected[:-1], "client in session/update", expected[-1]]
+    assert "SECRET" not in done.stderr
+
+
 def test_there_are_no_colours_and_no_progress_in_a_pipe(accord: Accord) -> None:
     result = accord("run", "hello", *scripted("plain"))
     assert "\x1b" not in result.stdout + result.stderr

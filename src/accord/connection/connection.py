@@ -131,6 +131,11 @@ class Connection:
         self._ending: asyncio.Task[None] | None = None
         self._lost: AccordError | None = None
         self._closed = asyncio.Event()
+        # Asked once, here: where the log is off there is no observer, and a message meets no branch for it.
+        if logging.getLogger("accord.messages").isEnabledFor(logging.DEBUG):
+            from accord.connection.message_log import MessageLog  # noqa: PLC0415 - only where it is wanted
+
+            self.observe(MessageLog(side))
 
     def __repr__(self) -> str:
         edition = "no edition yet" if self.edition is None else self.edition.name
