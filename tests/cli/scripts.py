@@ -396,3 +396,15 @@ async def meets(peer: AgentPeer) -> None:
     await peer.greet("v1", {})
     await peer.open_session("s-1234567890")
     await peer.stay()
+
+
+async def has_id(peer: AgentPeer) -> None:
+    """Opens sessions of the id that the test wrote down, and resumes any."""
+    await peer.greet("v1", {"sessionCapabilities": {"resume": {}}})
+    async for request in peer.requests():
+        if request.method == "session/new":
+            await peer.answer(request, {"sessionId": Path("id").read_text(encoding="utf-8")})
+        elif request.method == "session/resume":
+            await peer.answer(request)
+        elif request.method == "session/prompt":
+            await peer.answer(request, {"stopReason": "end_turn"})

@@ -126,7 +126,7 @@ async def test_both_screens_state_the_same_facts(tmp_path: Path, row: str) -> No
         agent, session = chat.app.chat_session.agent, chat.app.chat_session.session
         assert agent is not None
         assert session is not None
-        text.opened(RunOpening(agent, session, target, resumed=False, name=None))
+        text.opened(RunOpening(agent, session, target, resumed=False, name=None, short_id="s"))
         session.listen(text.happened)
         for event in events:
             session._apply(event)

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 from accord.cli.fault import phase, session_failure
 from accord.cli.options import AgentOptions
 from accord.cli.session_index import SessionIndex
+from accord.cli.session_names import check_new_name
 from accord.cli.status import CommandFailure, Status, remark
 from accord.cli.target import Target
 from accord.cli.terminal import LogIn
@@ -20,7 +21,7 @@ from accord.client import ConnectedAgent, Deadlines, Offer, Session
 from accord.client.question import ElicitCallback, PermissionCallback
 from accord.config import ClientSessionRecord, connect_to, load_mcp
 from accord.config.connect import deadlines_of
-from accord.display import exact, filled
+from accord.display import SafeText, exact, filled
 from accord.errors import AccordError, AuthRequired, ConnectionLost, DeadlineExceeded, LocalProtocolError
 from accord.session.client_requests import McpServer
 from accord.session.option import Select, Toggle, mode_option
@@ -268,6 +269,8 @@ class RunningAgent:
         self.target = target
         self.options = options
         self.deadlines = deadlines
+        self.yes: Callable[[SafeText], Awaitable[bool]] | None = None
+        """Asks the user; None where there is no user to ask."""
         self._log_in = log_in
         self._seconds = deadlines.start_seconds or SETTLE_SECONDS
 
@@ -317,7 +320,10 @@ class RunningAgent:
         found = noted_record(index, self.target, self.options)
         if found is not None or self.options.session is None:
             return found
-        return await self.known(self.options.session)
+        listed = await self.known(self.options.session)
+        if listed is None:
+            await check_new_name(index, self.options.session, self.target.key, self.yes)
+        return listed
 
     async def known(self, session_id: str) -> ClientSessionRecord | None:
         """A session that only the agent knows."""

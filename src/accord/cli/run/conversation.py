@@ -18,6 +18,7 @@ from accord.cli.options import AgentOptions
 from accord.cli.permission import policy_of, rules_of
 from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
 from accord.cli.session_index import SessionIndex
+from accord.cli.session_names import known_ids, short_id
 from accord.cli.show.line import duration
 from accord.cli.show.screen import Progress, silence, stdout_screen
 from accord.cli.signals import Interrupts
@@ -177,9 +178,11 @@ class Conversation:
                     on_respawn=lambda reason: self._output.respawned(str(reason)), log_in=log_in,
                 ) as running,
             ):  # fmt: skip
+                running.yes = yes
                 opened = await running.open_session(index, self._record)
                 session = opened.session
-                self._output.opened(RunOpening(running.agent, session, target, opened.resumed, opened.name))
+                short = short_id(session.id, known_ids(index))
+                self._output.opened(RunOpening(running.agent, session, target, opened.resumed, opened.name, short))
                 try:
                     ending = await self._turn(running, session, content)
                 finally:

@@ -25,6 +25,8 @@ class RunOpening:
     target: Target
     resumed: bool
     name: str | None
+    short_id: str
+    """The beginning of the session's id that names no other one."""
 
 
 @dataclass(frozen=True)

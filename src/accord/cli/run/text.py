@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from accord.cli.permission import decided_by
 from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
-from accord.cli.session_index import PREFIXES
 from accord.cli.show.line import Line, Span, clipped, duration, usage_parts
 from accord.cli.show.presentation import (
     about,
@@ -67,7 +66,6 @@ from accord.session.option import Select, Toggle
 from accord.session.rules import Rule
 from accord.session.tool import FINISHED
 
-SESSION_LETTERS = 8
 THOUGHT_COLUMNS = 100
 THOUGHT_CHARACTERS = 1000
 
@@ -117,7 +115,7 @@ class TextOutput(RunOutput):
         info = agent.info
         name = opening.target.entry.name if info is None or not opening.target.is_command else info.name
         who = exact(f"{name} {'' if info is None else info.version}".strip())
-        parts = [who, exact(agent.edition or ""), filled("session {}", _short(session.id))]
+        parts = [who, exact(agent.edition or ""), filled("session {}", opening.short_id)]
         if opening.name:
             parts.append(exact(opening.name))
         if opening.resumed:
@@ -382,12 +380,6 @@ def _served(counts: ConsentCounts) -> list[SafeText]:
     if counts.commands_run:
         parts.append(f"{counts.commands_run} command{'s' * (counts.commands_run > 1)} run")
     return [exact(part) for part in parts]
-
-
-def _short(session_id: str) -> SafeText:
-    for prefix in PREFIXES:
-        session_id = session_id.removeprefix(prefix)
-    return exact(session_id[:SESSION_LETTERS])
 
 
 def _values(session: Session) -> dict[str, Any]:
