@@ -408,3 +408,23 @@ async def has_id(peer: AgentPeer) -> None:
             await peer.answer(request)
         elif request.method == "session/prompt":
             await peer.answer(request, {"stopReason": "end_turn"})
+
+
+async def works_on(peer: AgentPeer) -> None:
+    """Makes three tool calls, and more when nobody tells it to stop; notes how many it made."""
+    peer.patience_seconds = 60.0
+    prompt = await _begin(peer)
+    session = "s-1234567890"
+    for number in range(1, 4):
+        call = {"toolCallId": f"t{number}", "title": f"call {number}", "status": "in_progress"}
+        await peer.update(session, {"sessionUpdate": "tool_call", **call})
+        for status in ("in_progress", "completed"):
+            update = {"sessionUpdate": "tool_call_update", "toolCallId": f"t{number}", "status": status}
+            await peer.update(session, update)
+    if "stop" in _text_of(prompt):
+        await peer.expect("session/cancel")
+        _note("cancelled")
+        await peer.end(prompt, "cancelled")
+    else:
+        await peer.chunk(session, "three calls")
+        await peer.end(prompt)

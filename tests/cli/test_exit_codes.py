@@ -22,7 +22,11 @@ LINES: dict[Status, tuple[tuple[str, ...], ...]] = {
     Status.DONE: (("run", "x", "plain"), ("run", "x", "full"), ("run", "x", "banner")),
     Status.FAILED: (("run", "x", "fails"), ("run", "x", "refuses"), ("run", "x", "future")),
     Status.USAGE: (("run", "nobody", "x"), ("run", "demo", "x", "--colour"), ("fly",), ("agents", "rm", "nobody")),
-    Status.TIMEOUT: (("run", "x", *TIMEOUT, "hangs"), ("run", "x", *TIMEOUT, "drips")),
+    Status.TIMEOUT: (
+        ("run", "x", *TIMEOUT, "hangs"),
+        ("run", "x", *TIMEOUT, "drips"),
+        ("run", "stop", "--max-tools", "2", "works_on"),
+    ),
     Status.NO_SESSION: (("run", "demo", "-c", "x"), ("sessions", "show", "nothing")),
     Status.DENIED: (("run", "x", "asks"),),
     Status.LOGIN: (("run", "x", "wants_login"), ("agents", "doctor", "wants_login")),
@@ -30,7 +34,7 @@ LINES: dict[Status, tuple[tuple[str, ...], ...]] = {
 }
 NAMES = {
     "plain", "full", "banner", "fails", "refuses", "future", "hangs", "drips", "asks", "wants_login",
-    "exits", "dies",
+    "exits", "dies", "works_on",
 }  # fmt: skip
 
 

@@ -133,6 +133,28 @@ def test_there_are_no_colours_and_no_progress_in_a_pipe(accord: Accord) -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize("most", ["0", "2"])
+def test_a_turn_with_more_tool_calls_than_allowed_is_cancelled_and_that_is_said(accord: Accord, most: str) -> None:
+    result = accord("run", "stop", "--max-tools", most, "-o", "events", *scripted("works_on"))
+    assert result.status == 3
+    assert "cancelled" in (accord.cwd / "journal").read_text(encoding="utf-8").splitlines()
+    assert result.of_type("end")[0]["stop_reason"] == "cancelled"
+    (line,) = result.stderr.splitlines()
+    assert f"more than {most} tool calls" in line
+    assert "--max-tools" in line
+    assert result.records[-1]["cause"] == "max_tools"
+
+
+def test_as_many_tool_calls_as_allowed_are_no_reason_to_stop(accord: Accord) -> None:
+    result = accord("run", "x", "--max-tools", "3", "-o", "final", *scripted("works_on"))
+    assert (result.status, result.stdout, result.stderr) == (0, "three calls\n", "")
+
+
+@pytest.mark.parametrize("wrong", ["-1", "many", "1.5"])
+def test_a_limit_of_tool_calls_is_a_number(accord: Accord, wrong: str) -> None:
+    assert accord("run", "demo", "x", f"--max-tools={wrong}").status == 2
+
+
 def test_every_other_stop_reason_is_success(accord: Accord) -> None:
     result = accord("run", "hello", *scripted("full"))
     assert result.status == 0

@@ -92,6 +92,7 @@ class AgentOptions:
     """`allow`, `deny` or `rules`, and what follows, in the order of the line."""
     last: bool = False
     session: str | None = None
+    max_tools: int | None = None
 
 
 def add_agent_options(parser: Parser) -> None:
@@ -157,6 +158,7 @@ def agent_options_of(options: argparse.Namespace) -> AgentOptions:
         rules=tuple(given.get("rules") or ()),
         last=bool(given.get("last")),
         session=given.get("session"),
+        max_tools=given.get("max_tools"),
     )
 
 
@@ -166,6 +168,13 @@ def pair_of(text: str, option: str) -> tuple[str, str]:
     if not equals or not name:
         raise UsageFailure(f"{option} {text}: expected K=V")
     return name, value
+
+
+def count_of(text: str) -> int:
+    """A number of things, as an option says it."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
 
 
 def seconds_of(text: str) -> float:

@@ -7,7 +7,7 @@ import contextlib
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -30,7 +30,7 @@ from accord.config import ClientSessionRecord
 from accord.display import filled, own
 from accord.session.agent_requests import ReadFile, StartTerminal, WriteFile
 from accord.session.entry import Message
-from accord.session.event import Event
+from accord.session.event import Event, ToolChanged, ToolContentAdded
 
 Form: TypeAlias = Literal["text", "final", "events", "wire"]
 TICK_SECONDS = 0.1
@@ -105,6 +105,28 @@ class EventQueue:
         self._free.set()
 
 
+class ToolLimit:
+    """Counts the tool calls of a turn, and stops it when there are more than allowed: a listener of its session."""
+
+    def __init__(self, most: int, earlier: Iterable[str], stop: Callable[[], None]) -> None:
+        self._most = most
+        self._earlier = frozenset(earlier)
+        self._calls: set[str] = set()
+        self._stop = stop
+        self.failure: CommandFailure | None = None
+        """The reason, once it has stopped the turn."""
+
+    def __call__(self, event: Event) -> None:
+        if not isinstance(event, ToolChanged | ToolContentAdded) or event.id in self._earlier:
+            return
+        self._calls.add(event.id)
+        if len(self._calls) > self._most and self.failure is None:
+            message = f"the turn was stopped, because it made more than {self._most} tool calls"
+            advice = "Allow more with --max-tools"
+            self.failure = CommandFailure(Status.TIMEOUT, "prompt", message, advice=advice, cause="max_tools")
+            self._stop()
+
+
 class Conversation:
     """A prompt for an agent, in the session of a `record` where one is given; failures go to the output too."""
 
@@ -121,6 +143,7 @@ class Conversation:
         self._terminal = UserTerminal(self._progress) if is_interactive() else None
         self._interrupts = Interrupts(self._progress.erase)
         self._begun = time.monotonic()
+        self._tool_limit: ToolLimit | None = None
         self._done = dict.fromkeys(_DONE.values(), 0)
         self._denied_after_stop = 0
         questions = None
@@ -202,14 +225,18 @@ class Conversation:
 
     async def _turn(self, running: RunningAgent, session: Session, content: Sequence[str | Path]) -> Ending:
         begun, place = time.monotonic(), len(session.transcript.timeline)
-        stop_listening = session.listen(self._events.happened)
+        listening = [session.listen(self._events.happened)]
         try:
             await _wait_for_loss(running.agent)
             with phase("prompt", running.target.typed), naming_ways(running.agent):
                 turn = self._prompt(session, content, running.deadlines)
+                if self._options.max_tools is not None:
+                    self._tool_limit = ToolLimit(self._options.max_tools, session.transcript.tool_calls, turn.cancel)
+                    listening.append(session.listen(self._tool_limit))
                 await self._follow(turn)
         finally:
-            stop_listening()
+            for stop_listening in listening:
+                stop_listening()
             self._progress.stop()
         messages = [
             entry
@@ -255,7 +282,7 @@ class Conversation:
             # Nobody reads any more: the turn was stopped for that, or was over just before.
             silence()
             return Status.INTERRUPTED if ending.stop_reason == "cancelled" else Status.DONE
-        failure = _shortcoming(ending)
+        failure = _shortcoming(ending) if self._tool_limit is None else self._tool_limit.failure or _shortcoming(ending)
         try:
             self._output.ended(ending)
             if failure is not None:

@@ -15,6 +15,7 @@ from accord.cli.options import (
     add_permission_options,
     add_session_options,
     agent_options_of,
+    count_of,
     split_command,
 )
 from accord.cli.run.conversation import Conversation, Form
@@ -35,8 +36,8 @@ EXAMPLES = """\
   accord run demo "run pytest" --allow 'execute:pytest *' --deny all --timeout 300
   accord run demo "what is in README.md" -o events | jq -r 'select(.type == "end") | .answer'
 
-exit codes: 0 done, 1 agent or protocol failure, 2 usage, 3 timeout, 4 no such session, 5 permission denied,
-            6 authentication needed, 7 the agent did not start or died, 130 interrupted
+exit codes: 0 done, 1 agent or protocol failure, 2 usage, 3 timeout or --max-tools, 4 no such session,
+            5 permission denied, 6 authentication needed, 7 the agent did not start or died, 130 interrupted
 """
 
 
@@ -46,6 +47,7 @@ def add_prompt_options(parser: Parser) -> None:
         "-f", "--file", action="append", default=[], metavar="FILE", help="text from a file; - is stdin"
     )
     parser.add_argument("--image", action="append", default=[], metavar="P", help="a picture")
+    parser.add_argument("--max-tools", type=count_of, metavar="N", help="stop the turn when it makes more tool calls")
     parser.add_argument("-o", "--output", choices=FORMS, default="text", help="text unless given; see docs/cli.md")
 
 
