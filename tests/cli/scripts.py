@@ -428,3 +428,15 @@ async def works_on(peer: AgentPeer) -> None:
     else:
         await peer.chunk(session, "three calls")
         await peer.end(prompt)
+
+
+async def long_lines(peer: AgentPeer) -> None:
+    """Runs two commands that print very long lines, and says something no edition names that is as long."""
+    prompt = await _begin(peer)
+    for name in ("one", "two"):
+        shown = {"type": "content", "content": {"type": "text", "text": f"{name} {'x' * 5000} end"}}
+        call = {"toolCallId": name, "title": f"make {name}", "kind": "execute", "status": "completed"}
+        await peer.update("s-1234567890", {"sessionUpdate": "tool_call", **call, "content": [shown]})
+    await peer.update("s-1234567890", {"sessionUpdate": "weather", "sky": "y" * 5000})
+    await peer.chunk("s-1234567890", "z" * 5000)
+    await peer.end(prompt)

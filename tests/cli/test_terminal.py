@@ -33,6 +33,26 @@ def test_the_session_of_the_guide_can_be_typed(accord: Accord) -> None:
     assert (accord.cwd / "a.py").read_text(encoding="utf-8") == 'print("hi")\n'
 
 
+def test_long_lines_are_clipped_and_that_is_said_once(accord: Accord) -> None:
+    with accord.terminal("run", "x", *scripted("long_lines"), NO_COLOR="1") as screen:
+        shown = screen.rest().replace("\r\n", "\n")
+        assert screen.status() == 0
+    lines = shown.splitlines()
+    results = [line for line in lines if line.startswith(("    one xxx", "    two xxx", "  weather "))]
+    assert [len(line) for line in results] == [80, 80, 80]
+    assert all(line.endswith("…") for line in results)
+    assert [line for line in lines if "| cat" in line] == [lines[lines.index(results[0]) + 1]]
+    # What the agent says is never clipped.
+    assert "z" * 5000 in shown
+
+
+def test_in_a_pipe_long_lines_are_whole(accord: Accord) -> None:
+    shown = accord("run", "x", *scripted("long_lines")).stdout
+    assert f"    one {'x' * 5000} end\n" in shown
+    assert "y" * 5000 in shown
+    assert "| cat" not in shown
+
+
 def test_a_question_shows_the_agent_s_own_options_and_stands_behind_what_it_is_about(accord: Accord) -> None:
     with accord.terminal("run", "x", *scripted("asks"), NO_COLOR="1") as screen:
         shown = screen.expect(ASK)

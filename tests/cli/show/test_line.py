@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.cli.show.line import amount, clipped, duration, size, width
+from accord.cli.show.line import Span, amount, clipped, clipped_line, duration, size, width
 from accord.display import prose
 
 
@@ -34,3 +34,23 @@ def test_wide_letters_take_two_columns_and_accents_none() -> None:
 def test_what_does_not_fit_is_cut(text: str, columns: int, seen: str) -> None:
     assert clipped(prose(text), columns) == seen
     assert width(clipped(prose(text), columns)) <= columns
+
+
+@pytest.mark.parametrize(
+    ("texts", "columns", "seen"),
+    [
+        (["ab", "cd"], 4, "abcd"),
+        (["ab", "cde"], 4, "abc…"),
+        (["abcd", "e"], 4, "abc…"),
+        (["abc", "de"], 4, "abc…"),
+        (["abc", "", "de"], 4, "abc…"),
+        (["", "abcdef"], 4, "abc…"),
+        (["日本", "語"], 4, "日…"),
+        (["abcdef"], 1, "…"),
+    ],
+)
+def test_a_line_is_cut_across_its_styles(texts: list[str], columns: int, seen: str) -> None:
+    line = [Span(prose(text), "dim") for text in texts]
+    shown = clipped_line(line, columns)
+    assert "".join(span.text for span in shown) == seen
+    assert (shown is line) is (seen == "".join(texts))

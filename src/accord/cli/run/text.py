@@ -307,7 +307,7 @@ class TextOutput(RunOutput):
             seconds = self._clock() - shown_call.since
             self._screen.line(tool_line(call, self._session.cwd, seconds))
         shown_call.head = True
-        self._screen.lines(tool_lines(call, self._session.transcript.terminals, self._session.cwd, diffs=diffs))
+        self._screen.results(tool_lines(call, self._session.transcript.terminals, self._session.cwd, diffs=diffs))
 
     def _terminal(self, event: TerminalOutput) -> None:
         terminal = self._session.transcript.terminals.get(event.id)
@@ -349,7 +349,8 @@ class TextOutput(RunOutput):
             self._line(headed_line(own("compact"), *state))
 
     def _unknown(self, event: UnknownUpdate) -> None:
-        self._note(exact(event.tag), json_text(event.payload), "dim")
+        self._speaking = None
+        self._screen.results([headed_line(exact(event.tag), Span(json_text(event.payload), "dim"))])
 
     def _note(self, part: SafeText, text: SafeText, style: str) -> None:
         self._line(headed_line(part, Span(text, style)))

@@ -52,6 +52,21 @@ def clipped(text: SafeText, columns: int) -> SafeText:
     return clip(text, end + 1)
 
 
+def clipped_line(line: Line, columns: int) -> Line:
+    """A line that fits; the same object where it does already."""
+    if sum(width(span.text) for span in line) <= columns:
+        return line
+    kept: list[Span] = []
+    for place, span in enumerate(line, 1):
+        # Where more follows, there must be room for the dots.
+        text = span.text if place == len(line) else filled("{}…", span.text)
+        if width(text) > columns:
+            return [*kept, Span(clipped(text, columns), span.style)]
+        kept.append(span)
+        columns -= width(span.text)
+    return kept
+
+
 def hidden_before(lines: int) -> SafeText:
     """So many lines are not shown before these."""
     return filled("… {} lines before", lines)

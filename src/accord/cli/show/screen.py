@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from accord.cli.show.line import Line, Span, clipped
+from accord.cli.show.line import Line, Span, clipped, clipped_line
 from accord.display import SafeText, filled, json_line, own
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ COLUMNS = 80
 ERASE = "\r\x1b[2K"
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _END = Span(own("\n"))
+CLIPPED = own("    long lines are clipped here; they are whole with -o events, or behind | cat")
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -87,6 +88,7 @@ class TextScreen:
         self._progress = progress
         self._console = _console(stream) if colours else None
         self._middle = False
+        self._has_clipped = False
 
     @property
     def columns(self) -> int:
@@ -106,6 +108,21 @@ class TextScreen:
     def lines(self, lines: Iterable[Line]) -> None:
         for line in lines:
             self.line(line)
+
+    def results(self, lines: Iterable[Line]) -> None:
+        """Write lines of any length: on a terminal one row each, and once how to see them whole."""
+        if not self.is_terminal:
+            self.lines(lines)
+            return
+        columns = self.columns
+        is_news = False
+        for line in lines:
+            shown = clipped_line(line, columns)
+            is_news = is_news or (shown is not line and not self._has_clipped)
+            self.line(shown)
+        if is_news:
+            self._has_clipped = True
+            self.line([Span(CLIPPED, "dim")])
 
     def text(self, text: SafeText, style: str = "") -> None:
         if text:
