@@ -26,6 +26,7 @@ from accord.check.engine.evidence import Evidence, Inconclusive, Violation, skip
 from accord.check.engine.judging import Notes, judge
 from accord.check.engine.record import Entry, is_request
 from accord.check.rule import V1, RuleRow, agent_rules
+from accord.workspace.launch import command_argv
 
 # fmt: off
 RULES = agent_rules(
@@ -46,6 +47,7 @@ RULES = agent_rules(
     RuleRow("ACCORD-TERMINAL-005", "M--", "prompt-turn#cancellation",
         says="A turn that is cancelled while it waits for a command ends as cancelled"),
     RuleRow("ACCORD-TERMINAL-006", "M--", "terminals", "A terminal is released also when its turn is cancelled"),
+    RuleRow("ACCORD-TERMINAL-007", "A--", "terminals", "A command is a program, and its arguments stand apart from it"),
 )
 # fmt: on
 
@@ -70,6 +72,26 @@ def commands_run_in_absolute_folders(evidence: Evidence) -> None:
         if is_relative(params.get("cwd")):
             raise Violation(f"the cwd {params['cwd']!r} is relative", entry)
     skip_unless(found, "it used no terminal of the client")
+
+
+@judge("ACCORD-TERMINAL-007", steps=("allowed_work",))
+def arguments_stand_apart_from_the_program(evidence: Evidence) -> None:
+    found = list(questions(evidence, "terminal/create"))
+    for _, entry, params in found:
+        command = params.get("command")
+        if isinstance(command, str) and _is_shell_line(command, params):
+            raise Violation(f"the command {command!r} is a line for a shell, which a client need not have", entry)
+    skip_unless(found, "it used no terminal of the client")
+
+
+def _is_shell_line(command: str, params: dict[str, Any]) -> bool:
+    """Whether a client of ours would need a shell for it: the same function decides."""
+    arguments = [str(each) for each in listed(params.get("args"))]
+    variables = {as_dict(each).get("name"): as_dict(each).get("value") for each in listed(params.get("env"))}
+    changes = {name: value for name, value in variables.items() if isinstance(name, str) and isinstance(value, str)}
+    if "\0" in command:
+        return False
+    return command_argv(command, arguments, str(params.get("cwd") or "/"), changes) != [command, *arguments]
 
 
 def _terminals_of(entries: list[Entry], session: Any) -> dict[str, tuple[Entry, Entry | None]]:

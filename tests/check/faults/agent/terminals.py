@@ -86,6 +86,7 @@ full("ACCORD-TERMINAL-002", V1, "KeepsTerminals")(release=skips(_is_not_cancelle
 full("ACCORD-TERMINAL-003", V1, "LooksBack")(release=after(_looks_back, _is_not_cancelled))
 full("ACCORD-TERMINAL-004", V1, "ShowsItTooLate")(use_terminal=instead(_shows_it_too_late))
 full("ACCORD-TERMINAL-006", V1, "KeepsCancelledTerminals")(release=skips(_is_cancelled))
+full("ACCORD-TERMINAL-007", V1, "SendsAShellLine")(command=sets(command="echo hello && echo again", args=[]))
 
 
 @breaks("ACCORD-TERMINAL-005", "v1")
