@@ -119,7 +119,7 @@ def test_the_log_has_one_line_for_each_message_and_nothing_of_its_content(accord
         [*accord.argv, "run", "SECRET", *scripted("repeats")], cwd=accord.cwd, capture_output=True, text=True,
         env={**accord.env, "ACCORD_LOG": "debug"}, stdin=subprocess.DEVNULL, timeout=limit(40), check=True,
     )  # fmt: skip
-    lines = [line.partition("accord.messages DEBUG ")[2] for line in done.stderr.splitlines()]
+    lines = [line.partition("accord.connection.message_log DEBUG ")[2] for line in done.stderr.splitlines()]
     told = [line.split(" id=")[0].split(",")[0] for line in lines if line]
     methods = ("initialize", "session/new", "session/prompt")
     expected = [line for each in methods for line in (f"client out {each}", f"client in result of {each}")]

@@ -26,7 +26,7 @@ ROWS = [
 
 
 def test_a_message_is_one_line_with_direction_method_id_size_and_time(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "accord.messages")
+    caplog.set_level(logging.DEBUG, "accord.connection.message_log")
     observer = MessageLog("client")
     for direction, text, _ in ROWS:
         observer(direction, text)  # type: ignore[arg-type]
@@ -36,7 +36,7 @@ def test_a_message_is_one_line_with_direction_method_id_size_and_time(caplog: py
 
 
 def test_requests_that_are_never_answered_take_a_bounded_room(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "accord.messages")
+    caplog.set_level(logging.DEBUG, "accord.connection.message_log")
     observer = MessageLog("agent")
     for number in range(MAX_OPEN + 10):
         observer("in", b'{"id":%d,"method":"m"}' % number)
@@ -59,11 +59,11 @@ async def _talk() -> tuple[Any, ...]:
 
 async def test_a_connection_has_the_log_only_where_it_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
     assert await _talk() == ()
-    caplog.set_level(logging.DEBUG, "accord.messages")
+    caplog.set_level(logging.DEBUG, "accord.connection.message_log")
     (observer,) = await _talk()
     assert isinstance(observer, MessageLog)
     assert "SECRET" not in "\n".join(
-        record.getMessage() for record in caplog.records if record.name == "accord.messages"
+        record.getMessage() for record in caplog.records if record.name == "accord.connection.message_log"
     )
     assert any(line.startswith("client in result of session/prompt id=") for line in caplog.messages)
     assert any(line.startswith("agent out session/update, ") for line in caplog.messages)

@@ -132,7 +132,7 @@ class Connection:
         self._lost: AccordError | None = None
         self._closed = asyncio.Event()
         # Asked once, here: where the log is off there is no observer, and a message meets no branch for it.
-        if logging.getLogger("accord.messages").isEnabledFor(logging.DEBUG):
+        if logging.getLogger("accord.connection.message_log").isEnabledFor(logging.DEBUG):
             from accord.connection.message_log import MessageLog  # noqa: PLC0415 - only where it is wanted
 
             self.observe(MessageLog(side))

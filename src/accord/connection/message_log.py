@@ -1,7 +1,7 @@
 """The log of messages: one line for each, with direction, method, id, size, and the time that an answer took.
 
 Nothing of their content is logged: prompts, files and keys pass here. A connection has this observer only where the
-logger `accord.messages` is enabled when the connection is made: while the log is off, no message pays for it.
+logger of this module is enabled when the connection is made: while the log is off, no message pays for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 __all__ = ["MessageLog"]
 
-log = logging.getLogger("accord.messages")
+log = logging.getLogger("accord.connection.message_log")
 
 # A peer that never answers must not make this grow for ever, and names are a peer's own words.
 MAX_OPEN = 4096
