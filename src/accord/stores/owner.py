@@ -24,7 +24,7 @@ from pathlib import Path
 from accord.errors import StoreError
 from accord.stores.errors import no_locks, of_system
 
-__all__ = ["StoreOwner", "is_live", "open_owner", "owners_folder"]
+__all__ = ["StoreOwner", "is_held", "is_live", "open_owner", "owners_folder"]
 
 # What the owner column of a database may hold: anything else is no file of ours, and never becomes part of a path.
 _NAME = re.compile(r"[0-9a-f]{32}")
@@ -127,6 +127,18 @@ def is_live(folder: Path, name: object) -> bool:
             return not _remove_if_dead(folder / name)
     except OSError as error:
         raise _refusal(error, folder) from error
+
+
+def is_held(folder: Path, name: object) -> bool:
+    """Whether this process or another holds the owner file of that name; where there is no way to know, yes."""
+    with _registry.lock:
+        own = _registry.owners.get(folder)
+        if own is not None and own.name == name:
+            return True
+    try:
+        return is_live(folder, name)
+    except StoreError:
+        return True
 
 
 def _make(folder: Path) -> StoreOwner:
