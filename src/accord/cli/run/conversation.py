@@ -180,6 +180,8 @@ class Conversation:
                 opened = await running.open_session(index, self._record)
                 session = opened.session
                 self._output.opened(RunOpening(running.agent, session, target, opened.resumed, opened.name))
+                prompt = next((part for part in content if isinstance(part, str)), "")
+                index.note(target.key, session.id, session.cwd, key=session.key, prompt=prompt)
                 try:
                     ending = await self._turn(running, session, content)
                 finally:

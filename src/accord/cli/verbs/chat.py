@@ -20,7 +20,7 @@ from accord.cli.options import (
     split_command,
 )
 from accord.cli.permission import decided_by, policy_of, rules_of
-from accord.cli.session_index import SessionIndex
+from accord.cli.session_index import SessionIndex, is_listed
 from accord.cli.show.presentation import Level, Note
 from accord.cli.show.question import question_lines, unasked_text, verdict_text
 from accord.cli.show.screen import is_terminal
@@ -37,7 +37,9 @@ from accord.display import EMPTY, SafeText, filled, joined, own
 from accord.errors import AccordError, LocalProtocolError
 from accord.session.agent_requests import ReadFile
 from accord.session.client_requests import SessionSummary
-from accord.session.entry import ToolCall
+from accord.session.content import Text
+from accord.session.entry import Message, ToolCall
+from accord.session.event import Event, MessageChanged, StateChanged
 from accord.session.rules import Rule
 
 USAGE = """accord chat AGENT [options]
@@ -187,23 +189,41 @@ class _Chat:
     async def prepare(self, agent: ConnectedAgent, session: Session) -> None:
         """Note a session, and set what is wished."""
         name, self._name = self._name, None
-        self._index.note(self._target.key, session.id, session.cwd, name=name, title=session.title, key=session.key)
+        said = [
+            each.text for each in session.transcript.timeline if isinstance(each, Message) and each.speaker == "user"
+        ]
+        facts = {"name": name, "title": session.title, "key": session.key}
+        self._index.note(
+            self._target.key, session.id, session.cwd, **facts, prompt=said[0] if said else None, opened=not said
+        )
+        session.listen(lambda event: self._heard(session, event))
         with _as_errors():
             await self._running(agent).settle(session)
 
-    def known(self) -> list[SessionSummary]:
-        """Our records of this directory."""
+    def _heard(self, session: Session, event: Event) -> None:
+        """Note the first prompt, and the title when a turn is over."""
+        if isinstance(event, MessageChanged) and event.speaker == "user":
+            texts = event.content if isinstance(event.content, list) else []
+            prompt = next((each.text for each in texts if isinstance(each, Text)), "")
+            self._index.note(self._target.key, session.id, session.cwd, key=session.key, prompt=prompt)
+        elif isinstance(event, StateChanged) and event.state == "idle" and session.title is not None:
+            self._index.note(self._target.key, session.id, session.cwd, title=session.title, key=session.key)
+
+    def known(self) -> tuple[list[SessionSummary], set[str]]:
+        """Our records of this directory, and the ids of those that are not to be listed: nobody prompted them."""
         with _as_errors():
             records = self._index.all(everywhere=False, agent=self._target.key)
-        return [
+        listed = [
             SessionSummary(
                 each.session_id,
                 each.cwd,
-                title=each.title or each.name,
+                title=each.prompt or each.title or each.name,
                 updated_at=datetime.fromtimestamp(each.updated_at, UTC).isoformat(),
             )
             for each in records
+            if is_listed(each)
         ]
+        return listed, {each.session_id for each in records if not is_listed(each)}
 
 
 @contextlib.contextmanager

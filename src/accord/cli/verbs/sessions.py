@@ -22,7 +22,7 @@ from accord.cli.options import (
     split_command,
 )
 from accord.cli.run.conversation import Conversation
-from accord.cli.session_index import SessionIndex
+from accord.cli.session_index import SessionIndex, is_listed
 from accord.cli.show.line import ago, moment_of, table_lines
 from accord.cli.show.screen import Progress, put, put_json, stdout_screen
 from accord.cli.show.text_layout import markdown, transcript_lines
@@ -150,7 +150,7 @@ async def _list(
     target = target_of(name, command) if name is not None or command is not None else None
     with SessionIndex() as index:
         ours = index.all(everywhere=parsed.all, agent=None if target is None else target.key)
-    rows = [SessionRow(each, "ours") for each in ours]
+    rows = [SessionRow(each, "ours") for each in ours if is_listed(each)]
     if target is not None:
         target = await _ready(target, options)
         async with running_agent(target, options) as running:
@@ -166,17 +166,21 @@ async def _merged(running: RunningAgent, ours: Sequence[ClientSessionRecord], *,
     mine = {each.session_id: each for each in ours}
     if not running.agent.capabilities.listing:
         remark(own("this agent has no list of its sessions; these are our records"))
-        return [SessionRow(each, "ours") for each in ours]
+        return [SessionRow(each, "ours") for each in ours if is_listed(each)]
     rows: dict[str, SessionRow] = {}
     with phase("session", running.target.typed):
         async with asyncio.timeout(running.deadlines.start_seconds):
             async for each in running.agent.list_sessions(None if everywhere else Path.cwd()):
                 noted = mine.get(each.id)
+                if noted is not None and not is_listed(noted):
+                    continue
                 at = max(moment_of(each.updated_at) or 0.0, noted.updated_at if noted else 0.0)
                 title, name = each.title or (noted.title if noted else None), noted.name if noted else None
-                record = ClientSessionRecord(running.target.key, each.id, each.cwd, name, title, 0.0, at)
+                record = ClientSessionRecord(
+                    running.target.key, each.id, each.cwd, name, title, 0.0, at, prompt=noted.prompt if noted else None
+                )
                 rows[each.id] = SessionRow(record, "both" if noted else "agent")
-    rows.update({id_: SessionRow(noted, "ours") for id_, noted in mine.items() if id_ not in rows})
+    rows.update({id_: SessionRow(noted, "ours") for id_, noted in mine.items() if id_ not in rows and is_listed(noted)})
     return sorted(rows.values(), key=lambda row: -row.record.updated_at)
 
 
@@ -187,6 +191,7 @@ def _facts(row: SessionRow) -> dict[str, Any]:
         "agent": record.agent,
         "name": record.name,
         "title": record.title,
+        "prompt": record.prompt,
         "cwd": record.cwd,
         "updated": record.updated_at or None,
         "known": row.known,
@@ -204,7 +209,7 @@ def _show_rows(rows: Sequence[SessionRow], *, everywhere: bool, has_agent_list: 
                 exact(each.agent),
                 ago(each.updated_at, now),
                 exact(known),
-                filled("{}  ({})" if everywhere else "{}", each.title or "", each.cwd),
+                filled("{}  ({})" if everywhere else "{}", each.title or each.prompt or "", each.cwd),
             ]
             for each, known in rows
         ]
