@@ -17,6 +17,7 @@ from accord.cli.fault import phase
 from accord.cli.options import AgentOptions
 from accord.cli.permission import policy_of, rules_of
 from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
+from accord.cli.run.shared_output import SharedOutput
 from accord.cli.session_index import SessionIndex
 from accord.cli.show.line import duration
 from accord.cli.show.screen import Progress, silence, stdout_screen
@@ -115,7 +116,7 @@ class Conversation:
         self._record = record
         self._rules = rules_of(options.rules)
         self._progress = Progress(sys.stderr, shown=form in {"text", "final"})
-        self._output = output_of(form, self._progress)
+        self._output = self._shared = SharedOutput(output_of(form, self._progress))
         self._events = EventQueue(self._output)
         self._terminal = UserTerminal(self._progress) if is_interactive() else None
         self._interrupts = Interrupts(self._progress.erase)
@@ -153,6 +154,7 @@ class Conversation:
             silence()
             return Status.INTERRUPTED
         finally:
+            await self._shared.close()
             self._progress.erase()
 
     async def _run(self, content: Sequence[str | Path]) -> int:

@@ -38,13 +38,16 @@ USAGE = """accord sessions [ls] [AGENT] [--all] [--json]
        accord sessions resume SESSION "text" [options of run]
        accord sessions fork SESSION
        accord sessions rm SESSION [--local]
-       accord sessions export SESSION [--as md|events] [-w FILE]"""
+       accord sessions export SESSION [--as md|events] [-w FILE]
+       accord sessions watch [SESSION] [-o text|events]"""
 EXAMPLES = """\
   accord sessions
   accord sessions ls demo --all
   accord sessions show k3f9
   accord sessions resume k3f9 "and now the tests"
   accord sessions export k3f9 -w running.md
+  accord sessions watch
+  accord sessions watch k3f9 -o events | jq -r .type
   accord sessions ls -- python my_agent.py
 
 SESSION is a name that was given with -s, or an id, or the beginning of one. An agent is asked only where one is named,
@@ -92,9 +95,11 @@ def run(arguments: Sequence[str]) -> int:
         raise UsageFailure("accord sessions names the session itself: leave -c and -s out")
     if verb == "ls":
         return asyncio.run(_list(operands, command, parsed, options))
+    if verb == "watch":
+        return _watch(operands, command, parsed.output)
     action = _ACTIONS.get(verb)
     if action is None:
-        raise UsageFailure(f"there is no accord sessions {verb}; there are: {', '.join(['ls', *_ACTIONS])}")
+        raise UsageFailure(f"there is no accord sessions {verb}; there are: {', '.join(['ls', *_ACTIONS, 'watch'])}")
     if not operands:
         raise UsageFailure("name a session", advice="See: accord sessions ls")
     with SessionIndex() as index:
@@ -220,6 +225,21 @@ def _show_rows(rows: Sequence[SessionRow], *, everywhere: bool, has_agent_list: 
         put(filled("there are no sessions{}", where))
     if not has_agent_list:
         remark(own("these are our records; `accord sessions ls AGENT` asks the agent too"))
+
+
+# --- what goes on in another process
+
+
+def _watch(words: Sequence[str], command: Sequence[str] | None, form: str) -> int:
+    from accord.cli.owner.client import only_one, wanted_sessions  # noqa: PLC0415 - only for this
+
+    if form not in {"text", "events"}:
+        raise UsageFailure(f"accord sessions watch has -o text and -o events, not {form}")
+    names = [*words, *([] if command is None else [target_of(None, command).key])]
+    wanted = only_one(wanted_sessions(names, running=False), "sessions watch")
+    from accord.cli.owner.watch import watch  # noqa: PLC0415 - only where there is something
+
+    return watch(wanted, "text" if form == "text" else "events")
 
 
 # --- one session
