@@ -146,12 +146,15 @@ def _make(folder: Path) -> StoreOwner:
         return StoreOwner(folder, secrets.token_hex(16), None)
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
+        # A umask may have taken from the owner too.
+        folder.chmod(0o700)
     _sweep(folder)
     while True:
         name = secrets.token_hex(16)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(folder / name, flags, 0o600)
         try:
+            os.fchmod(descriptor, 0o600)
             # Another process that sweeps may have come between: then the file is, or will be, gone.
             if _locks(descriptor) and os.fstat(descriptor).st_nlink:
                 return StoreOwner(folder, name, descriptor)
