@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from accord.cli import owner_sockets
+from accord.cli.run.owner_socket import MAX_BUFFER_BYTES
 from tests.cli.command import SECONDS, Accord, noted, scripted
 from tests.limits import limit
 
@@ -194,7 +195,14 @@ def test_a_watcher_that_does_not_read_never_slows_the_turn(accord: Accord) -> No
                 received += watcher.recv(1)
             (accord.cwd / "go-on").touch()
             noted(accord, "flooded", limit(60.0))
+            # What was kept for it is bounded; when it reads again, it is told that it has missed something.
+            while len(received) < MAX_BUFFER_BYTES:
+                received += watcher.recv(1024 * 1024)
             assert accord("cancel").status == 0
+            received = b""
+            while data := watcher.recv(1024 * 1024):
+                received += data
+            assert b'"type": "missed"' in received
 
 
 def test_a_process_that_dies_in_a_turn_ends_its_watchers(accord: Accord) -> None:

@@ -94,6 +94,7 @@ def test_what_was_allowed_does_not_come_along(talked: Accord) -> None:
     [
         (lambda lines: lines[:-1], "end is missing"),
         (lambda lines: lines[:3] + lines[4:], "was changed"),
+        (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "was changed"),
         (lambda lines: [*lines, "{}"], "was changed"),
         (lambda lines: [lines[0].replace('"version": 1', '"version": 2'), *lines[1:]], "later version"),
         (lambda lines: [lines[0].replace('"cwd"', '"more": 1, "cwd"'), *lines[1:]], "first line"),
