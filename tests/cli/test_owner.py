@@ -21,6 +21,7 @@ import pytest
 from accord.cli import owner_sockets
 from accord.cli.run.owner_socket import MAX_BUFFER_BYTES
 from tests.cli.command import SECONDS, Accord, noted, scripted
+from tests.cli.test_records import check
 from tests.limits import limit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Unix sockets")
@@ -202,7 +203,9 @@ def test_a_watcher_that_does_not_read_never_slows_the_turn(accord: Accord) -> No
             received = b""
             while data := watcher.recv(1024 * 1024):
                 received += data
-            assert b'"type": "missed"' in received
+            (missed,) = [json.loads(line) for line in received.splitlines() if b'"type": "missed"' in line]
+            check(missed)
+            assert missed["count"] > 0
 
 
 def test_a_process_that_dies_in_a_turn_ends_its_watchers(accord: Accord) -> None:
