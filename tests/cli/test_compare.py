@@ -181,6 +181,18 @@ def test_the_copy_of_a_git_worktree_shares_nothing_with_it(tmp_path: Path) -> No
         assert "in the copy" not in git(source, "log", "--all", "--format=%s")
 
 
+def test_a_git_file_that_names_a_place_in_the_folder_names_that_of_the_copy(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    (source / ".git" / "modules" / "sub").mkdir(parents=True)
+    for name, leads_to in (("sub", source / ".git" / "modules" / "sub"), ("near", Path("../.git/modules/sub"))):
+        (source / name).mkdir()
+        (source / name / ".git").write_text(f"gitdir: {leads_to}\n", encoding="utf-8")
+    FolderCopy(source, leave_out=tmp_path / "none").make(target)
+    inside = target / ".git" / "modules" / "sub"
+    assert (target / "sub" / ".git").read_text(encoding="utf-8") == f"gitdir: {inside}\n"
+    assert (target / "near" / ".git").read_text(encoding="utf-8") == "gitdir: ../.git/modules/sub\n"
+
+
 def test_changes_are_found_whatever_they_are(tmp_path: Path) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
     before.mkdir()

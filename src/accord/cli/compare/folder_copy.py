@@ -78,7 +78,13 @@ class FolderCopy:
         os.lseek(descriptor, 0, os.SEEK_SET)
         if not text.startswith("gitdir:"):
             return False
-        place = Path(os.path.realpath(folder / text.removeprefix("gitdir:").strip()))
+        named = text.removeprefix("gitdir:").strip()
+        place = Path(os.path.realpath(folder / named))
+        if Path(named).is_absolute() and place.is_relative_to(self._source):
+            # A submodule, or a working tree inside of the folder: never that of the original.
+            os.close(descriptor)
+            target.write_bytes(os.fsencode(f"gitdir: {root / place.relative_to(self._source)}\n"))
+            return True
         if not place.is_dir() or place.is_relative_to(self._source):
             return False
         common = place
