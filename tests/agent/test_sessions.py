@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from accord.session.event import (
 )
 from accord.session.option import Command
 from accord.session.tool import Shown
-from accord.stores import MemoryStore, SqliteStore
+from accord.stores import MemoryStore, SessionRecord, SqliteStore
 from tests.agent.rig import IN_EVERY_EDITION, Hand, Heard, agent_of, noting, served, until
 from tests.agent.sessions import CWD, FORKS, error_of, messages, reopen, reopening
 
@@ -875,3 +876,40 @@ async def test_a_client_that_vanishes_ends_its_turns_and_the_history_is_whole(ed
     assert [event.block.text for event in events if isinstance(event, MessageChunk)] == ["working"]  # type: ignore[union-attr]
     assert isinstance(events[-1], StateChanged)
     assert events[-1].stop_reason == "cancelled"
+
+
+# --- sessions that nobody prompted
+
+
+async def test_a_session_that_nobody_prompted_is_listed_while_it_is_open_and_can_be_loaded_later(
+    tmp_path: Path,
+) -> None:
+    async def ids(hand: Hand) -> list[str]:
+        answer = await hand.request("session/list", {})
+        return [each["sessionId"] for each in answer["result"]["sessions"]]
+
+    def agent() -> Agent:
+        return agent_of(echo, store=SqliteStore(tmp_path / "sessions.db"))
+
+    async with served(agent(), "v1") as hand, served(agent(), "v1") as other:
+        left = await hand.new_session()
+        assert await ids(hand) == await ids(other) == [left]
+    async with served(agent(), "v1") as hand:
+        assert await ids(hand) == []
+        await hand.request("session/load", {"sessionId": left, "cwd": CWD, "mcpServers": []})
+        assert await ids(hand) == [left]
+        await hand.request("session/prompt", {"sessionId": left, "prompt": [{"type": "text", "text": "hello"}]})
+    async with served(agent(), "v1") as hand:
+        assert await ids(hand) == [left]
+
+
+async def test_a_session_that_nobody_prompted_for_a_week_is_gone_with_the_next_client(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "sessions.db")
+    now = time.time()
+    for name, age_days in (("old", 8), ("young", 6)):
+        at = now - age_days * 24 * 3600
+        await store.create(SessionRecord(name, CWD, at, at))
+    async with served(agent_of(echo, store=store), "v1") as hand:
+        await hand.new_session()
+        assert not await store.exists("old")
+        assert await store.exists("young")

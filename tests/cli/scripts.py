@@ -305,6 +305,20 @@ async def floods(peer: AgentPeer) -> None:
     await peer.end(prompt, "cancelled")
 
 
+async def floods_later(peer: AgentPeer) -> None:
+    """Talks a lot as soon as a file is there, and until it is told to stop."""
+    peer.patience_seconds = 60.0
+    prompt = await _begin(peer)
+    await peer.chunk("s-1234567890", "well\n")
+    _note("prompted")
+    while not Path("go-on").exists():
+        await asyncio.sleep(0.01)
+    await peer.flood("s-1234567890", 20_000, "words and more words\n" * 20)
+    _note("flooded")
+    await peer.expect("session/cancel")
+    await peer.end(prompt, "cancelled")
+
+
 async def settings(peer: AgentPeer) -> None:
     """Has a model, a mode and a switch."""
     options: list[dict[str, Any]] = [

@@ -80,3 +80,41 @@ def test_a_session_that_only_the_agent_knows_is_gone_on_with_as_in_a_run(accord:
         screen.expect("heard hello there")
         screen.type("\x11")
         assert screen.status() == 0
+
+
+def listed(accord: Accord) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = json.loads(accord("sessions", "ls", "--json").stdout)
+    return rows
+
+
+def test_a_chat_in_which_nothing_was_said_is_listed_only_while_it_is_open(accord: Accord) -> None:
+    with accord.terminal("chat", "demo") as screen:
+        screen.expect("\x1b[?1049h")
+        assert any(listed(accord) for _ in range(100))
+        screen.type("\x11")
+        assert screen.status() == 0
+    assert listed(accord) == []
+    assert accord("run", "demo", "-c", "hello").status in {0, 4}
+
+
+def test_the_picker_of_a_chat_shows_the_first_prompt_and_the_age(accord: Accord) -> None:
+    (accord.cwd / "keeps.py").write_text(AGENT, encoding="utf-8")
+    words = ["--", sys.executable, "keeps.py"]
+    assert accord("run", "why is the sky blue?\nsay it in one line", *words).status == 0
+    assert [each["prompt"] for each in listed(accord)] == ["why is the sky blue?"]
+    with accord.terminal("chat", *words) as screen:
+        screen.expect("ready")
+        screen.type("\x12")
+        screen.expect("why is the sky blue?")
+        screen.expect("ago")
+        screen.type("\x1b\x11")
+
+
+def test_what_is_said_in_a_chat_is_noted_as_its_first_prompt(accord: Accord) -> None:
+    with accord.terminal("chat", "demo") as screen:
+        screen.expect("ready")
+        screen.type("hello there\r")
+        assert any([each["prompt"] for each in listed(accord)] == ["hello there"] for _ in range(100))
+        screen.type("\x11")
+        assert screen.status() == 0
+    assert [each["prompt"] for each in listed(accord)] == ["hello there"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -88,9 +89,12 @@ def test_every_record_of_the_guide_is_said_and_is_as_it_is_there(accord: Accord)
         records += accord("run", "x", "-o", "events", *scripted(script)).records
     records += accord("run", "x", "-o", "events", "--deny", "all", *scripted("everything")).records
     records += respawned(accord)
+    accord.config.write_text(json.dumps({"agent_servers": {"other": {"command": "nothing-of-this-name"}}}))
+    records += accord("run", "--compare", "demo,other", "hello", "-o", "events").of_type("compared")
     for record in records:
         check(record)
-    assert {record["type"] for record in records} == set(TABLE)
+    # `missed` is sent only to watchers: `test_owner` looks at it.
+    assert {record["type"] for record in records} == set(TABLE) - {"missed"}
     counted = [
         record["token_usage"]["total"] for record in records if record["type"] == "end" and record["token_usage"]
     ]

@@ -253,3 +253,78 @@ def test_many_processes_that_open_records_of_version_1_at_once_lose_nothing(path
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
     with Records(path) as records:
         assert len(records.all()) == 33
+
+
+# --- sessions that nobody prompted
+
+
+def test_a_session_that_was_only_opened_is_open_as_long_as_its_process_has_it(path: Path, tmp_path: Path) -> None:
+    with Records(path) as ours, Records(path, read_only=True) as reader:
+        ours.note("a", "s1", tmp_path, opened=True, at=1.0)
+        (found,) = reader.all()
+        assert (found.prompted, found.is_open, found.prompt) == (False, True, None)
+    with Records(path, read_only=True) as reader:
+        (found,) = reader.all()
+        assert (found.prompted, found.is_open) == (False, False)
+
+
+def test_the_first_prompt_is_kept_and_later_ones_change_nothing(records: Records, tmp_path: Path) -> None:
+    records.note("a", "s1", tmp_path, opened=True, key="k")
+    records.note("a", "s1", tmp_path, key="k", prompt="first")
+    records.note("a", "s1", tmp_path, key="k", prompt="second")
+    records.note("a", "s1", tmp_path, key="k", opened=True)
+    (found,) = records.all()
+    assert (found.prompted, found.prompt) == (True, "first")
+    records.note("a", "s1", tmp_path, key="another session", opened=True)
+    (found,) = records.all()
+    assert (found.prompted, found.prompt) == (False, None)
+
+
+def test_the_last_session_is_one_that_was_prompted_where_there_is_one(records: Records, tmp_path: Path) -> None:
+    records.note("a", "empty", tmp_path, opened=True, at=1.0)
+    last = records.last(tmp_path)
+    assert last is not None
+    assert last.session_id == "empty"
+    records.note("a", "used", tmp_path, at=2.0)
+    records.note("a", "empty", tmp_path, opened=True, at=3.0)
+    last = records.last(tmp_path)
+    assert last is not None
+    assert last.session_id == "used"
+
+
+def test_after_a_week_the_record_of_a_session_that_nobody_prompted_or_has_open_is_dropped(
+    path: Path, tmp_path: Path
+) -> None:
+    day = 24 * 3600.0
+    with Records(path) as gone:
+        gone.note("a", "old", tmp_path, opened=True, at=0.0)
+        gone.note("a", "young", tmp_path, opened=True, at=2 * day)
+        gone.note("a", "prompted", tmp_path, at=0.0)
+    # Another process of this machine, so that its owner file is another one.
+    script = "import sys; from accord.config.records import Records; r = Records(sys.argv[1])\n"
+    script += "r.note('a', 'open', '/', opened=True, at=0.0); print('noted', flush=True); sys.stdin.read()"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with holder, Records(path) as records:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "noted\n"
+        records.note("a", "new", tmp_path, opened=True, at=8 * day)
+        assert {each.session_id for each in records.all()} == {"new", "young", "prompted", "open"}
+        assert holder.stdin is not None
+        holder.stdin.close()
+        holder.wait(60)
+        records.note("a", "new", tmp_path, opened=True, at=8 * day)
+        assert {each.session_id for each in records.all()} == {"new", "young", "prompted"}
+
+
+def test_what_an_earlier_version_noted_counts_as_prompted(tmp_path: Path) -> None:
+    kept = tmp_path / "records.db"
+    shutil.copyfile(Path(__file__).parent / "fixtures" / "records-2.db", kept)
+    for read_only in (True, False):
+        with Records(kept, read_only=read_only) as records:
+            assert [(each.session_id, each.prompted, each.is_open) for each in records.all()] == [
+                ("s2", True, False),
+                ("s1", True, False),
+            ]
+            assert records.all()[1].key == "k1"

@@ -157,47 +157,73 @@ class FlushesInSilence(MemoryStore):
 
 
 class ListsOldestFirst(MemoryStore):
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
-        page = await super().list_sessions(cwd=cwd, cursor=cursor, limit=limit)
+    async def list_sessions(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+    ) -> SessionPage:
+        page = await super().list_sessions(cwd=cwd, cursor=cursor, limit=limit, unprompted=unprompted)
         return SessionPage(page.records[::-1], page.next_cursor)
 
 
 class ListsByNumber(MemoryStore):
     """Pages by offset: what is created or deleted meanwhile moves them."""
 
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
+    async def list_sessions(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+    ) -> SessionPage:
         start = int(cursor or 0)
-        records = (await super().list_sessions(cwd=cwd, limit=10_000)).records
+        records = (await super().list_sessions(cwd=cwd, limit=10_000, unprompted=unprompted)).records
         more = len(records) > start + limit
         return SessionPage(records[start : start + limit], str(start + limit) if more else None)
 
 
 class IgnoresTies(MemoryStore):
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
+    async def list_sessions(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+    ) -> SessionPage:
         if cursor is None:
-            return await super().list_sessions(cwd=cwd, limit=limit)
+            return await super().list_sessions(cwd=cwd, limit=limit, unprompted=unprompted)
         time, _ = decode_cursor(cursor)
         records = [one for one in (await super().list_sessions(cwd=cwd, limit=10_000)).records if one.updated_at < time]
-        page = await super().list_sessions(cwd=cwd, cursor=cursor, limit=limit)
+        page = await super().list_sessions(cwd=cwd, cursor=cursor, limit=limit, unprompted=unprompted)
         return SessionPage(records[:limit], page.next_cursor)
 
 
 class NeverEnds(MemoryStore):
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
-        return await super().list_sessions(cwd=cwd, cursor=cursor and None, limit=limit)
+    async def list_sessions(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+    ) -> SessionPage:
+        return await super().list_sessions(cwd=cwd, cursor=cursor and None, limit=limit, unprompted=unprompted)
 
 
 class MatchesBeginnings(MemoryStore):
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
+    async def list_sessions(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+    ) -> SessionPage:
         if cwd is None:
-            return await super().list_sessions(cursor=cursor, limit=limit)
+            return await super().list_sessions(cursor=cursor, limit=limit, unprompted=unprompted)
         records = (await super().list_sessions(limit=10_000)).records
         return SessionPage([one for one in records if one.cwd.startswith(cwd)])
 
 
+class ListsEverything(MemoryStore):
+    async def list_sessions(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+    ) -> SessionPage:
+        return await super().list_sessions(cwd=cwd, cursor=cursor, limit=limit, unprompted=unprompted or True)
+
+
+class PrunesWhatIsOpen(MemoryStore):
+    async def prune_unprompted(self, before: float) -> list[str]:
+        for session_id in ("open",):
+            await self.delete(session_id)
+        return await super().prune_unprompted(before)
+
+
 class TakesAnyCursor(MemoryStore):
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
-        return await super().list_sessions(cwd=cwd, cursor=cursor or None, limit=limit)
+    async def list_sessions(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+    ) -> SessionPage:
+        return await super().list_sessions(cwd=cwd, cursor=cursor or None, limit=limit, unprompted=unprompted)
 
 
 class SharesForks(MemoryStore):
@@ -330,6 +356,8 @@ FAULTS: list[tuple[type[MemoryStore], str]] = [
     (IgnoresTies, "a session was missed"),
     (MatchesBeginnings, "by its beginning"),
     (TakesAnyCursor, "the cursor ''"),
+    (ListsEverything, "a session that nobody prompted or owns is listed"),
+    (PrunesWhatIsOpen, "a session that is owned was pruned"),
     (SharesForks, "separate ways"),
     (ForgetsStateInForks, "has not its state"),
     (DeletesOnce, "deleting it again"),

@@ -45,6 +45,8 @@ __all__ = ["InUse", "SessionRegistry"]
 log = logging.getLogger("accord.agent")
 
 PAGE = 50
+UNPROMPTED_SECONDS = 7 * 24 * 3600.0
+"""How long a session is kept that nobody prompted; it is listed only while it is open."""
 
 InUse: TypeAlias = Literal["error", "read_only"]
 """The result for a client that opens a session which another process has open."""
@@ -91,6 +93,7 @@ class SessionRegistry:
         self._client: Client | None = None
         self._dialect: Dialect | None = None
         self._live: dict[str, _Live] = {}
+        self._is_pruned = False
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
@@ -144,6 +147,7 @@ class SessionRegistry:
         record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))
         try:
             if self._store is not None:
+                await self._prune(self._store)
                 await self._store.create(record, owned=True)
             return await self._open(self._make(record, roots, request.meta), servers)
         except BaseException:
@@ -334,6 +338,19 @@ class SessionRegistry:
             log.warning("a session that could not be opened stays in the store: %s", error)
         await self._release(session_id)
 
+    async def _prune(self, store: Store) -> None:
+        """Once for each client: delete the sessions that nobody prompted for a week. What fails there stops nothing."""
+        if self._is_pruned:
+            return
+        self._is_pruned = True
+        try:
+            gone = await store.prune_unprompted(time.time() - UNPROMPTED_SECONDS)
+        except StoreError as error:
+            log.debug("sessions that nobody prompted stay in the store: %s", error)
+        else:
+            if gone:
+                log.info("%d sessions that nobody prompted were deleted", len(gone))
+
     async def _release(self, session_id: str) -> None:
         if self._store is None:
             return
@@ -362,7 +379,8 @@ class SessionRegistry:
             records = [live.current for live in self._live.values() if request.cwd in (None, live.record.cwd)]
             records.sort(key=lambda record: record.updated_at, reverse=True)
             return SessionsListed([_summary(record) for record in records])
-        page = await self._store.list_sessions(cwd=request.cwd, cursor=request.cursor, limit=PAGE)
+        await self._prune(self._store)
+        page = await self._store.list_sessions(cwd=request.cwd, cursor=request.cursor, limit=PAGE, unprompted=False)
         return SessionsListed([_summary(record) for record in page.records], page.next_cursor)
 
     async def close_session(self, session_id: str) -> None:

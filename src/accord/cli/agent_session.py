@@ -291,7 +291,10 @@ class RunningAgent:
             session = await self.reopen(record, servers=servers, roots=roots)
             opened = Opened(session, resumed=True, name=record.name)
         session = opened.session
-        index.note(self.target.key, session.id, session.cwd, name=opened.name, title=session.title, key=session.key)
+        index.note(
+            self.target.key, session.id, session.cwd, name=opened.name, title=session.title, key=session.key,
+            opened=True,
+        )  # fmt: skip
         await self.settle(opened.session)
         return opened
 

@@ -13,7 +13,8 @@ VERBS = {
     "run": "send one prompt to an agent and show what it does",
     "chat": "a conversation with an agent, full screen",
     "agents": "the known agents: ls, info, add, rm, login, doctor",
-    "sessions": "earlier conversations: ls, show, resume, fork, rm, export",
+    "sessions": "conversations: ls, show, resume, fork, rm, export, import, watch, prune",
+    "cancel": "stop a turn that runs in another terminal",
     "agent": "the built-in coding agent on stdin and stdout, for editors",
     "check": "judge whether an agent or a client keeps the protocol",
 }

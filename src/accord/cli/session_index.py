@@ -19,6 +19,8 @@ T = TypeVar("T")
 PREFIXES = ("session-", "session_", "sess-", "sess_", "ses_")
 
 
+PROMPT_CHARACTERS = 200
+
 # A reader waits only for a process that holds the whole file.
 READ_SECONDS = scaled(3.0)
 
@@ -68,12 +70,22 @@ class SessionIndex:
         name: str | None = None,
         title: str | None = None,
         key: str | None = None,
+        prompt: str | None = None,
+        opened: bool = False,
     ) -> None:
-        """A session was used just now; `key` is ours for it, to which remembered answers are bound."""
+        """A session was used just now; `key` is ours for it, to which remembered answers are bound.
+
+        With `opened` it was not prompted yet; `prompt` is the first prompt.
+        """
         if self._is_lost:
             return
         try:
-            self._write(lambda records: records.note(agent, session_id, cwd, name=name, title=title, key=key))
+            line = None if prompt is None else first_line(prompt)
+            self._write(
+                lambda records: records.note(
+                    agent, session_id, cwd, name=name, title=title, key=key, prompt=line, opened=opened
+                )
+            )
         except StoreError as error:
             self._is_lost = True
             remark(filled("sessions are not noted: {}", str(error)))
@@ -103,7 +115,7 @@ class SessionIndex:
         return self._read(lambda records: records.find(session_id, agent))
 
     def all(self, *, everywhere: bool, agent: str | None = None) -> list[ClientSessionRecord]:
-        """All of this directory, or all; the last used first."""
+        """All of this directory, or all; the last used first. Also those that nobody prompted."""
         return self._read(lambda records: records.all(None if everywhere else ".", agent))
 
     def forget(self, record: ClientSessionRecord) -> bool:
@@ -112,6 +124,17 @@ class SessionIndex:
             return self._write(lambda records: records.forget(record.agent, record.session_id))
         except StoreError as error:
             raise _failure("changed", error) from error
+
+
+def first_line(prompt: str) -> str | None:
+    """The begin of a prompt, as a list of sessions shows it."""
+    line = next((each.strip() for each in prompt.splitlines() if each.strip()), "")
+    return line[:PROMPT_CHARACTERS] or None
+
+
+def is_listed(record: ClientSessionRecord) -> bool:
+    """A session that nobody prompted is listed only while it is open."""
+    return record.prompted or record.is_open
 
 
 def _failure(what: str, error: StoreError) -> CommandFailure:

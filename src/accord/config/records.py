@@ -14,7 +14,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,13 +23,14 @@ from accord.config.paths import ConfigPaths
 from accord.errors import StoreError
 from accord.stores.errors import damaged, of_sqlite, of_system, sqlite_reason
 from accord.stores.folder import make_private
+from accord.stores.owner import StoreOwner, is_held, open_owner, owners_folder
 from accord.time_scale import scaled
 
 __all__ = ["ClientSessionRecord", "Records"]
 
 # "ACRR": the file says whose it is, and that it is no store of conversations.
 APPLICATION_ID = 0x41435252
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 BUSY_SECONDS = scaled(10.0)
 _RETRY_SECONDS = 0.01
 
@@ -43,15 +44,29 @@ _SCHEMA = (
         created_at REAL NOT NULL,
         updated_at REAL NOT NULL,
         key,
+        prompt,
+        prompted INTEGER NOT NULL DEFAULT 1,
+        owner,
         PRIMARY KEY (agent, session_id)
     )""",
     "CREATE INDEX records_by_name ON records (agent, cwd, name)",
     "CREATE INDEX records_by_cwd ON records (cwd, updated_at)",
 )
-_KEY_SINCE = 2
 # What makes a file of one version a file of the next.
-_UPGRADES = {1: ("ALTER TABLE records ADD COLUMN key",)}
-_COLUMNS = "agent, session_id, cwd, name, title, created_at, updated_at, key"
+_UPGRADES = {
+    1: ("ALTER TABLE records ADD COLUMN key",),
+    2: (
+        "ALTER TABLE records ADD COLUMN prompt",
+        # What was noted before may have been prompted.
+        "ALTER TABLE records ADD COLUMN prompted INTEGER NOT NULL DEFAULT 1",
+        "ALTER TABLE records ADD COLUMN owner",
+    ),
+}
+_COLUMNS = "agent, session_id, cwd, name, title, created_at, updated_at, key, prompt, prompted, owner"
+# What stands for a column that a file of an older version does not have.
+_MISSING = {"key": (2, "NULL"), "prompt": (3, "NULL"), "prompted": (3, "1"), "owner": (3, "NULL")}
+UNPROMPTED_SECONDS = 7 * 24 * 3600.0
+"""How long the record of a session is kept that nobody prompted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +74,9 @@ class ClientSessionRecord:
     """One session: `agent` is the name by which it was started, `name` what the user calls the session.
 
     `key` is a random key of ours, made when the session was: agents choose session ids and reuse them. None for a
-    session that was noted before there were keys, or that another client made.
+    session that was noted before there were keys, or that another client made. `prompt` is the begin of the first
+    prompt, where it was noted. `prompted` is False for a session that was opened and never prompted; `is_open` says
+    whether a process has it open that has noted so.
     """
 
     agent: str
@@ -70,6 +87,9 @@ class ClientSessionRecord:
     created_at: float
     updated_at: float
     key: str | None = None
+    prompt: str | None = field(default=None, compare=False)
+    prompted: bool = field(default=True, compare=False)
+    is_open: bool = field(default=False, compare=False)
 
 
 class Records:
@@ -93,9 +113,13 @@ class Records:
         place = ConfigPaths.here().records_file if path is None else Path(path)
         self._path = str(place)
         self._connection = _open(place, busy_seconds, _open_to_read if read_only else _open_once)
-        self._columns = _COLUMNS
-        if read_only and int(self._connection.execute("PRAGMA user_version").fetchone()[0]) < _KEY_SINCE:
-            self._columns = _COLUMNS.replace(", key", ", NULL AS key")
+        self._owner: StoreOwner | None = None
+        self._owners = owners_folder(place)
+        version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+        self._columns = ", ".join(
+            f"{_MISSING[name][1]} AS {name}" if version < _MISSING.get(name, (0, ""))[0] else name
+            for name in _COLUMNS.split(", ")
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -106,9 +130,13 @@ class Records:
         self.close()
 
     def close(self) -> None:
+        """Close the file; what this process noted as open is not open any more."""
+        if self._owner is not None:
+            self._owner.close()
+            self._owner = None
         self._connection.close()
 
-    def note(
+    def note(  # noqa: PLR0913 - each is a column
         self,
         agent: str,
         session_id: str,
@@ -118,13 +146,20 @@ class Records:
         title: str | None = None,
         at: float | None = None,
         key: str | None = None,
+        prompt: str | None = None,
+        opened: bool = False,
     ) -> None:
         """A session was used just now. What is None stays as it was; a name moves to this session from another.
+
+        With `opened` it was opened and not prompted yet: as long as nobody prompts it, it is listed only while this
+        object is not closed, and its record is dropped after a week. `prompt` is the first one; a later one changes
+        nothing.
 
         Give `key` for a session that was made just now: a new session of an id that was used before gets the new key.
         A record never becomes older: of two processes the later one counts.
         """
         moment = time.time() if at is None else at
+        owner = self._own() if opened else None
         place = _column_text(_place(cwd))
         with self._transaction():
             if name is not None:
@@ -133,19 +168,44 @@ class Records:
                     (_column_text(agent), place, _column_text(name), _column_text(session_id)),
                 )
             self._connection.execute(
-                f"INSERT INTO records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - our own words
+                f"INSERT INTO records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - our own
                 "ON CONFLICT (agent, session_id) DO UPDATE SET cwd = excluded.cwd, "
                 "name = coalesce(excluded.name, name), title = coalesce(excluded.title, title), "
-                "updated_at = max(excluded.updated_at, updated_at), key = coalesce(excluded.key, key)",
+                "updated_at = max(excluded.updated_at, updated_at), key = coalesce(excluded.key, key), "
+                # Another key is another session, of an id that the agent used before.
+                "prompt = CASE WHEN excluded.key != key THEN excluded.prompt "
+                "ELSE coalesce(prompt, excluded.prompt) END, "
+                "prompted = CASE WHEN excluded.key != key THEN excluded.prompted "
+                "ELSE max(prompted, excluded.prompted) END, "
+                "owner = coalesce(excluded.owner, owner)",
                 (
                     *(_column_text(agent), _column_text(session_id), place),
                     *(name and _column_text(name), title and _column_text(title), moment, moment, key),
+                    *(prompt and _column_text(prompt), int(not opened), owner),
                 ),
             )
+            if opened:
+                self._prune(moment - UNPROMPTED_SECONDS)
+
+    def _own(self) -> str | None:
+        """The name of this process's owner file; None where the file system has no locks."""
+        if self._owner is None:
+            try:
+                self._owner = open_owner(Path(self._path))
+            except StoreError:
+                return None
+        return self._owner.name
+
+    def _prune(self, before: float) -> None:
+        sql = "SELECT rowid, owner FROM records WHERE NOT prompted AND updated_at < ?"
+        for row, owner in self._connection.execute(sql, (before,)).fetchall():
+            if not is_held(self._owners, owner):
+                self._connection.execute("DELETE FROM records WHERE rowid = ?", (row,))
 
     def last(self, cwd: str | os.PathLike[str], agent: str | None = None) -> ClientSessionRecord | None:
-        """The session that was used last in a directory, with one agent or with any."""
-        return next(iter(self._select(cwd=_place(cwd), agent=agent)), None)
+        """The session that was used last in a directory, with one agent or with any; one that was prompted, if any."""
+        found = self._select(cwd=_place(cwd), agent=agent)
+        return next((each for each in found if each.prompted), None) or next(iter(found), None)
 
     def named(self, name: str, cwd: str | os.PathLike[str], agent: str | None = None) -> ClientSessionRecord | None:
         """The session that the user calls so in a directory."""
@@ -174,9 +234,12 @@ class Records:
         with self._transaction("DEFERRED"):
             rows = self._connection.execute(sql, tuple(given.values())).fetchall()
         try:
-            return [_record(row) for row in rows]
+            return [self._record(row) for row in rows]
         except ValueError as error:
             raise damaged(self._path) from error
+
+    def _record(self, row: Sequence[Any]) -> ClientSessionRecord:
+        return _record(row, is_open=row[-1] is not None and is_held(self._owners, row[-1]))
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
@@ -342,18 +405,20 @@ def _column_value(value: Any) -> Any:
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
 
 
-def _record(row: Sequence[Any]) -> ClientSessionRecord:
+def _record(row: Sequence[Any], *, is_open: bool) -> ClientSessionRecord:
     """One row, as it was noted.
 
     Raises:
         ValueError: Somebody else wrote it.
     """
-    agent, session_id, cwd, name, title, created_at, updated_at, key = (_column_value(value) for value in row)
-    needed, optional, moments = (agent, session_id, cwd), (name, title, key), (created_at, updated_at)
+    agent, session_id, cwd, name, title, created_at, updated_at, key, prompt, prompted, _ = map(_column_value, row)
+    needed, optional, moments = (agent, session_id, cwd), (name, title, key, prompt), (created_at, updated_at)
     if not (
         all(isinstance(each, str) for each in needed)
         and all(each is None or isinstance(each, str) for each in optional)
         and all(isinstance(each, float) and math.isfinite(each) for each in moments)
     ):
         raise ValueError("this row is none of ours")
-    return ClientSessionRecord(agent, session_id, cwd, name, title, created_at, updated_at, key)
+    return ClientSessionRecord(
+        agent, session_id, cwd, name, title, created_at, updated_at, key, prompt, bool(prompted), is_open
+    )

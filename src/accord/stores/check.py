@@ -408,6 +408,24 @@ async def _owners(store: Store) -> None:
     _expect(await store.acquire("d"), "a new session has the owner of one that was deleted")
 
 
+async def _unprompted(store: Store) -> None:
+    """A session that nobody prompted is listed while it is owned, and pruned when it is old."""
+    await store.create(_record("open", 3.0), owned=True)
+    await store.create(_record("left", 2.0))
+    await store.create(_record("prompted", 1.0))
+    await store.append("prompted", [MessageChunk("user", Text("go"))])
+
+    async def listed() -> list[str]:
+        return [record.id for record in (await store.list_sessions(unprompted=False)).records]
+
+    _expect(await listed() == ["open", "prompted"], "a session that nobody prompted or owns is listed")
+    _expect(await store.prune_unprompted(2.0) == [], "a session was pruned that is not older")
+    _expect(await store.prune_unprompted(9.0) == ["left"], "what was pruned was prompted or owned")
+    _expect(await store.exists("open"), "a session that is owned was pruned")
+    await store.release("open")
+    _expect(await listed() == ["prompted"], "a session that nobody prompted is listed although nobody owns it")
+
+
 async def _fill(store: Store) -> None:
     """Kept sessions are there again when the store is opened anew."""
     await store.create(_record("a", 3.5, title="Title"))
@@ -448,4 +466,5 @@ _CHECKS: tuple[Check, ...] = (
     _unwritable,
     _owners,
     _closing,
+    _unprompted,
 )

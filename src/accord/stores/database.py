@@ -10,9 +10,10 @@ import contextlib
 import json
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -31,18 +32,20 @@ from accord.stores.errors import (
 )
 from accord.stores.folder import make_private
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
-from accord.stores.owner import StoreOwner, is_live, owners_folder
+from accord.stores.owner import StoreOwner, is_held, is_live, owners_folder
 from accord.stores.schema import (
     COLUMNS,
     OWNERS_SINCE,
+    PROMPTED_SINCE,
     as_record,
     as_stored,
+    as_text,
     event_rows,
     recognise,
     schema_version,
     set_up,
 )
-from accord.stores.text import decode_cursor, decode_event, encode_cursor
+from accord.stores.text import decode_cursor, decode_event, encode_cursor, is_prompt
 
 __all__ = ["Batch", "Database"]
 
@@ -64,6 +67,7 @@ class _Row(NamedTuple):
     number: int
     events: int
     owner: str | None
+    prompted: int
 
 
 class Database:
@@ -73,6 +77,7 @@ class Database:
         self._connection = connection
         # A file that cannot be written cannot be migrated either, and its sessions have no owners.
         self._owner_column = "owner" if schema_version(connection) >= OWNERS_SINCE else "NULL"
+        self._prompted_column = "prompted" if schema_version(connection) >= PROMPTED_SINCE else "1"
         self._path = path
         self._owners = owners_folder(Path(path))
 
@@ -255,17 +260,19 @@ class Database:
         for batch in group:
             texts += batch.texts
             batch.position = position + len(texts)
+        prompted = row.prompted or any(map(is_prompt, texts))
         for row_texts in event_rows(texts):
             position += len(row_texts)
             values = (row.number, position, len(row_texts), b"\n".join(row_texts))
             self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", values)
-        self._connection.execute("UPDATE sessions SET events = ? WHERE number = ?", (position, row.number))
+        counted = (position, int(prompted), row.number)
+        self._connection.execute("UPDATE sessions SET events = ?, prompted = ? WHERE number = ?", counted)
 
     def read(self, session_id: str, after: int, limit: int | None) -> list[Event]:
         """The events behind a position, in order."""
         after = max(after, 0)
         with self._transaction("DEFERRED"):
-            number, length, _ = self._find(session_id)
+            number, length, *_ = self._find(session_id)
             through = length if limit is None else min(length, after + max(limit, 0))
             lines = list(self._lines(number, after, through))
         if len(lines) != max(through - after, 0):
@@ -278,7 +285,7 @@ class Database:
         page: list[bytes] = []
         size = 0
         with self._transaction("DEFERRED"):
-            number, length, _ = self._find(session_id)
+            number, length, *_ = self._find(session_id)
             through = min(length, after + PAGE_EVENTS)
             for line in self._lines(number, after, through):
                 size += len(line)
@@ -309,8 +316,8 @@ class Database:
             sentence = f"{self._path}: {error}"
             raise StoreError(sentence, reason=error.reason, path=self._path, session_id=session_id) from error
 
-    def list_sessions(self, cwd: str | None, cursor: str | None, limit: int) -> SessionPage:
-        """One page, the last updated first."""
+    def list_sessions(self, cwd: str | None, cursor: str | None, limit: int, *, unprompted: bool = True) -> SessionPage:
+        """One page, the last updated first; without `unprompted` those that were prompted or that a process owns."""
         limit = max(limit, 1)
         conditions: list[str] = []
         values: list[Any] = []
@@ -321,19 +328,25 @@ class Database:
             updated_at, session_id = decode_cursor(cursor)
             conditions.append("(updated_at, id) < (?, ?)")
             values += [updated_at, as_stored(session_id)]
+        if not unprompted:
+            conditions.append(f"({self._prompted_column} OR {self._owner_column} IS NOT NULL)")
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        sql = f"SELECT {COLUMNS} FROM sessions {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
-        with self._transaction("DEFERRED"):
-            rows = self._connection.execute(sql, (*values, limit + 1)).fetchall()
-        records = [as_record(row) for row in rows[:limit]]
+        listed = f"{COLUMNS}, {self._owner_column}, {self._prompted_column}"
+        sql = f"SELECT {listed} FROM sessions {where} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
+        # How many of those that have an owner are left out is known only when it is looked for.
+        values.append(limit + 1 if unprompted else -1)
+        with self._transaction("DEFERRED"), contextlib.closing(self._connection.execute(sql, values)) as found:
+            wanted = (row for row in found if unprompted or row[-1] or is_held(self._owners, row[-2]))
+            rows = list(islice(wanted, min(limit + 1, sys.maxsize)))
+        records = [as_record(row[:-2]) for row in rows[:limit]]
         has_more = len(rows) > limit
         return SessionPage(records, encode_cursor(records[-1].updated_at, records[-1].id) if has_more else None)
 
     def fork(self, session_id: str, record: SessionRecord, owner: StoreOwner | None = None) -> None:
         """Copy a session's log and state under a new record, which belongs to `owner`; the source may be another's."""
         with _claim(record.id, owner), self._transaction():
-            number, events, _ = self._find(session_id)
-            copy = self._insert(record, events, owner)
+            number, events, _, prompted = self._find(session_id)
+            copy = self._insert(record, events, owner, prompted)
             execute = self._connection.execute
             execute("INSERT INTO events SELECT ?, last, count, texts FROM events WHERE session = ?", (copy, number))
             execute("INSERT INTO states SELECT ?, state FROM states WHERE session = ?", (copy, number))
@@ -347,12 +360,30 @@ class Database:
             ours = owner is not None and row.owner == owner.name
             if row.owner is not None and not ours and is_live(self._owners, row.owner):
                 raise in_use(session_id)
-            for sql in (
-                "DELETE FROM events WHERE session = ?",
-                "DELETE FROM states WHERE session = ?",
-                "DELETE FROM sessions WHERE number = ?",
-            ):
-                self._connection.execute(sql, (row.number,))
+            self._erase(row.number)
+
+    def prune_unprompted(self, before: float) -> list[str]:
+        """Delete the sessions that were never prompted, were last updated earlier, and that no process owns."""
+        sql = "SELECT number, id, owner FROM sessions WHERE NOT prompted AND updated_at < ?"
+        # Nearly always there are none, and a reader waits for no writer.
+        with self._transaction("DEFERRED"):
+            found = self._connection.execute(f"{sql} LIMIT 1", (before,)).fetchone()
+        if found is None:
+            return []
+        with self._transaction():
+            rows = self._connection.execute(sql, (before,)).fetchall()
+            gone = [(number, as_text(id_)) for number, id_, owner in rows if not is_held(self._owners, owner)]
+            for number, _ in gone:
+                self._erase(number)
+        return [session_id for _, session_id in gone]
+
+    def _erase(self, number: int) -> None:
+        for sql in (
+            "DELETE FROM events WHERE session = ?",
+            "DELETE FROM states WHERE session = ?",
+            "DELETE FROM sessions WHERE number = ?",
+        ):
+            self._connection.execute(sql, (number,))
 
     def _find(self, session_id: str) -> _Row:
         row = self._look_up(session_id)
@@ -361,12 +392,12 @@ class Database:
         return row
 
     def _look_up(self, session_id: str) -> _Row | None:
-        sql = f"SELECT number, events, {self._owner_column} FROM sessions WHERE id = ?"  # noqa: S608
+        sql = f"SELECT number, events, {self._owner_column}, {self._prompted_column} FROM sessions WHERE id = ?"  # noqa: S608
         row = self._connection.execute(sql, (as_stored(session_id),)).fetchone()
         return None if row is None else _Row(*row)
 
-    def _insert(self, record: SessionRecord, events: int, owner: StoreOwner | None) -> int:
-        sql = f"INSERT INTO sessions ({COLUMNS}, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+    def _insert(self, record: SessionRecord, events: int, owner: StoreOwner | None, prompted: int = 0) -> int:
+        sql = f"INSERT INTO sessions ({COLUMNS}, owner, prompted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
         values = (
             as_stored(record.id),
             as_stored(record.cwd),
@@ -376,6 +407,7 @@ class Database:
             float(record.updated_at),
             events,
             None if owner is None else owner.name,
+            prompted,
         )
         try:
             number = self._connection.execute(sql, values).lastrowid

@@ -138,8 +138,12 @@ class Store(Protocol):
         """
         ...
 
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
+    async def list_sessions(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+    ) -> SessionPage:
         """One page of the sessions, the last updated first, of exactly that `cwd` where one is given.
+
+        Without `unprompted`, a session whose log has no message of the user is listed only while a process owns it.
 
         `cursor` is the `next_cursor` of the page before, never anything else (`bad_cursor`). Sessions that are created
         or deleted meanwhile move nothing: none is listed twice, and none is missed but those whose `updated_at` was
@@ -156,6 +160,13 @@ class Store(Protocol):
 
     async def delete(self, session_id: str) -> None:
         """Forget the session, its log and its state. A session that is not there is deleted already."""
+        ...
+
+    async def prune_unprompted(self, before: float) -> list[str]:
+        """Delete the sessions that nobody prompted, nobody owns, and whose `updated_at` is earlier; returns their ids.
+
+        What was queued before this call counts.
+        """
         ...
 
     async def close(self) -> None:

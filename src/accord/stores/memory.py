@@ -11,7 +11,7 @@ from accord.protocol.model import UNSET, Maybe, UnsetType
 from accord.session.event import Event
 from accord.stores.errors import LossLedger, closed, session_exists, unknown_session
 from accord.stores.interface import PAGE_BYTES, PAGE_EVENTS, SessionPage, SessionRecord
-from accord.stores.text import decode_cursor, decode_event, encode_cursor, encode_event
+from accord.stores.text import decode_cursor, decode_event, encode_cursor, encode_event, is_prompt
 
 __all__ = ["MemoryStore"]
 
@@ -140,9 +140,12 @@ class MemoryStore:
         await asyncio.sleep(0)
         return events
 
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
+    async def list_sessions(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+    ) -> SessionPage:
         """One page of the sessions, the last updated first."""
-        records = [session.record for session in self._open_sessions().values()]
+        sessions = self._open_sessions().values()
+        records = [each.record for each in sessions if unprompted or each.claims or _is_prompted(each)]
         positions = sorted(((one.updated_at, one.id) for one in records if cwd in (None, one.cwd)), reverse=True)
         if cursor is not None:
             last = decode_cursor(cursor)
@@ -162,6 +165,18 @@ class MemoryStore:
     async def delete(self, session_id: str) -> None:
         """Forget the session, its log and its state."""
         self._open_sessions().pop(session_id, None)
+
+    async def prune_unprompted(self, before: float) -> list[str]:
+        """Delete the sessions that nobody prompted, nobody owns, and whose `updated_at` is earlier."""
+        sessions = self._open_sessions()
+        found = [
+            each.record.id
+            for each in sessions.values()
+            if each.record.updated_at < before and not each.claims and not _is_prompted(each)
+        ]
+        for session_id in found:
+            del sessions[session_id]
+        return found
 
     async def close(self) -> None:
         """Forget everything."""
@@ -186,6 +201,10 @@ class MemoryStore:
             raise session_exists(record.id)
         session = self._sessions[record.id] = _Session(record)
         return session
+
+
+def _is_prompted(session: _Session) -> bool:
+    return any(map(is_prompt, session.texts))
 
 
 def _counted(session: _Session) -> SessionRecord:

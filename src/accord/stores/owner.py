@@ -24,7 +24,7 @@ from pathlib import Path
 from accord.errors import StoreError
 from accord.stores.errors import no_locks, of_system
 
-__all__ = ["StoreOwner", "is_live", "open_owner", "owners_folder"]
+__all__ = ["StoreOwner", "is_held", "is_live", "open_owner", "owners_folder"]
 
 # What the owner column of a database may hold: anything else is no file of ours, and never becomes part of a path.
 _NAME = re.compile(r"[0-9a-f]{32}")
@@ -129,17 +129,32 @@ def is_live(folder: Path, name: object) -> bool:
         raise _refusal(error, folder) from error
 
 
+def is_held(folder: Path, name: object) -> bool:
+    """Whether this process or another holds the owner file of that name; where there is no way to know, yes."""
+    with _registry.lock:
+        own = _registry.owners.get(folder)
+        if own is not None and own.name == name:
+            return True
+    try:
+        return is_live(folder, name)
+    except StoreError:
+        return True
+
+
 def _make(folder: Path) -> StoreOwner:
     if sys.platform == "win32":
         return StoreOwner(folder, secrets.token_hex(16), None)
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
+        # A umask may have taken from the owner too.
+        folder.chmod(0o700)
     _sweep(folder)
     while True:
         name = secrets.token_hex(16)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(folder / name, flags, 0o600)
         try:
+            os.fchmod(descriptor, 0o600)
             # Another process that sweeps may have come between: then the file is, or will be, gone.
             if _locks(descriptor) and os.fstat(descriptor).st_nlink:
                 return StoreOwner(folder, name, descriptor)

@@ -18,9 +18,11 @@ __all__ = [
     "APPLICATION_ID",
     "COLUMNS",
     "OWNERS_SINCE",
+    "PROMPTED_SINCE",
     "SCHEMA_VERSION",
     "as_record",
     "as_stored",
+    "as_text",
     "event_rows",
     "recognise",
     "schema_version",
@@ -29,8 +31,11 @@ __all__ = [
 
 # "ACRD": the file says whose it is, so that another program's database is never taken for a damaged one of ours.
 APPLICATION_ID = 0x41435244
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 OWNERS_SINCE = 2
+PROMPTED_SINCE = 3
+
+_UNPROMPTED_INDEX = "CREATE INDEX sessions_unprompted ON sessions (updated_at) WHERE NOT prompted"
 
 _SCHEMA = (
     """CREATE TABLE sessions (
@@ -42,10 +47,12 @@ _SCHEMA = (
         created_at REAL NOT NULL,
         updated_at REAL NOT NULL,
         events INTEGER NOT NULL,
-        owner TEXT
+        owner TEXT,
+        prompted INTEGER NOT NULL DEFAULT 0
     )""",
     "CREATE INDEX sessions_by_time ON sessions (updated_at, id)",
     "CREATE INDEX sessions_by_cwd ON sessions (cwd, updated_at, id)",
+    _UNPROMPTED_INDEX,
     # `texts` are the events `last - count + 1` to `last`, one per line.
     """CREATE TABLE events (
         session INTEGER NOT NULL,
@@ -58,8 +65,16 @@ _SCHEMA = (
     "CREATE TABLE states (session INTEGER PRIMARY KEY, state BLOB NOT NULL)",
 )
 
-# What leads from each schema to the next. `owner` names the file of the process that has the session open.
-_MIGRATIONS: dict[int, tuple[str, ...]] = {1: ("ALTER TABLE sessions ADD COLUMN owner TEXT",)}
+# What leads from each schema to the next. `owner` names the file of the process that has the session open; `prompted`
+# says that the log has a message of the user. To look into every log would take long: one with anything in it counts.
+_MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: ("ALTER TABLE sessions ADD COLUMN owner TEXT",),
+    2: (
+        "ALTER TABLE sessions ADD COLUMN prompted INTEGER NOT NULL DEFAULT 0",
+        "UPDATE sessions SET prompted = events > 0",
+        _UNPROMPTED_INDEX,
+    ),
+}
 
 
 def recognise(connection: sqlite3.Connection, path: str) -> None:

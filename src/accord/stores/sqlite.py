@@ -164,9 +164,11 @@ class SqliteStore:
         """The next events behind position `after`, as many as fit into a page; decoded on the reading thread."""
         return await self._read(lambda database: database.read_page(session_id, after))
 
-    async def list_sessions(self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50) -> SessionPage:
+    async def list_sessions(
+        self, *, cwd: str | None = None, cursor: str | None = None, limit: int = 50, unprompted: bool = True
+    ) -> SessionPage:
         """One page of the sessions, the last updated first, of exactly that `cwd` where one is given."""
-        return await self._read(lambda database: database.list_sessions(cwd, cursor, limit))
+        return await self._read(lambda database: database.list_sessions(cwd, cursor, limit, unprompted=unprompted))
 
     async def fork(self, session_id: str, record: SessionRecord, *, owned: bool = False) -> None:
         """Keep a new session with a copy of the log and the state as they are now, also of what is queued."""
@@ -177,6 +179,10 @@ class SqliteStore:
     async def delete(self, session_id: str) -> None:
         """Forget the session, its log and its state."""
         await self._write(lambda database: database.delete(session_id, self._owner))
+
+    async def prune_unprompted(self, before: float) -> list[str]:
+        """Delete the sessions that nobody prompted, nobody owns, and whose `updated_at` is earlier."""
+        return await self._write(lambda database: database.prune_unprompted(before))
 
     async def close(self) -> None:
         """Commit what is queued and close the file; may be called again."""

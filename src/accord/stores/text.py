@@ -23,7 +23,7 @@ from accord.protocol.model import UNSET, Maybe, Unknown
 from accord.session.content import Block, Text
 from accord.session.event import Event, MessageChanged, MessageChunk, Speaker
 
-__all__ = ["decode_cursor", "decode_event", "encode_cursor", "encode_event"]
+__all__ = ["decode_cursor", "decode_event", "encode_cursor", "encode_event", "is_prompt"]
 
 Read: TypeAlias = Callable[[Any], Any]
 
@@ -70,6 +70,15 @@ def decode_event(text: bytes) -> Event:
         sentence = "a kept event cannot be read: a later version of Accord has written it, or it is damaged"
         raise StoreError(sentence, reason="unreadable") from error
     return event
+
+
+def is_prompt(text: bytes) -> bool:
+    """Whether an encoded event is a message of the user: a session that has one was prompted."""
+    return text.startswith(_PROMPTS)
+
+
+# Both ways of encoding write the tag first and then the fields in their order.
+_PROMPTS = (b'{"event":"message_chunk","speaker":"user"', b'{"event":"message","speaker":"user"')
 
 
 class _PlainChunk(msgspec.Struct, tag_field="event", tag="message_chunk"):

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+import msgspec
+
 from accord.cli.agent_session import SessionRequest, logged_in, open_session
 from accord.cli.chat.agent_log import AgentLog
 from accord.cli.chat.completion import prompt_of
@@ -62,8 +64,8 @@ class ChatOptions:
     roots: Sequence[str | os.PathLike[str]] = ()
     servers: Sequence[McpServer] = ()
     prepare: Prepare | None = None
-    known: Callable[[], Sequence[SessionSummary]] = field(default=lambda: ())
-    """Sessions that this program remembers, beside those that the agent lists."""
+    known: Callable[[], tuple[Sequence[SessionSummary], set[str]]] = field(default=lambda: ((), set()))
+    """Sessions that this program remembers, beside those that the agent lists, and the ids of those to leave out."""
 
 
 class ChatView(Protocol):
@@ -180,10 +182,14 @@ class ChatSession:
         Raises:
             AccordError: The agent cannot list them.
         """
-        found = {each.id: each for each in self._options.known()}
+        known, hidden = self._options.known()
+        found = {each.id: each for each in known}
         if self.agent is not None and self.agent.capabilities.listing:
             async for each in self.agent.list_sessions(self._options.cwd):
-                found[each.id] = each
+                if each.id not in hidden:
+                    # The first prompt says more than most titles do.
+                    title = (found[each.id].title if each.id in found else None) or each.title
+                    found[each.id] = msgspec.structs.replace(each, title=title)
         return sorted(found.values(), key=lambda each: each.updated_at or "", reverse=True)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from accord.cli.chat.bars import value_name
 from accord.cli.chat.chat_session import ChatSession
 from accord.cli.chat.dialogs.frame import Dialog, Item, Picker
 from accord.cli.chat.widgets import announce
+from accord.cli.show.line import ago, moment_of
 from accord.client.session import Session
 from accord.display import exact, filled, own, prose
 from accord.errors import AccordError
@@ -110,16 +112,15 @@ def next_mode(options: list[ConfigOption]) -> tuple[str, str] | None:
 
 
 def session_items(sessions: Sequence[SessionSummary]) -> list[Item]:
-    """The sessions by title and time."""
-    return [
-        Item(each.id, exact(each.title or each.id), _when(each.updated_at) if each.updated_at else "")
-        for each in sessions
-    ]
+    """The sessions by their first prompt (or title) and their age."""
+    now = time.time()
+    return [Item(each.id, exact(each.title or each.id), _age(each.updated_at, now)) for each in sessions]
 
 
-def _when(moment: str) -> str:
-    """`2026-01-31T12:00:00Z` as people read it; whatever else stands there, as it is."""
-    return moment[:16].replace("T", " ") if len(moment) > 16 else moment  # noqa: PLR2004 - up to the minutes
+def _age(moment: str | None, now: float) -> str:
+    """`2026-01-31T12:00:00Z` as people say it; whatever else stands there, as it is."""
+    seconds = moment_of(moment)
+    return (moment or "") if seconds is None else ago(seconds, now)
 
 
 def login_items(methods: Sequence[AuthMethod]) -> list[Item]:

@@ -17,6 +17,7 @@ from accord.cli.fault import phase
 from accord.cli.options import AgentOptions
 from accord.cli.permission import policy_of, rules_of
 from accord.cli.run.output import ConsentCounts, Ending, RunOpening, RunOutput
+from accord.cli.run.shared_output import SharedOutput
 from accord.cli.session_index import SessionIndex
 from accord.cli.session_names import known_ids, short_id
 from accord.cli.show.line import duration
@@ -138,7 +139,7 @@ class Conversation:
         self._record = record
         self._rules = rules_of(options.rules)
         self._progress = Progress(sys.stderr, shown=form in {"text", "final"})
-        self._output = output_of(form, self._progress)
+        self._output = self._shared = SharedOutput(output_of(form, self._progress))
         self._events = EventQueue(self._output)
         self._terminal = UserTerminal(self._progress) if is_interactive() else None
         self._interrupts = Interrupts(self._progress.erase)
@@ -177,6 +178,7 @@ class Conversation:
             silence()
             return Status.INTERRUPTED
         finally:
+            await self._shared.close()
             self._progress.erase()
 
     async def _run(self, content: Sequence[str | Path]) -> int:
@@ -206,6 +208,8 @@ class Conversation:
                 session = opened.session
                 short = short_id(session.id, known_ids(index))
                 self._output.opened(RunOpening(running.agent, session, target, opened.resumed, opened.name, short))
+                prompt = next((part for part in content if isinstance(part, str)), "")
+                index.note(target.key, session.id, session.cwd, key=session.key, prompt=prompt)
                 try:
                     ending = await self._turn(running, session, content)
                 finally:

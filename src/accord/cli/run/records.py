@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -48,17 +49,22 @@ def _write(record: dict[str, Any]) -> None:
 class EventsOutput(RunOutput):
     """One record for each event, the same in every edition."""
 
-    def __init__(self) -> None:
+    def __init__(self, write: Callable[[dict[str, Any]], None] = _write) -> None:
+        self._write = write
         self._session: str | None = None
         self._target: Target | None = None
 
     def _write_record(self, type_: str, **fields: Any) -> None:
-        _write({"type": type_, "t": time.time(), "session": self._session, **fields})
+        self._write({"type": type_, "t": time.time(), "session": self._session, **fields})
+
+    def take(self, opening: RunOpening) -> None:
+        """Let the records be those of a session, without a record that says so."""
+        self._session, self._target = opening.session.id, opening.target
 
     def opened(self, opening: RunOpening) -> None:
         """`start`, and the settings that the session begins with."""
         agent, session = opening.agent, opening.session
-        self._session, self._target = session.id, opening.target
+        self.take(opening)
         who = None if agent.info is None else {"name": agent.info.name, "version": agent.info.version}
         self._write_record(
             "start", agent=who, edition=agent.edition, cwd=session.cwd, resumed=opening.resumed, name=opening.name

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from accord.cli.agent_session import RunningAgent, connected, directories_of, line_deadlines, noted_record, servers_of
 from accord.cli.options import (
@@ -20,7 +21,9 @@ from accord.cli.options import (
     split_command,
 )
 from accord.cli.permission import decided_by, policy_of, rules_of
-from accord.cli.session_index import SessionIndex
+from accord.cli.run.output import RunOpening
+from accord.cli.session_index import SessionIndex, is_listed
+from accord.cli.session_names import known_ids, short_id
 from accord.cli.show.presentation import Level, Note
 from accord.cli.show.question import question_lines, unasked_text, verdict_text
 from accord.cli.show.screen import is_terminal
@@ -37,8 +40,13 @@ from accord.display import EMPTY, SafeText, filled, joined, own
 from accord.errors import AccordError, LocalProtocolError
 from accord.session.agent_requests import ReadFile
 from accord.session.client_requests import SessionSummary
-from accord.session.entry import ToolCall
+from accord.session.content import Text
+from accord.session.entry import Message, ToolCall
+from accord.session.event import Event, MessageChanged, StateChanged
 from accord.session.rules import Rule
+
+if TYPE_CHECKING:
+    from accord.cli.run.owner_socket import OwnerSocket, SharedSession
 
 USAGE = """accord chat AGENT [options]
        accord chat [options] -- COMMAND..."""
@@ -92,10 +100,13 @@ def run(arguments: Sequence[str]) -> int:
             prepare=chat.prepare,
             known=chat.known,
         )
-        return run_chat(
-            chat.connect, sessions, name=target.entry.name, ready=chat.show_notes_with, mouse=not parsed.no_mouse,
-            state=_state_folder(), go_on=_go_on(target),
-        )  # fmt: skip
+        try:
+            return run_chat(
+                chat.connect, sessions, name=target.entry.name, ready=chat.show_notes_with, mouse=not parsed.no_mouse,
+                state=_state_folder(), go_on=_go_on(target),
+            )  # fmt: skip
+        finally:
+            chat.close()
 
 
 def _state_folder() -> Path | None:
@@ -124,6 +135,8 @@ class _Chat:
         self._index = index
         self._rules = rules_of(options.rules)
         self._show_note: Callable[[Note], None] = lambda _: None
+        self._owner: OwnerSocket | None = None
+        self._shared: SharedSession | None = None
         record = noted_record(index, target, options)
         self._name = options.session if record is None else record.name
         self.record = record
@@ -171,6 +184,8 @@ class _Chat:
 
     def _judged(self, verdict: Verdict) -> None:
         """Show a decision that was made without the user; reads inside the session's directories are too many."""
+        if self._shared is not None:
+            self._shared.judged(verdict)
         request = verdict.question.request
         if verdict.by in {"user", "question"} or (
             verdict.is_allowed and (request is None or isinstance(request, ReadFile))
@@ -182,28 +197,66 @@ class _Chat:
         self._note(text, "info" if verdict.is_allowed else "warning", detail)
 
     def _completed_unasked(self, call: ToolCall, rule: Rule) -> None:
+        if self._shared is not None:
+            self._shared.completed_unasked(call, rule)
         self._note(unasked_text(call, rule, str(Path.cwd())), "warning")
 
     async def prepare(self, agent: ConnectedAgent, session: Session) -> None:
         """Note a session, and set what is wished."""
         name, self._name = self._name, None
-        self._index.note(self._target.key, session.id, session.cwd, name=name, title=session.title, key=session.key)
+        said = [
+            each.text for each in session.transcript.timeline if isinstance(each, Message) and each.speaker == "user"
+        ]
+        facts = {"name": name, "title": session.title, "key": session.key}
+        self._index.note(
+            self._target.key, session.id, session.cwd, **facts, prompt=said[0] if said else None, opened=not said
+        )
+        session.listen(lambda event: self._on_event(session, event))
+        short = short_id(session.id, known_ids(self._index))
+        self._share(RunOpening(agent, session, self._target, bool(said), name, short))
         with _as_errors():
             await self._running(agent).settle(session)
 
-    def known(self) -> list[SessionSummary]:
-        """Our records of this directory."""
+    def _share(self, opening: RunOpening) -> None:
+        """Let `accord cancel` and `accord sessions watch` reach the session, and no longer the one from before."""
+        from accord.cli.run.owner_socket import OwnerSocket  # noqa: PLC0415 - when there is a session
+
+        self._owner = self._owner or OwnerSocket()
+        if self._shared is not None:
+            self._owner.withdraw(self._shared)
+        self._shared = self._owner.share(opening)
+
+    def close(self) -> None:
+        """The screen is gone: nobody can reach the session any more."""
+        if self._owner is not None:
+            self._owner.stop()
+
+    def _on_event(self, session: Session, event: Event) -> None:
+        """Note the first prompt, and the title when a turn is over; send what happens to those who watch."""
+        if self._shared is not None and self._shared.opening.session is session:
+            self._shared.happened(event)
+        if isinstance(event, MessageChanged) and event.speaker == "user":
+            texts = event.content if isinstance(event.content, list) else []
+            prompt = next((each.text for each in texts if isinstance(each, Text)), "")
+            self._index.note(self._target.key, session.id, session.cwd, key=session.key, prompt=prompt)
+        elif isinstance(event, StateChanged) and event.state == "idle" and session.title is not None:
+            self._index.note(self._target.key, session.id, session.cwd, title=session.title, key=session.key)
+
+    def known(self) -> tuple[list[SessionSummary], set[str]]:
+        """Our records of this directory, and the ids of those that are not to be listed: nobody prompted them."""
         with _as_errors():
             records = self._index.all(everywhere=False, agent=self._target.key)
-        return [
+        listed = [
             SessionSummary(
                 each.session_id,
                 each.cwd,
-                title=each.title or each.name,
+                title=each.prompt or each.title or each.name,
                 updated_at=datetime.fromtimestamp(each.updated_at, UTC).isoformat(),
             )
             for each in records
+            if is_listed(each)
         ]
+        return listed, {each.session_id for each in records if not is_listed(each)}
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import mimetypes
 import sys
@@ -26,7 +27,8 @@ from accord.cli.target import Target, split_agent, target_of
 FORMS = ("text", "final", "events", "wire")
 
 USAGE = """accord run AGENT "text" [options]
-       accord run "text" [options] -- COMMAND..."""
+       accord run "text" [options] -- COMMAND...
+       accord run --compare AGENT,AGENT "text" [options]"""
 
 EXAMPLES = """\
   accord run demo "replace pritn with print in a.py"
@@ -34,6 +36,7 @@ EXAMPLES = """\
   accord run demo -c "and now the tests"
   git diff | accord run demo "review this" -f - --allow read -o final
   accord run demo "run pytest" --allow 'execute:pytest *' --deny all --timeout 300
+  accord run --compare demo,gemini "add a test for parse()" --allow all
   accord run demo "what is in README.md" -o events | jq -r 'select(.type == "end") | .answer'
 
 exit codes: 0 done, 1 agent or protocol failure, 2 usage, 3 timeout or --max-tools, 4 no such session,
@@ -54,6 +57,7 @@ def add_prompt_options(parser: Parser) -> None:
 def _parser() -> Parser:
     parser = Parser("run", USAGE, "Send one prompt to an agent and show what it does.", EXAMPLES)
     parser.add_argument("arguments", nargs="*", metavar="AGENT text", help="the agent, and the prompt (else stdin)")
+    parser.add_argument("--compare", metavar="A,B", help="several agents, each in a copy of this folder")
     add_prompt_options(parser)
     add_session_options(parser)
     add_permission_options(parser)
@@ -64,11 +68,26 @@ def _parser() -> Parser:
 def run(arguments: Sequence[str]) -> int:
     before, command = split_command(arguments)
     parsed = _parser().read(before)
-    name, text = split_agent(parsed.arguments, command, "run")
     options = agent_options_of(parsed)
+    if parsed.compare is not None:
+        return _compare(parsed, command, options)
+    name, text = split_agent(parsed.arguments, command, "run")
     target = target_of(name, command)
     content = read_prompt(text, parsed.file, parsed.image)
     return asyncio.run(_converse(target, options, parsed.output, content))
+
+
+def _compare(parsed: argparse.Namespace, command: Sequence[str] | None, options: AgentOptions) -> int:
+    from accord.cli.compare.compare import checked_options, compare, targets_of  # noqa: PLC0415 - only for this
+
+    if command is not None:
+        raise UsageFailure("--compare takes agents by their names, and no command behind --")
+    if parsed.output not in {"text", "events"}:
+        raise UsageFailure(f"--compare has -o text and -o events, not {parsed.output}")
+    options = checked_options(options)
+    targets = targets_of(parsed.compare)
+    content = read_prompt(parsed.arguments, parsed.file, parsed.image)
+    return asyncio.run(compare(targets, options, parsed.output, content))
 
 
 async def _converse(target: Target, options: AgentOptions, form: Form, content: Sequence[str | Path]) -> int:

@@ -1,0 +1,79 @@
+"""The process of one of the compared agents: a run in the copy of the folder, with its records on stdout.
+
+`python -m accord.cli.compare.child` gets its job on stdin; it ends with the process that compares.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from accord.cli.options import AgentOptions
+from accord.cli.target import Target
+
+
+@dataclass(frozen=True)
+class Job:
+    """One prompt for one agent, in a folder."""
+
+    folder: str
+    target: Target
+    options: AgentOptions
+    content: Sequence[str | Path]
+
+
+def main() -> int:
+    """Do the job; the exit status of the run."""
+    from accord.cli.fault import unforeseen  # noqa: PLC0415 - after the import of the job's types
+    from accord.cli.status import CommandFailure, direct_logs, direct_tracebacks  # noqa: PLC0415
+    from accord.errors import AccordError  # noqa: PLC0415
+
+    direct_logs()
+    direct_tracebacks()
+    job: Job = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that has started this one
+    os.chdir(job.folder)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    try:
+        return asyncio.run(_run(job))
+    except (CommandFailure, AccordError, OSError) as error:
+        failure = error if isinstance(error, CommandFailure) else unforeseen(error)
+        return int(failure.status)
+
+
+async def _run(job: Job) -> int:
+    from accord.cli.run.conversation import Conversation  # noqa: PLC0415
+
+    return int(await Conversation(job.target, job.options, "events").run(job.content))
+
+
+def _leave_with_parent() -> None:
+    # Not through the buffer, whose lock a thread would hold when the interpreter ends.
+    os.read(sys.stdin.fileno(), 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def encoded(job: Job) -> bytes:
+    return pickle.dumps(job)
+
+
+def argv() -> list[str]:
+    return [sys.executable, "-m", "accord.cli.compare.child"]
+
+
+def environment(root: Path, given: dict[str, str]) -> dict[str, Any]:
+    """Without what would lead Git out of the copy."""
+    named = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"}
+    kept = {name: value for name, value in given.items() if name not in named}
+    return {**kept, "GIT_CEILING_DIRECTORIES": str(root)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

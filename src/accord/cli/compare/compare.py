@@ -1,0 +1,264 @@
+"""The comparison itself: copies are made, every agent runs in a process of its own, and all is removed afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from accord.cli.compare import child
+from accord.cli.compare.changes import changes_between
+from accord.cli.compare.folder_copy import FolderCopy, remove_folder
+from accord.cli.compare.report import ComparedRun, CompareEvents, CompareOutput, CompareText
+from accord.cli.options import AgentOptions
+from accord.cli.session_index import SessionIndex
+from accord.cli.show.line import duration
+from accord.cli.show.screen import Progress, stdout_screen
+from accord.cli.signals import Interrupts
+from accord.cli.status import CommandFailure, Status, UsageFailure
+from accord.cli.target import Target, approve, target_of
+from accord.cli.terminal import Questions, UserTerminal, is_interactive
+from accord.config import ConfigPaths
+from accord.display import exact, filled, joined, own
+from accord.errors import StoreError
+from accord.stores.folder import make_folder
+from accord.stores.owner import is_held, open_owner, owners_folder
+from accord.time_scale import scaled
+
+TICK_SECONDS = 0.1
+# How long an agent has to stop when the comparison is stopped.
+STOP_SECONDS = scaled(10.0)
+_LINE_BYTES = 64 * 1024 * 1024
+_MIN, _MAX = 2, 8
+
+
+def targets_of(names: str) -> list[Target]:
+    """The agents that `--compare a,b` names.
+
+    Raises:
+        UsageFailure: There are too few, too many, or one twice.
+        CommandFailure: One is not known.
+    """
+    typed = [each.strip() for each in names.split(",")]
+    if len(typed) < _MIN or len(typed) > _MAX or not all(typed):
+        raise UsageFailure(f"--compare {names}: expected {_MIN} to {_MAX} agents, as in --compare demo,gemini")
+    if len(set(typed)) < len(typed):
+        raise UsageFailure(f"--compare {names}: each agent once")
+    return [target_of(each, None) for each in typed]
+
+
+def checked_options(options: AgentOptions) -> AgentOptions:
+    """The options as they are in a copy: files that they name are those of this folder.
+
+    Raises:
+        UsageFailure: One makes no sense for several agents.
+    """
+    if options.last or options.session is not None:
+        raise UsageFailure("--compare begins new sessions: leave -c and -s out")
+    if options.dirs:
+        raise UsageFailure("--compare copies this folder only: leave --dir out")
+    rules = [(name, str(Path(text).absolute()) if name == "rules" else text) for name, text in options.rules]
+    return replace(options, rules=tuple(rules), mcp=tuple(str(Path(each).absolute()) for each in options.mcp))
+
+
+async def compare(targets: Sequence[Target], options: AgentOptions, form: str, content: Sequence[str | Path]) -> int:
+    """Say the same to all of them, at the same time, and show what each did.
+
+    Raises:
+        CommandFailure: The folder cannot be copied, or an agent may not be started.
+    """
+    questions = Questions(UserTerminal(), lambda _: False) if is_interactive() else None
+    yes = None if questions is None else questions.yes
+    approved = [await approve(each, trust=options.trust, yes=yes) for each in targets]
+    progress = Progress(sys.stderr, shown=form == "text")
+    output: CompareOutput = CompareText(stdout_screen(progress)) if form == "text" else CompareEvents()
+    interrupts = Interrupts(progress.erase)
+    try:
+        with interrupts.caught():
+            return await _compare(approved, options, content, progress, output)
+    except asyncio.CancelledError:
+        if not interrupts.count:
+            raise
+        return Status.INTERRUPTED
+    finally:
+        progress.stop()
+
+
+async def _compare(
+    targets: list[Target],
+    options: AgentOptions,
+    content: Sequence[str | Path],
+    progress: Progress,
+    output: CompareOutput,
+) -> int:
+    source = Path.cwd()
+    async with _root() as root:
+        before = root / "before" / (source.name or "folder")
+        copies = {each.key: root / f"{number}" / (source.name or "folder") for number, each in enumerate(targets)}
+        await _copied(source, root, [before, *copies.values()], progress)
+        results = {each.key: ComparedRun(each.entry.name) for each in targets}
+        works = []
+        for each in targets:
+            copy = copies[each.key]
+            works.append(_run(child.Job(str(copy), _moved(each, source, copy), options, content), root, output))
+        ticking = asyncio.ensure_future(_tick(progress, results))
+        try:
+            await _gathered([work(results[each.key]) for work, each in zip(works, targets, strict=True)])
+        finally:
+            ticking.cancel()
+            progress.erase()
+            _forget(targets, results)
+        for each in targets:
+            result = results[each.key]
+            result.changes = await asyncio.to_thread(changes_between, before, copies[each.key])
+            output.compared(result)
+        output.summary(list(results.values()))
+    return next((result.status for result in results.values() if result.status), int(Status.DONE))
+
+
+async def _gathered(works: list[Any]) -> None:
+    tasks = [asyncio.ensure_future(each) for each in works]
+    try:
+        await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        # Each ends its agent first.
+        await asyncio.shield(asyncio.gather(*tasks, return_exceptions=True))
+        raise
+
+
+def _moved(target: Target, source: Path, copy: Path) -> Target:
+    """The agent's own directory is one of the copy, where it is in this folder."""
+    cwd = target.entry.cwd
+    if cwd is None or not Path(cwd).is_relative_to(source):
+        return target
+    return replace(target, entry=replace(target.entry, cwd=str(copy / Path(cwd).relative_to(source))))
+
+
+def _run(job: child.Job, root: Path, output: CompareOutput) -> Callable[[ComparedRun], Any]:
+    async def work(result: ComparedRun) -> None:
+        process = await asyncio.create_subprocess_exec(
+            *child.argv(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL, start_new_session=True, limit=_LINE_BYTES,
+            env=child.environment(root, dict(os.environ)),
+        )  # fmt: skip
+        try:
+            assert process.stdin is not None  # noqa: S101 - it is a pipe
+            assert process.stdout is not None  # noqa: S101
+            process.stdin.write(child.encoded(job))
+            result.begun = time.monotonic()
+            async for line in process.stdout:
+                record = json.loads(line)
+                result.take(record)
+                output.happened(result, record)
+            status = await process.wait()
+            result.status = status if status >= 0 else int(Status.NO_AGENT)
+        finally:
+            await asyncio.shield(_stopped(process))
+            result.seconds = time.monotonic() - result.begun
+            result.status = Status.INTERRUPTED if result.status is None else result.status
+
+    return work
+
+
+async def _stopped(process: asyncio.subprocess.Process) -> None:
+    """End it: as Ctrl+C would, and at last without asking."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+def _forget(targets: Sequence[Target], results: dict[str, ComparedRun]) -> None:
+    """Nobody can go on with a session whose folder is gone."""
+    with SessionIndex() as index, contextlib.suppress(CommandFailure):
+        for each in targets:
+            session = results[each.key].session
+            if session is not None:
+                for record in index.all(everywhere=True, agent=each.key):
+                    if record.session_id == session:
+                        index.forget(record)
+
+
+async def _tick(progress: Progress, results: dict[str, ComparedRun]) -> None:
+    while True:
+        parts = [
+            filled("{} {}", exact(each.name), own("done") if each.seconds is not None else
+                   duration(time.monotonic() - each.begun))
+            for each in results.values()
+        ]  # fmt: skip
+        progress.show(filled("{}  (Ctrl+C stops them)", joined(parts, own(" · "))))
+        await asyncio.sleep(TICK_SECONDS)
+
+
+# --- the copies
+
+
+@contextlib.asynccontextmanager
+async def _root() -> AsyncIterator[Path]:
+    """A private folder in the cache folder; removed in any case. What killed processes left is removed before."""
+    place = ConfigPaths.here().cache / "compare"
+    make_folder(place)
+    try:
+        owner = open_owner(place)
+    except StoreError as error:
+        raise CommandFailure(Status.FAILED, "start", str(error), cause="StoreError") from error
+    try:
+        for each in place.iterdir():
+            if not is_held(owners_folder(place), each.name):
+                await asyncio.to_thread(remove_folder, each)
+        root = place / owner.name
+        make_folder(root)
+        try:
+            yield root
+        finally:
+            await asyncio.shield(asyncio.to_thread(remove_folder, root))
+    finally:
+        owner.close()
+
+
+async def _copied(source: Path, root: Path, targets: list[Path], progress: Progress) -> None:
+    stop, count = threading.Event(), 0
+
+    def on_file() -> None:
+        nonlocal count
+        count += 1
+        if stop.is_set():
+            raise InterruptedError("the copy was stopped")
+
+    def copy() -> None:
+        folder = FolderCopy(source, leave_out=root.parent, on_file=on_file)
+        for each in targets:
+            make_folder(each.parent)
+            folder.make(each)
+
+    copying = asyncio.ensure_future(asyncio.to_thread(copy))
+    try:
+        while not copying.done():
+            await asyncio.wait([copying], timeout=TICK_SECONDS)
+            progress.show(filled("copying the folder: {} files  (Ctrl+C stops it)", count))
+        copying.result()
+    except OSError as error:
+        where = "" if error.filename is None else f"{error.filename}: "
+        message = f"the folder cannot be copied: {where}{error.strerror or error}"
+        raise CommandFailure(Status.FAILED, "start", message, cause=type(error).__name__) from error
+    finally:
+        stop.set()
+        with contextlib.suppress(OSError):
+            await asyncio.shield(copying)

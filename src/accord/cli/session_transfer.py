@@ -1,0 +1,201 @@
+"""Sessions out of and into this machine: from and to the built-in agent's own store, others through their agent.
+
+A session of another agent that was imported is kept in a store of ours: it can be shown and exported, and no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+from accord.cli.session_file import SessionFile, SessionHeader, write_session
+from accord.cli.session_index import SessionIndex
+from accord.cli.status import CommandFailure, Status
+from accord.cli.target import Target
+from accord.client import Session
+from accord.config import ClientSessionRecord
+from accord.config.entry import DEMO
+from accord.errors import StoreError
+from accord.session.event import Event
+from accord.session.transcript import Transcript
+from accord.stores import SessionRecord, SqliteStore, default_path
+
+IMPORTED = "imported:"
+"""What the agent's name of an imported session begins with, where the session is not the built-in agent's."""
+# The names under which the two stores are kept in the state folder.
+_BUILT_IN, _OURS = "accord", "imported"
+_PAGE = 256
+
+
+def is_imported(record: ClientSessionRecord) -> bool:
+    return record.agent.startswith(IMPORTED)
+
+
+def is_built_in(target: Target) -> bool:
+    return target.entry.origin == "built-in"
+
+
+@contextlib.asynccontextmanager
+async def _store(*, built_in: bool) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(default_path(_BUILT_IN if built_in else _OURS))
+    try:
+        yield store
+    except StoreError as error:
+        raise CommandFailure(Status.FAILED, "session", str(error), cause="StoreError") from error
+    finally:
+        await store.close()
+
+
+async def imported_transcript(record: ClientSessionRecord) -> Transcript:
+    """The conversation of an imported session.
+
+    Raises:
+        CommandFailure: It is not there any more.
+    """
+    async with _store(built_in=False) as store:
+        await _find(store, record.session_id)
+        return Transcript(await store.read(record.session_id))
+
+
+async def delete_imported(record: ClientSessionRecord) -> None:
+    async with _store(built_in=False) as store:
+        await store.delete(record.session_id)
+
+
+async def export_kept(path: Path, record: ClientSessionRecord, *, built_in: bool) -> int:
+    """Write a session that one of the two stores has; the number of its events.
+
+    Raises:
+        CommandFailure: The store does not have it, or the file cannot be written.
+    """
+    async with _store(built_in=built_in) as store:
+        kept = await _find(store, record.session_id)
+        state = _portable(await store.state(record.session_id)) if built_in else None
+        agent = DEMO if built_in else record.agent.removeprefix(IMPORTED)
+        header = _header(record, agent, kept.cwd, kept.title, (kept.created_at, kept.updated_at), state)
+        return await write_session(path, header, _pages(store, record.session_id))
+
+
+async def export_replayed(path: Path, record: ClientSessionRecord, session: Session) -> int:
+    """Write what an agent has replayed of its session; the number of events."""
+    moments = (record.created_at, record.updated_at or time.time())
+    header = _header(record, record.agent, session.cwd, session.title, moments, None, built_in=False)
+
+    async def pages() -> AsyncIterator[list[Event]]:
+        yield session.transcript.events()
+
+    return await write_session(path, header, pages())
+
+
+def _header(
+    record: ClientSessionRecord,
+    agent: str,
+    cwd: str,
+    title: str | None,
+    moments: tuple[float, float],
+    state: bytes | None,
+    *,
+    built_in: bool | None = None,
+) -> SessionHeader:
+    created_at, updated_at = moments
+    return SessionHeader(
+        agent=agent,
+        built_in=agent == DEMO if built_in is None else built_in,
+        session=record.session_id,
+        cwd=cwd,
+        title=title or record.title,
+        prompt=record.prompt,
+        created_at=created_at,
+        updated_at=updated_at,
+        state=None if state is None else base64.b64encode(state).decode("ascii"),
+    )
+
+
+async def _pages(store: SqliteStore, session_id: str) -> AsyncIterator[list[Event]]:
+    position = 0
+    while page := await store.read_page(session_id, position):
+        position += len(page)
+        yield page
+
+
+def _portable(state: bytes | None) -> bytes | None:
+    """The state of the built-in agent without what the user allowed: a file must not bring permission along."""
+    if state is None:
+        return None
+    try:
+        value = json.loads(state)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    return json.dumps({name: each for name, each in value.items() if name != "answers"}).encode("ascii")
+
+
+async def _find(store: SqliteStore, session_id: str) -> SessionRecord:
+    kept = await store.get(session_id)
+    if kept is None:
+        raise CommandFailure(Status.NO_SESSION, "session", f"{session_id} is not kept any more")
+    return kept
+
+
+async def import_session(
+    path: Path, index: SessionIndex, *, new_id: bool, progress: Callable[[int, int], Awaitable[None]]
+) -> ClientSessionRecord:
+    """Keep the session of a file as one of this directory, whole or not at all.
+
+    Raises:
+        CommandFailure: The file cannot be used, or its session is here already.
+    """
+    file = await asyncio.to_thread(SessionFile, path)
+    with contextlib.closing(file):
+        header = file.header
+        session_id = _new_id() if new_id else header.session
+        record = SessionRecord(session_id, str(Path.cwd()), header.created_at, header.updated_at, header.title)
+        async with _store(built_in=header.built_in) as store:
+            try:
+                await store.create(record, owned=True)
+            except StoreError as error:
+                if error.reason != "session_exists":
+                    raise
+                message = f"the session {session_id} is here already"
+                advice = f"To import a copy of it: accord sessions import {path} --new-id"
+                raise CommandFailure(Status.USAGE, "session", message, advice=advice) from error
+            try:
+                await _fill(store, session_id, file, progress)
+            except BaseException:
+                await asyncio.shield(store.delete(session_id))
+                raise
+    agent = DEMO if header.built_in else f"{IMPORTED}{header.agent}"
+    title, prompt = header.title, header.prompt
+    index.note(agent, session_id, record.cwd, title=title, prompt=prompt)
+    return ClientSessionRecord(agent, session_id, record.cwd, None, title, record.created_at, record.updated_at)
+
+
+async def _fill(
+    store: SqliteStore, session_id: str, file: SessionFile, progress: Callable[[int, int], Awaitable[None]]
+) -> None:
+    page: list[Event] = []
+    done = 0
+    for event in file.events():
+        page.append(event)
+        if len(page) == _PAGE:
+            await store.append(session_id, page)
+            done += len(page)
+            page = []
+            await progress(done, file.count)
+    if page:
+        await store.append(session_id, page)
+    state = _portable(file.header.state_bytes)
+    if state is not None:
+        await store.patch(session_id, state=state)
+
+
+def _new_id() -> str:
+    from accord.agent.session import new_id  # noqa: PLC0415 - only for copies
+
+    return new_id("session")
