@@ -68,3 +68,13 @@ def test_at_a_terminal_the_user_says_whether_it_is_a_new_name(accord: Accord, an
         screen.expect("begin a new one of that name?  [y] yes  [n] no > ")
         screen.type(answer)
         assert screen.status() == status
+
+
+def test_a_chat_questions_it_before_the_screen_opens(accord: Accord) -> None:
+    pytest.importorskip("termios")
+    pytest.importorskip("textual")
+    _run(accord, "0f9c2d1e-aaaa")
+    with accord.terminal("chat", "-s", "0f9c2d1f", *scripted("has_id"), NO_COLOR="1") as screen:
+        screen.expect("begin a new one of that name?  [y] yes  [n] no > ")
+        screen.type("n\n")
+        assert screen.status() == 4

@@ -23,7 +23,7 @@ from accord.cli.options import (
 from accord.cli.permission import decided_by, policy_of, rules_of
 from accord.cli.run.output import RunOpening
 from accord.cli.session_index import SessionIndex, is_listed
-from accord.cli.session_names import known_ids, short_id
+from accord.cli.session_names import check_new_name, known_ids, short_id
 from accord.cli.show.presentation import Level, Note
 from accord.cli.show.question import question_lines, unasked_text, verdict_text
 from accord.cli.show.screen import is_terminal
@@ -89,6 +89,9 @@ def run(arguments: Sequence[str]) -> int:
     with SessionIndex() as index:
         chat = _Chat(target, options, index)
         record = chat.record
+        if record is None and options.session is not None:
+            # Before there is a screen, and so before the agent can be asked whether it knows it: only a question.
+            asyncio.run(check_new_name(index, options.session, target.key, _yes))
         sessions = ChatOptions(
             str(Path.cwd()),
             session=None if record is None else record.session_id,
@@ -123,7 +126,11 @@ def _go_on(target: Target) -> str:
 
 
 async def _approved(target: Target, options: AgentOptions) -> Target:
-    return await approve(target, trust=options.trust, yes=Questions(UserTerminal(), lambda _: False).yes)
+    return await approve(target, trust=options.trust, yes=_yes)
+
+
+async def _yes(question: SafeText) -> bool:
+    return await Questions(UserTerminal(), lambda _: False).yes(question)
 
 
 class _Chat:
