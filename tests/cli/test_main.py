@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shlex
 import subprocess
 import sys
 
@@ -54,6 +55,21 @@ def test_each_verb_has_help_with_lines_to_copy(accord: Accord, verb: str) -> Non
     assert result.status == 0
     assert f"usage: accord {verb}" in result.stdout
     assert f"to copy:\n  accord {verb}" in result.stdout
+
+
+def test_the_lines_with_the_built_in_agent_work_in_an_empty_folder_one_after_another(accord: Accord) -> None:
+    helps = [accord(*words, "--help").stdout for words in ((), ("run",), ("sessions",))]
+    lines = [line.strip() for text in helps for line in text.splitlines() if line.startswith("  accord ")]
+    ours = [line for line in lines if " demo" in line and "chat" not in line]
+
+    assert len(ours) >= 5
+    assert list(accord.cwd.iterdir()) == []
+    for line in ours:
+        words = shlex.split(line.partition(" | ")[0])
+        result = accord(*words[1:])
+        assert result.status == 0, f"{line}\n{result.stdout}{result.stderr}"
+        assert "failed" not in result.stdout
+    assert (accord.cwd / "a.py").read_text() == "print(43)\n"
 
 
 @pytest.mark.parametrize("verb", ["tap", "replay", "inspect", "serve", "bridge", "proxy"])

@@ -31,7 +31,7 @@ AGENT is a name from acp.json or the catalogue (see: accord agents), `demo` for 
 `default` for the default agent of acp.json, or, at the end of the line, a command behind `--`.
 
 to copy:
-  accord run demo "what is in README.md"
+  accord run demo "what can you do?"
   accord run "explain this repository" -- gemini --acp
   accord chat demo
   accord VERB --help

@@ -31,13 +31,13 @@ USAGE = """accord run AGENT "text" [options]
        accord run --compare AGENT,AGENT "text" [options]"""
 
 EXAMPLES = """\
-  accord run demo "replace pritn with print in a.py"
+  accord run demo 'write "print(42)" to a.py' --allow edit
   accord run "explain this repository" -- gemini --acp
-  accord run demo -c "and now the tests"
-  git diff | accord run demo "review this" -f - --allow read -o final
-  accord run demo "run pytest" --allow 'execute:pytest *' --deny all --timeout 300
-  accord run --compare demo,gemini "add a test for parse()" --allow all
-  accord run demo "what is in README.md" -o events | jq -r 'select(.type == "end") | .answer'
+  accord run demo -c "replace 42 with 43 in a.py" --allow edit
+  git diff | accord run gemini "review this" -f - --allow read -o final
+  accord run demo "run ls -l" --allow 'execute:ls *' --deny all --timeout 300
+  accord run --compare claude,gemini "add a test for parse()" --allow all
+  accord run demo "read a.py" -o events | jq -r 'select(.type == "end") | .answer'
 
 exit codes: 0 done, 1 agent or protocol failure, 2 usage, 3 timeout or --max-tools, 4 no such session,
             5 permission denied, 6 authentication needed, 7 the agent did not start or died, 130 interrupted
