@@ -119,17 +119,6 @@ async def patient(peer: AgentPeer) -> None:
     await peer.end(prompt, "cancelled")
 
 
-async def writes_when_stopped(peer: AgentPeer) -> None:
-    """Works until it is told to stop, and then wants to write a file first."""
-    peer.patience_seconds = 60.0
-    prompt = await _begin(peer)
-    await peer.chunk("s-1234567890", "working on it\n")
-    await peer.expect("session/cancel")
-    path = str(Path("late.txt").absolute())
-    await peer.call("fs/write_text_file", {"sessionId": "s-1234567890", "path": path, "content": "late"})
-    await peer.end(prompt, "cancelled")
-
-
 async def dies(peer: AgentPeer) -> None:
     """Dies in the middle of a turn."""
     await _begin(peer)

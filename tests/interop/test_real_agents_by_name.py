@@ -206,7 +206,7 @@ async def test_an_interrupted_turn_is_cancelled_and_nothing_is_left(agent: NpmAg
     async with by_name(agent, tmp_path) as named:
         if named.agent is None:
             process = await named.start("run sleep 600", "--allow", "execute")
-            before = await until(process, b'"in_progress"')
+            before = await until(process, b'"type": "terminal"')
         else:
             named.model.script = Script([Hang("Let me think about that")])
             process = await named.start("Please think")

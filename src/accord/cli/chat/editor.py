@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from signal import SIG_IGN, SIGINT, signal as set_handler
+from signal import SIGINT, signal as set_handler
 
 MAX_BYTES = 1024 * 1024
 FALLBACKS = ("nano", "vi")
@@ -76,11 +76,11 @@ def _read(file: Path) -> str:
 
 
 async def _run(argv: list[str]) -> None:
-    try:
-        process = subprocess.Popen(argv)  # noqa: ASYNC220 - the terminal is the editor's: nothing else is drawn
-    except OSError as error:
-        raise EditorFailed(f"{argv[0]}: {error.strerror}") from error
     with _without_interrupt():
+        try:
+            process = subprocess.Popen(argv)  # noqa: ASYNC220 - the terminal is the editor's: nothing else is drawn
+        except OSError as error:
+            raise EditorFailed(f"{argv[0]}: {error.strerror}") from error
         status = await asyncio.to_thread(process.wait)
     if status:
         raise EditorFailed(f"the editor ended with status {status}")
@@ -88,8 +88,12 @@ async def _run(argv: list[str]) -> None:
 
 @contextlib.contextmanager
 def _without_interrupt() -> Iterator[None]:
-    """Ctrl+C is the editor's while it has the terminal; it was started before, and still takes it."""
-    before = set_handler(SIGINT, SIG_IGN)
+    """Ctrl+C is the editor's while it has the terminal.
+
+    By a handler that does nothing: a program that is started meanwhile takes the signal as usual, where it would
+    inherit that it is ignored.
+    """
+    before = set_handler(SIGINT, lambda *_: None)
     try:
         yield
     finally:

@@ -146,7 +146,6 @@ class Conversation:
         self._begun = time.monotonic()
         self._tool_limit: ToolLimit | None = None
         self._done = dict.fromkeys(_DONE.values(), 0)
-        self._denied_after_stop = 0
         questions = None
         if self._terminal is not None:
             self._terminal.before, self._terminal.after = self._events.hold, self._events.release
@@ -214,17 +213,15 @@ class Conversation:
                     ending = await self._turn(running, session, content)
                 finally:
                     index.note(target.key, session.id, session.cwd, title=session.title, key=session.key)
-                denied = policy.denied_unasked - self._denied_after_stop
-                consent = ConsentCounts(denied, policy.refused_requests, policy.completed_unasked, **self._done)
+                consent = ConsentCounts(
+                    policy.denied_unasked, policy.refused_requests, policy.completed_unasked, **self._done
+                )
                 return self._end(replace(ending, consent=consent))
 
     def _judged(self, verdict: Verdict) -> None:
         request = verdict.question.request
         if request is not None and verdict.is_allowed:
             self._done[_DONE[type(request)]] += 1
-        if verdict.by == "nobody" and self._interrupts.count:
-            # Denied because the user stopped the turn: asking anybody would not have changed it.
-            self._denied_after_stop += 1
         self._output.judged(verdict)
 
     async def _turn(self, running: RunningAgent, session: Session, content: Sequence[str | Path]) -> Ending:
