@@ -250,7 +250,7 @@ class Session:
 
     def _apply(self, event: Event, turn: Turn | None = None) -> Awaitable[None] | None:
         if type(event) is MessageChunk:
-            if self._echo and event.speaker == "user" and self._turns.sent and self._echo.takes(event):
+            if event.speaker == "user" and self._echo and self._turns.sent and self._echo.takes(event):
                 return None
         elif type(event) is ConfigChanged:
             event = ConfigChanged(with_made(event.options, self.options), event.meta)

@@ -121,6 +121,12 @@ class Transcript:
 
     def fold(self, event: Event) -> None:
         """Let one more event happen."""
+        if type(event) is MessageChunk:
+            # Nearly all events are chunks of the message that is open: no look-up, and no call but one.
+            last = self._last
+            if last is not None and last.speaker == event.speaker and last.id == event.id:
+                last.passage.append(event.block)
+                return
         self._FOLDS[type(event)](self, event)
 
     # --- reading
