@@ -180,7 +180,9 @@ class Life:
         self._stages["start"].set()
         await self._ask("initialize", INTRODUCTIONS[known.edition])
         listed = await self._ask("session/list", {})
-        assert set(known.sessions) <= {each["sessionId"] for each in listed["sessions"]}
+        # Those that nobody prompted before the kill are not listed any more; all can be loaded.
+        prompted = {session for session, received in known.sessions.items() if received.turns}
+        assert prompted <= {each["sessionId"] for each in listed["sessions"]}
         self._stages["load"].set()
         await asyncio.gather(*(self._reopen(session) for session in known.sessions))
         self._stages["new"].set()
