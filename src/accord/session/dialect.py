@@ -26,7 +26,7 @@ from accord.protocol.method import Method, NotificationMethod, RequestMethod
 from accord.session.agent_requests import ElicitationDone, RequestPermission
 from accord.session.capability import AgentCapabilities, ClientCapabilities
 from accord.session.client_requests import Cancel, ReopenSession, SessionOpened
-from accord.session.event import Event, ToolChanged
+from accord.session.event import Event, MessageChunk, ToolChanged
 from accord.session.turn import AnswerRule
 
 __all__ = [
@@ -53,6 +53,11 @@ class UpdateEncoder(Protocol):
 
     def encode(self, event: Event) -> list[Any]:
         """The updates, in order, that go out as `session/update` notifications."""
+        ...
+
+    @property
+    def encode_chunk(self) -> Callable[[MessageChunk], list[Any]]:
+        """`encode` for chunks of messages, which nearly all events are: without the look-up of what the event is."""
         ...
 
     def forget_messages(self) -> None:

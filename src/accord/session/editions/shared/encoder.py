@@ -6,6 +6,7 @@ method fails there and not when it first happens.
 """
 
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, ClassVar
 
 from accord.protocol.model import UNSET, Maybe, Unknown
@@ -171,6 +172,11 @@ class EditionEncoder:
 
     def encode(self, event: Event) -> Updates:
         return self._methods[type(event)](self, event)
+
+    @property
+    def encode_chunk(self) -> Callable[[MessageChunk], Updates]:
+        """`encode` for chunks of messages."""
+        return MethodType(self._methods[MessageChunk], self)
 
     def forget_messages(self) -> None:
         """The messages so far will not change any more."""

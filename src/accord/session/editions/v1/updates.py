@@ -4,7 +4,7 @@ Clients of v1 join the chunks of one speaker whatever their ids, until they show
 another message there begins with a blank line, which our decoder takes away again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeGuard
 
 import msgspec
@@ -303,6 +303,11 @@ class V1Encoder(RepeatingEncoder):
         if type(event) is MessageChunk:
             return self._messages.chunk(event)
         return self._methods[type(event)](self, event)
+
+    @property
+    def encode_chunk(self) -> Callable[[MessageChunk], Updates]:
+        """`encode` for chunks of messages."""
+        return self._messages.chunk
 
     def forget_messages(self) -> None:
         """The messages so far will not change any more."""
