@@ -200,12 +200,14 @@ def test_a_watcher_that_does_not_read_never_slows_the_turn(accord: Accord) -> No
             while len(received) < MAX_BUFFER_BYTES:
                 received += watcher.recv(1024 * 1024)
             assert accord("cancel").status == 0
-            received = b""
             while data := watcher.recv(1024 * 1024):
                 received += data
-            (missed,) = [json.loads(line) for line in received.splitlines() if b'"type": "missed"' in line]
-            check(missed)
-            assert missed["count"] > 0
+            # Once or more: the client may still have been reading the flood while there was room again.
+            missed = [json.loads(line) for line in received.splitlines() if b'"type": "missed"' in line]
+            assert missed
+            for record in missed:
+                check(record)
+                assert record["count"] > 0
 
 
 def test_a_process_that_dies_in_a_turn_ends_its_watchers(accord: Accord) -> None:
