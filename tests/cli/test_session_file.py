@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import sqlite3
 import stat
 import time
@@ -83,10 +84,45 @@ def test_a_session_that_is_here_already_is_refused_or_copied_under_a_new_id(talk
     assert "x = 1" in talked("sessions", "show", copy).stdout
 
 
-def test_what_was_allowed_does_not_come_along(talked: Accord) -> None:
+ALLOWED = {"effect": "allow", "scope": "kind", "kind": "edit"}
+
+
+def test_what_was_allowed_does_not_go_into_a_file(talked: Accord) -> None:
+    (database,) = talked.home.rglob("accord/accord/sessions.db")
+    with closing(sqlite3.connect(database)) as store, store:
+        ((row, state),) = store.execute("SELECT session, state FROM states").fetchall()
+        kept = json.dumps({**json.loads(state), "answers": [ALLOWED], "later": 1}).encode()
+        store.execute("UPDATE states SET state = ? WHERE session = ?", (kept, row))
+    export = talked("sessions", "export", session_of(talked), "--as", "session", "-w", "one.session")
+    assert export.status == 0, export.stderr
     header = json.loads(lines_of(talked)[0])
-    assert header["state"] is not None
-    assert "answers" not in json.loads(base64.b64decode(header["state"]))
+    written = set(json.loads(base64.b64decode(header["state"])))
+    assert "messages" in written
+    assert not {"answers", "later"} & written
+
+
+def test_what_a_file_says_was_allowed_allows_nothing(talked: Accord) -> None:
+    first, *events, _ = lines_of(talked)
+    header = json.loads(first)
+    state = {**json.loads(base64.b64decode(header["state"])), "answers": [ALLOWED]}
+    header["state"] = base64.b64encode(json.dumps(state).encode()).decode()
+    lines = [json.dumps(header), *events]
+    digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    end = {"accord": "end", "events": len(events), "sha256": digest}
+    result = imported(talked, [*lines, json.dumps(end)], "--new-id")
+    assert result.status == 0, result.stderr
+    edit = talked("run", "demo", "-s", result.stdout.splitlines()[0], "replace 1 with 2 in a.py", "-o", "events")
+    assert edit.status == 5, edit.stdout
+    # The agent asks, and does not leave it to the client, which would refuse the write too.
+    assert [record["by"] for record in edit.of_type("permission")] == ["nobody"]
+    assert (talked.cwd / "a.py").read_text(encoding="utf-8") == "x = 1\n"
+
+
+def test_a_fifo_is_refused_at_once(accord: Accord) -> None:
+    os.mkfifo(accord.cwd / "fifo")
+    result = accord("sessions", "import", "fifo")
+    assert result.status == 2
+    assert "no regular file" in result.stderr
 
 
 @pytest.mark.parametrize(

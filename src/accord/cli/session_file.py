@@ -97,7 +97,8 @@ class SessionFile:
         """
         self._path = path
         try:
-            self._file = path.open("rb")
+            # Without waiting: a FIFO has no end, and nobody may ever write to it.
+            self._file = open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb")  # noqa: PTH123, SIM115
         except OSError as error:
             raise UsageFailure(f"{path} cannot be read: {error.strerror}") from error
         try:

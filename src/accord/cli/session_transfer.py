@@ -30,6 +30,9 @@ IMPORTED = "imported:"
 # The names under which the two stores are kept in the state folder.
 _BUILT_IN, _OURS = "accord", "imported"
 _PAGE = 256
+# What of the built-in agent's state goes into a file and comes out of one: not what the user allowed (`answers`), nor
+# what a later version may keep beside it.
+_PORTABLE = frozenset({"messages", "counted_tokens", "counted", "cost", "priced"})
 
 
 def is_imported(record: ClientSessionRecord) -> bool:
@@ -133,7 +136,7 @@ def _portable(state: bytes | None) -> bytes | None:
         return None
     if not isinstance(value, dict):
         return None
-    return json.dumps({name: each for name, each in value.items() if name != "answers"}).encode("ascii")
+    return json.dumps({name: each for name, each in value.items() if name in _PORTABLE}).encode("ascii")
 
 
 async def _find(store: SqliteStore, session_id: str) -> SessionRecord:
