@@ -210,6 +210,20 @@ def test_a_watcher_that_does_not_read_never_slows_the_turn(accord: Accord) -> No
                 assert record["count"] > 0
 
 
+def test_a_process_that_does_not_answer_is_mentioned_and_nothing_is_pruned(accord: Accord) -> None:
+    with at_work(accord) as run:
+        run.process.send_signal(signal.SIGSTOP)
+        try:
+            cancel, prune = accord("cancel"), accord("sessions", "prune", "--older-than", "0s")
+        finally:
+            run.process.send_signal(signal.SIGCONT)
+        assert (cancel.status, prune.status) == (4, 1)
+        assert "1 process does not answer" in cancel.stderr
+        assert "nothing was forgotten" in prune.stderr
+        assert len(json.loads(accord("sessions", "ls", "--all", "--json").stdout)) == 1
+        assert accord("cancel").status == 0
+
+
 def test_a_process_that_dies_in_a_turn_ends_its_watchers(accord: Accord) -> None:
     with at_work(accord) as run, running(accord, "sessions", "watch", "-o", "events") as watcher:
         watcher.record("start")

@@ -1159,4 +1159,12 @@ MUTANTS = (
         "[^\\x1b\\x07\\x9c\\n]{0,4096}",
         "tests/test_display.py::test_a_text_of_a_million_letters_is_shown_at_once[3]",
     ),
+    Mutant(
+        "consent",
+        "a session file brings along what somebody allowed",
+        "cli/session_transfer.py",
+        " if name in _PORTABLE}",
+        "}",
+        "tests/cli/test_session_file.py::test_what_a_file_says_was_allowed_allows_nothing",
+    ),
 )

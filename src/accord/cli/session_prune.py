@@ -37,14 +37,22 @@ def age_of(text: str) -> float:
 
 
 async def prune(index: SessionIndex, running: RunningAgent | None, age: str, *, dry_run: bool) -> int:
-    """Forget what is older, and tell what that was. With an agent also what only it knows, there too."""
+    """Forget what is older, and tell what that was. With an agent also what only it knows, there too.
+
+    Raises:
+        CommandFailure: A process does not say which sessions it has open, or the agent does not delete one.
+    """
     before = time.time() - age_of(age)
     known = {(each.agent, each.session_id): each for each in index.all(everywhere=True)}
     if running is not None:
         key = running.target.key
         known = {each: record for each, record in known.items() if each[0] == key}
         known |= await _listed(running, known)
-    held = {(each.agent, each.session_id) for each in live_sessions()}
+    live, silent = live_sessions()
+    if silent:
+        message = f"{silent} of the processes with open sessions did not answer; nothing was forgotten"
+        raise CommandFailure(Status.FAILED, "session", message, advice="Wait until they go on, or end them")
+    held = {(each.agent, each.session_id) for each in live}
     old = {each: record for each, record in known.items() if 0 < record.updated_at < before}
     kept_open = [each for each, record in old.items() if record.is_open or each in held]
     wanted = sorted((old[each] for each in old if each not in kept_open), key=lambda record: record.updated_at)

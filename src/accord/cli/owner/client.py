@@ -107,21 +107,28 @@ def connection(socket_path: Path) -> Iterator[OwnerConnection | None]:
             opened.close()
 
 
-def live_sessions() -> list[LiveSession]:
-    """The sessions that processes of this user have open. The sockets of dead processes are removed."""
+def live_sessions() -> tuple[list[LiveSession], int]:
+    """The sessions that processes of this user have open, and how many processes do not answer.
+
+    The sockets of dead processes are removed.
+    """
     if not owner_sockets.is_supported():
-        return []
+        return [], 0
     try:
         folder = owner_sockets.sockets_folder()
         owner_sockets.check_private(folder)
         sockets = sorted(folder.glob(f"*{owner_sockets.SUFFIX}"))
     except (OSError, ConfigError):
-        return []
+        return [], 0
     found: list[LiveSession] = []
+    silent = 0
     for each in sockets:
         with connection(each) as opened:
-            found += [] if opened is None else opened.sessions
-    return found
+            if opened is not None:
+                found += opened.sessions
+            elif each.exists():
+                silent += 1
+    return found, silent
 
 
 def wanted_sessions(words: Sequence[str], *, running: bool, everywhere: bool = False) -> list[LiveSession]:
@@ -132,7 +139,7 @@ def wanted_sessions(words: Sequence[str], *, running: bool, everywhere: bool = F
     """
     if not owner_sockets.is_supported():
         raise UsageFailure("this system has no sockets for it: sessions of other processes cannot be reached")
-    known = live_sessions()
+    known, silent = live_sessions()
     found = [each for each in known if not running or each.running]
     matching = [each for each in found if all(each.is_called(word) for word in words)]
     if not words and not everywhere:
@@ -148,6 +155,8 @@ def wanted_sessions(words: Sequence[str], *, running: bool, everywhere: bool = F
     else:
         message = f"nothing {what}{'' if everywhere else ' in this directory'}"
     elsewhere = [f"{each.agent} {each.session_id} in {each.cwd}" for each in found if each not in matching]
+    if silent:
+        message += f", as far as can be seen: {silent} {'process does' if silent == 1 else 'processes do'} not answer"
     advice = f"Elsewhere: {'; '.join(elsewhere[:5])}" if elsewhere else ""
     raise CommandFailure(Status.NO_SESSION, "session", message, advice=advice)
 
