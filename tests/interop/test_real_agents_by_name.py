@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from accord.config.catalogue import load_catalogue
+from tests.cli.command import Result
 from tests.interop.llm.script import Hang, Say, Script
 from tests.interop.llm.server import ScriptedModel, serve
 from tests.interop.npm_agents import AGENTS, CONTENT, NODE, NOTE, NOTE_AFTER, NpmAgent, Place
@@ -33,20 +31,6 @@ pytestmark = pytest.mark.timeout(240)
 SECONDS = limit(100.0)
 DONE = "That is done."
 BUILT_IN = "demo"
-
-
-@dataclass(frozen=True)
-class Result:
-    """What one command gave."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-    def of_type(self, type_: str) -> list[dict[str, Any]]:
-        """The records of a type."""
-        records = [json.loads(line) for line in self.stdout.splitlines()]
-        return [record for record in records if record["type"] == type_]
 
 
 class Named:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.cli.command import Result
 from tests.interop.llm.script import Say, Script
 from tests.interop.llm.server import ScriptedModel, serve
 from tests.interop.npm_agents import CONTENT, Place
@@ -42,20 +40,6 @@ def talk(request: pytest.FixtureRequest) -> Talk:
             pytest.fail(missing)
         pytest.skip(missing)
     return talk
-
-
-@dataclass(frozen=True)
-class Result:
-    """What one command gave."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-    def of_type(self, type_: str) -> list[dict[str, Any]]:
-        """The records of a type, where stdout has one a line."""
-        records = [json.loads(line) for line in self.stdout.splitlines()]
-        return [record for record in records if record["type"] == type_]
 
 
 class Shell:
