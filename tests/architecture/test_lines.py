@@ -32,6 +32,7 @@ ALLOWED = {
         "client/services.py",
         "connection/update_batches.py",
         "session/editions/v2/updates.py",
+        "transport/routing.py",
     },
     "compares editions": {"protocol", "check"},
     "splits bytes at line feeds": {"wire", "check", "config", "stores", "transport"},
