@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from accord.errors import FrameError, LocalProtocolError
-from accord.wire.sse import KEEPALIVE, SseEvent, SseReader, serialize_event
+from accord.wire.sse import KEEPALIVE, SseEvent, SseReader, serialize_event, serialize_id
 
 PIECES = [1, 2, 3, 7, 1 << 20]
 
 
-def event(data: str, *, name: str = "message", last_id: str = "", retry: int | None = None) -> SseEvent:
-    return SseEvent(name, data, last_id, retry)
+def event(data: str | bytes, *, name: str = "message", last_id: str = "", retry: int | None = None) -> SseEvent:
+    return SseEvent(name, data if isinstance(data, bytes) else data.encode(), last_id, retry)
 
 
 CASES = {
@@ -53,7 +53,7 @@ CASES = {
     "a mark at the start": (b"\xef\xbb\xbfdata: 1\n\n", [event("1")]),
     "a mark later on is part of a name": (b"data: 1\n\n\xef\xbb\xbfdata: 2\n\n", [event("1")]),
     "half a mark": (b"\xef\xbbdata: 1\n\ndata: 2\n\n", [event("2")]),
-    "invalid UTF-8 is replaced": (b"data: \xff\xe2\x82\n\n", [event("\ufffd\ufffd")]),
+    "invalid UTF-8 is kept": (b"data: \xff\xe2\x82\n\n", [event(b"\xff\xe2\x82")]),
     "characters of several bytes": ("data: 😀\nid: é\n\n".encode(), [event("😀", last_id="é")]),
     "other line separators are data": (
         "data: a\u2028b\x0bc\x85d\n\n".encode(),
@@ -85,7 +85,7 @@ def test_the_stream_becomes_events_however_it_is_cut(case: str, piece_bytes: int
 def test_the_next_event_is_read_after_every_case(case: str, piece_bytes: int) -> None:
     stream, events = CASES[case]
     tail = serialize_event("next", event="tail", id="z", retry=5)
-    assert read(SseReader(), stream + tail, piece_bytes) == [*events, SseEvent("tail", "next", "z", 5)]
+    assert read(SseReader(), stream + tail, piece_bytes) == [*events, SseEvent("tail", b"next", "z", 5)]
 
 
 def test_an_event_is_dispatched_at_the_carriage_return_that_ends_it() -> None:
@@ -173,7 +173,7 @@ def test_what_was_serialized_is_read_back_for_any_cuts(
 ) -> None:
     stream = serialize_event(data, event=name, id=last_id, retry=retry)
     with_one_line_end = data.replace("\r\n", "\n").replace("\r", "\n")
-    expected = SseEvent(name or "message", with_one_line_end, last_id, retry)
+    expected = SseEvent(name or "message", with_one_line_end.encode(), last_id, retry)
     assert read(SseReader(), stream, piece_bytes) == [expected]
 
 
@@ -189,6 +189,14 @@ def test_an_event_is_written_with_only_the_fields_it_has() -> None:
     assert serialize_event("a\nb\r\nc\rd") == b"data: a\ndata: b\ndata: c\ndata: d\n\n"
     assert serialize_event("", id="") == b"id: \ndata: \n\n"
     assert serialize_event("1", event="add", id="7", retry=0) == b"event: add\nid: 7\nretry: 0\ndata: 1\n\n"
+
+
+@pytest.mark.parametrize("piece_bytes", PIECES)
+def test_an_id_can_be_given_before_the_first_event(piece_bytes: int) -> None:
+    reader = SseReader()
+    assert serialize_id("c.0", retry=5) == b"id: c.0\nretry: 5\n\n"
+    assert read(reader, serialize_id("c.0", retry=5), piece_bytes) == []
+    assert (reader.last_id, reader.retry) == ("c.0", 5)
 
 
 def test_bytes_that_are_no_utf8_are_written_as_they_are() -> None:

@@ -14,7 +14,7 @@ from accord.wire.reader import DEFAULT_MAX_BYTES, over_limit, strip_bom
 if TYPE_CHECKING:
     from accord.errors import FrameError
 
-__all__ = ["KEEPALIVE", "SseEvent", "SseReader", "serialize_event"]
+__all__ = ["KEEPALIVE", "SseEvent", "SseReader", "serialize_event", "serialize_id"]
 
 KEEPALIVE = b":\n\n"
 """A comment: it keeps the link busy and no reader sees an event. Only between two events."""
@@ -27,11 +27,12 @@ _RETRY_DIGITS = 15
 class SseEvent(NamedTuple):
     """One event.
 
-    `id` is the last one the stream gave, also if an earlier event gave it. `retry` is in milliseconds.
+    `data` is the bytes as they came: texts are for `jsonrpc` to judge. `id` is the last one the stream gave, also if an
+    earlier event gave it. `retry` is in milliseconds.
     """
 
     event: str
-    data: str
+    data: bytes
     id: str
     retry: int | None
 
@@ -147,8 +148,8 @@ class SseReader:
     def _dispatch(self, events: list[SseEvent]) -> None:
         self.last_id = self._id
         if self._data:
-            text = self._data[:-1].decode("utf-8", "replace")
-            events.append(SseEvent(self._event or "message", text, self._id, self._block_retry))
+            data = bytes(memoryview(self._data)[:-1])
+            events.append(SseEvent(self._event or "message", data, self._id, self._block_retry))
             self._data.clear()
         self._event = ""
         self._block_retry = None
@@ -185,6 +186,15 @@ def serialize_event(
         lines.append(b"retry: %d" % retry)
     lines += [b"data: " + line for line in _LINE_END.split(_encode("data", data))]
     return b"\n".join(lines) + b"\n\n"
+
+
+def serialize_id(id: str, *, retry: int | None = None) -> bytes:  # noqa: A002 - the field's own name
+    """A block that gives the reader an id and is no event, so that a stream has one before its first event.
+
+    Raises:
+        LocalProtocolError: As for `serialize_event`.
+    """
+    return serialize_event(b"", id=id, retry=retry).removesuffix(b"data: \n\n") + b"\n"
 
 
 def _one_line(field: str, value: str) -> bytes:
