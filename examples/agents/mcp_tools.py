@@ -14,7 +14,7 @@ import json
 import accord
 from accord.agent.mcp import McpError, McpServers
 
-agent = accord.Agent("toolbox", version="1.0")
+agent = accord.Agent("toolbox", version="1.0", mcp=True)
 
 
 @agent.prompt

@@ -282,7 +282,7 @@ CASES = [pytest.param(row, edition, id=f"{row}-{edition}") for row in ROWS for e
 
 
 def agent(*, handles_prompts: bool, calls: list[str]) -> Agent:
-    made = Agent("tested", store=MemoryStore())
+    made = Agent("tested", store=MemoryStore(), mcp=True)
     made.modes(["ask", "code"])
     made.command("plan", "Make a plan")(lambda _, __: calls.append("plan"))
     if handles_prompts:
@@ -460,7 +460,7 @@ async def test_an_mcp_server_is_gone_with_its_client(edition: str, tmp_path: Pat
     config = {"name": "sleeper", "command": sys.executable, "args": ["-c", script], "env": []}
     if edition != "v1":
         config["type"] = "stdio"
-    async with served(agent_of(lambda _: None), edition) as hand:
+    async with served(agent_of(lambda _: None, mcp=True), edition) as hand:
         await hand.new_session(str(tmp_path), mcpServers=[config])
         await until(lambda: pid_file.exists() and pid_file.read_text() != "")
         pid = int(pid_file.read_text())
@@ -481,7 +481,7 @@ async def test_an_mcp_server_that_fails_is_reported_and_not_fatal(edition: str, 
         assert [failure.server for failure in (await turn.mcp()).failures] == ["broken"]
         await turn.say("on")
 
-    made = agent_of(work)
+    made = agent_of(work, mcp=True)
     made.on_session(noting(sessions))
     async with served(made, edition) as hand:
         session = await hand.new_session(str(tmp_path), mcpServers=configs)

@@ -288,7 +288,7 @@ async def test_every_verb_of_a_turn_works_in_a_thread(edition: str, tmp_path: Pa
         turn.finish("max_tokens")
         turn.say(f"{len(history.tool_calls)} {outcome.output.strip()} {turn.files.read('a.txt')} {turn.session.title}")
 
-    agent = agent_of(reply)
+    agent = agent_of(reply, mcp=True)
     async with served(agent, edition) as hand:
         hand.answers[PERMISSION] = allow
         heard = await hand.turn(await hand.new_session(str(tmp_path)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,10 +57,51 @@ async def test_a_plain_agent_with_a_store_serves_everything_about_sessions(editi
             assert capabilities(hand)["loadSession"] is True
     expected = {
         "v1": {"list", "delete", "resume", "close", "additionalDirectories"},
-        "v2": {"delete", "additionalDirectories", "mcp"},
-        "v2_june": {"list", "load", "delete", "resume", "close", "additionalDirectories", "mcp"},
+        "v2": {"delete", "additionalDirectories"},
+        "v2_june": {"list", "load", "delete", "resume", "close", "additionalDirectories"},
     }
     assert markers == expected[edition]
+
+
+def mcp_transports(hand: Hand) -> set[str]:
+    """The transports that an agent declares."""
+    if hand.edition == "v1":
+        return {name for name, offered in capabilities(hand).get("mcpCapabilities", {}).items() if offered is True}
+    return set(session_capabilities(hand).get("mcp", {}))
+
+
+@IN_EVERY_EDITION
+async def test_mcp_is_offered_by_agents_that_use_it(edition: str) -> None:
+    async with served(agent(mcp=True), edition) as hand:
+        assert mcp_transports(hand) == ({"http", "sse"} if edition == "v1" else {"stdio", "http"})
+
+
+@IN_EVERY_EDITION
+async def test_an_agent_that_uses_no_mcp_offers_none_and_starts_no_server(edition: str, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    server: dict[str, Any] = {"name": "x", "command": sys.executable, "args": ["-c", f"open({str(started)!r}, 'w')"]}
+    server |= {"env": []} if edition == "v1" else {"env": [], "type": "stdio"}
+    refusals: list[LocalProtocolError] = []
+    made = Agent("tested", store=None)
+
+    @made.prompt
+    async def reply(turn: Turn) -> None:
+        try:
+            await turn.mcp()
+        except LocalProtocolError as error:
+            refusals.append(error)
+
+    async with served(made, edition) as hand:
+        assert mcp_transports(hand) == set()
+        answer = await hand.request("session/new", {"cwd": str(tmp_path), "mcpServers": [server]})
+        if edition == "v1":
+            # There every agent takes servers on stdio; this one has no use for them.
+            await hand.turn(answer["result"]["sessionId"])
+        else:
+            assert answer["error"]["code"] == -32602
+            await hand.turn(await hand.new_session(str(tmp_path)))
+    assert len(refusals) == 1
+    assert not started.exists()
 
 
 @IN_EVERY_EDITION

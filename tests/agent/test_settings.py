@@ -401,3 +401,19 @@ def test_settings_pass_over_what_they_do_not_know() -> None:
     assert not settings.set("gone", value=True)
     assert settings.mode is None
     assert settings.model is None
+
+
+@pytest.mark.parametrize("category", ["other", "permission", "", "Mode"])
+def test_a_category_that_the_protocol_reserves_is_refused(category: str) -> None:
+    made = Agent("tested", store=None)
+    with pytest.raises(ValueError, match="category"):
+        made.select("language", "Language", ["en"], category=category)
+    with pytest.raises(ValueError, match="category"):
+        made.toggle("web", "Web", category=category)
+
+
+@pytest.mark.parametrize("category", [None, "mode", "model", "model_config", "thought_level", "_language"])
+def test_a_category_of_the_protocol_or_of_ones_own_is_taken(category: str | None) -> None:
+    made = Agent("tested", store=None)
+    made.select("language", "Language", ["en"], category=category)
+    assert [option.category for option in made.options if not isinstance(option, Unknown)] == [category]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Agent, Turn
+from accord.agent import Agent, BlockingTurn, Turn
 from accord.errors import (
     AuthRequired,
     ConnectionLost,
@@ -81,6 +81,29 @@ async def test_a_slash_command_has_a_handler_of_its_own_and_others_come_as_promp
         assert (await hand.turn(session, "/greet Ada\nand Bob")).text == "greet Ada\nand Bob"
         assert (await hand.turn(session, "/greet")).text == "greet "
         assert (await hand.turn(session, "/greeting you")).text == "prompt /greeting you"
+
+
+@IN_EVERY_EDITION
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_the_handler_of_a_command_may_want_the_turn_alone(edition: str, in_thread: bool) -> None:  # noqa: FBT001
+    agent = agent_of(lambda _: None)
+
+    async def on_the_loop(turn: Turn) -> None:
+        await turn.say(f"{turn.command} {turn.argument}")
+
+    def in_a_thread(turn: BlockingTurn, *, mark: str = "") -> None:
+        turn.say(f"{turn.command} {turn.argument}{mark}")
+
+    agent.command("clear", "Clear it")(in_a_thread if in_thread else on_the_loop)
+    async with served(agent, edition) as hand:
+        assert (await hand.turn(await hand.new_session(), "/clear all")).text == "clear all"
+
+
+@pytest.mark.parametrize("handler", [lambda: None, lambda turn, argument, more: (turn, argument, more)])
+def test_a_handler_that_a_command_cannot_call_is_refused_at_once(handler: Any) -> None:
+    agent = Agent("commands", store=None)
+    with pytest.raises(TypeError):
+        agent.command("clear", "Clear it")(handler)
 
 
 @IN_EVERY_EDITION
@@ -493,7 +516,7 @@ async def test_a_handler_sees_the_options_and_the_servers_of_its_session(edition
         await turn.plan(["no meta"])
         await turn.say(f"{turn.option('mode')} {len((await turn.mcp()).tools)}")
 
-    agent = agent_of(reply)
+    agent = agent_of(reply, mcp=True)
     agent.modes(["ask", "code"])
     async with served(agent, edition) as hand:
         assert (await hand.turn(await hand.new_session())).text == "ask 0"

@@ -84,6 +84,23 @@ async def test_a_block_runs(code: str, edition: Wish, project: Path, caplog: pyt
     assert [record for record in caplog.records if record.levelname in {"ERROR", "WARNING"}] == []
 
 
+USES_FILES_OR_PROGRAMS = re.compile(r"\.files\.|\.terminals\.")
+
+
+@IN_EVERY_EDITION
+@pytest.mark.parametrize("code", [block for block in blocks() if USES_FILES_OR_PROGRAMS.search(block.values[0])])
+async def test_a_block_survives_without_the_file_and_the_program(
+    code: str, edition: Wish, project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (project / "notes.txt").unlink()
+    monkeypatch.setenv("PATH", str(project))
+    agent = agent_of(code)
+    await talk(agent, edition, project, "hello")
+    await agent.close()
+    # A missing file is a reason that the user reads, and nothing that its author has to look for in a log.
+    assert [record for record in caplog.records if record.levelname in {"ERROR", "WARNING"}] == []
+
+
 @pytest.mark.parametrize("code", [block for block in blocks() if "accord.connect(" in block.values[0]])
 async def test_a_block_that_connects_runs(code: str, tmp_path: Path) -> None:
     agent = accord.Agent("guide", store=accord.MemoryStore())

@@ -15,7 +15,7 @@ import accord.stores
 import accord.transport
 from accord.agent.blocking import BlockingExtension, BlockingSession, BlockingTurn
 from accord.agent.client_connection import ClientConnection, Extension
-from accord.agent.registrations import PROMPT_KINDS, LoginGate, PromptKind, Registrations
+from accord.agent.registrations import PROMPT_KINDS, LoginGate, PromptKind, Registrations, arguments_for
 from accord.agent.session import Session
 from accord.agent.session_registry import InUse
 from accord.agent.tool import checked_json
@@ -47,8 +47,13 @@ __all__ = [
 # A handler with `async` runs on the loop; one without it runs in a thread and is given objects that block.
 PromptHandler: TypeAlias = Callable[[Turn], Awaitable[object]] | Callable[[BlockingTurn], object]
 """Handles a prompt."""
-CommandHandler: TypeAlias = Callable[[Turn, str], Awaitable[object]] | Callable[[BlockingTurn, str], object]
-"""Handles a slash command: gets the turn and the text behind the command."""
+CommandHandler: TypeAlias = (
+    Callable[[Turn, str], Awaitable[object]]
+    | Callable[[BlockingTurn, str], object]
+    | Callable[[Turn], Awaitable[object]]
+    | Callable[[BlockingTurn], object]
+)
+"""Handles a slash command: gets the turn and the text behind the command, or the turn alone."""
 OptionHandler: TypeAlias = (
     Callable[[Session, str, str | bool], Awaitable[object]] | Callable[[BlockingSession, str, str | bool], object]
 )
@@ -99,9 +104,10 @@ class Agent:
     tolerated on the wire into errors, for development. `drafts` also serves what the protocol's unstable text has
     (`session/fork`). A handler that was cancelled has `cancel_grace_seconds` to come to its end. `in_use` says what a
     client gets that opens a session which another process has open: `SessionInUse`, or a read-only view of its history.
+    `mcp` says that the agent uses the MCP servers of its sessions (`Turn.mcp`): only then clients are offered it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each thing that is decided before anything is registered
         self,
         name: str,
         *,
@@ -112,6 +118,7 @@ class Agent:
         drafts: bool = False,
         cancel_grace_seconds: float = CANCEL_GRACE_SECONDS,
         in_use: InUse = "error",
+        mcp: bool = False,
     ) -> None:
         if not name:
             raise ValueError("an agent needs a name")
@@ -121,7 +128,7 @@ class Agent:
             raise TypeError("the store lacks methods of accord.Store: see check_store")
         self.name: str = name
         """The name that clients see."""
-        self._registrations = Registrations(Implementation(name, version, title))
+        self._registrations = Registrations(Implementation(name, version, title), mcp=mcp)
         self._store_wanted = store
         self._store: Store | None = None
         self._gate = LoginGate(self._registrations)
@@ -155,11 +162,19 @@ class Agent:
         return register if handler is None else register(handler)
 
     def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[C], C]:
-        """Handle a slash command: the handler gets the turn and what stood behind the name. `hint` shows what may."""
+        """Handle a slash command: the handler gets the turn and what stood behind the name, or the turn alone.
+
+        `hint` shows what may stand behind the name.
+
+        Raises:
+            ValueError: The name is no single word.
+            TypeError: The handler takes neither.
+        """
         if not name or name.startswith("/") or any(character.isspace() or character == "/" for character in name):
             raise ValueError("the name of a command is one word, without the slash")
 
         def register(handler: C) -> C:
+            arguments_for(handler, None, "")
             self._registrations.commands[name] = (Command(name, description, hint), handler)
             return handler
 
@@ -177,7 +192,14 @@ class Agent:
         category: str | None = None,
         description: str | None = None,
     ) -> None:
-        """Declare an option with one of several values; the first is the default. `Group`s put headings over them."""
+        """Declare an option with one of several values; the first is the default. `Group`s put headings over them.
+
+        `category` is one of the protocol's (`mode`, `model`, `model_config`, `thought_level`), or a name of your own
+        that begins with an underscore: all others are reserved.
+
+        Raises:
+            ValueError: There is no such category, the values are not different, or the default is none of them.
+        """
         groups = [choice for choice in choices if isinstance(choice, Group)]
         plain = [Choice(choice, choice) if isinstance(choice, str) else choice for choice in choices]
         flat = [choice for choice in plain if isinstance(choice, Choice)]
@@ -196,7 +218,7 @@ class Agent:
         category: str | None = None,
         description: str | None = None,
     ) -> None:
-        """Declare an option that is on or off; clients that cannot show it do not get it."""
+        """Declare an option that is on or off, with a category as in `select`; not every client can show it."""
         self._registrations.add_option(Toggle(id, name, default, description, category))
 
     def modes(

@@ -17,12 +17,14 @@ from accord.errors import AuthRequired, InvalidParams
 from accord.session.capability import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.option import Command, ConfigOption, Select, Toggle, mode_option
 
-__all__ = ["LoginGate", "PromptKind", "Registrations", "called"]
+__all__ = ["LoginGate", "PromptKind", "Registrations", "arguments_for", "called"]
 
 PromptKind: TypeAlias = Literal["image", "audio", "resource"]
 """The content of prompts beside text and links."""
 AnyHandler: TypeAlias = Callable[..., Any]
 PROMPT_KINDS: frozenset[str] = frozenset({"image", "audio", "resource"})
+# v2 reserves every other name without an underscore for itself.
+CATEGORIES = ("mode", "model", "model_config", "thought_level")
 
 
 async def called(handler: AnyHandler, *arguments: Any) -> Any:
@@ -34,11 +36,32 @@ async def called(handler: AnyHandler, *arguments: Any) -> Any:
     return result
 
 
+def arguments_for(handler: AnyHandler, turn: Any, argument: str) -> tuple[Any, ...]:
+    """The arguments for the handler of a slash command: the turn and the text behind the name, or the turn alone.
+
+    Raises:
+        TypeError: It takes neither.
+    """
+    try:
+        signature = inspect.signature(handler)
+    except ValueError:  # a callable without a signature, written in C
+        return turn, argument
+    for arguments in ((turn, argument), (turn,)):
+        try:
+            signature.bind(*arguments)
+        except TypeError:
+            continue
+        return arguments
+    raise TypeError("the handler of a command takes the turn, and the text behind the command if it wants it")
+
+
 @dataclass
 class Registrations:
     """One agent's registrations; shared by all its connections."""
 
     peer: Implementation
+    mcp: bool = False
+    """Whether its handlers use the MCP servers of their sessions."""
     prompt: AnyHandler | None = None
     accepts: frozenset[PromptKind] = frozenset()
     commands: dict[str, tuple[Command, AnyHandler]] = field(default_factory=dict)
@@ -60,6 +83,10 @@ class Registrations:
         """Declare a config option; its value is the one that new sessions begin with."""
         if option.id in self.options:
             raise ValueError(f"there is an option {option.id!r} already")
+        category = option.category
+        if category is not None and category not in CATEGORIES and not category.startswith("_"):
+            known = ", ".join(CATEGORIES)
+            raise ValueError(f"the category of {option.id!r} is one of {known}, or begins with an underscore")
         if isinstance(option, Select):
             self._check_select(option)
         self.options[option.id] = option
@@ -82,11 +109,16 @@ class Registrations:
             fork=stored and drafts,
             additional_directories=True,
             prompts=self.accepts,
-            mcp=frozenset({"stdio", "http", "sse"}) if _has_mcp() else frozenset({"stdio"}),
+            mcp=self._transports(),
             logout=bool(self.logins),
             auth_methods=[method for method, _ in self.logins.values()],
             meta=dict(self.advertised) or None,
         )
+
+    def _transports(self) -> frozenset[Literal["stdio", "http", "sse"]]:
+        if not self.mcp:
+            return frozenset()
+        return frozenset({"stdio", "http", "sse"}) if _has_mcp() else frozenset({"stdio"})
 
     def auth_methods(self, client: ClientCapabilities) -> list[AuthMethod]:
         """The ways to log in that this client can take."""

@@ -159,8 +159,10 @@ class Session:
         """The MCP servers, when each is connected or has failed.
 
         Raises:
-            LocalProtocolError: The session is closed.
+            LocalProtocolError: The session is closed, or the agent was made without `mcp=True`.
         """
+        if not self._registrations.mcp:
+            raise LocalProtocolError("this agent uses no MCP servers: make it with Agent(mcp=True)")
         if self.is_closed:
             raise LocalProtocolError("the session is closed")
         if self._mcp is None:
@@ -168,8 +170,8 @@ class Session:
         return await asyncio.shield(self._mcp)
 
     def _connect_servers(self, servers: Sequence[McpServer]) -> None:
-        """Begin to connect, in the background."""
-        self._servers = list(servers)
+        """Begin to connect, in the background. An agent that uses no servers starts none of them."""
+        self._servers = list(servers) if self._registrations.mcp else []
         if self._servers:
             self.spawn(self._report_servers())
 

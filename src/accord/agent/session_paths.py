@@ -15,7 +15,6 @@ from typing import Protocol
 from accord.errors import InvalidParams
 from accord.jsonrpc.plain import plain_text
 from accord.protocol.model import Unknown
-from accord.session.capability import AgentCapabilities
 from accord.session.client_requests import McpServer
 from accord.workspace import (
     AccessDenied,
@@ -44,8 +43,8 @@ class SessionParams(Protocol):
     def servers(self) -> list[McpServer | Unknown]: ...
 
 
-def check_session_params(request: SessionParams, served: AgentCapabilities) -> tuple[list[str], list[McpServer]]:
-    """The roots and the servers of a session.
+def check_session_params(request: SessionParams, transports: frozenset[str]) -> tuple[list[str], list[McpServer]]:
+    """The roots and the servers of a session. `transports` are those of MCP servers that it may be given.
 
     Raises:
         InvalidParams: A root is relative, or a server is one that this agent cannot reach.
@@ -55,10 +54,10 @@ def check_session_params(request: SessionParams, served: AgentCapabilities) -> t
         check_path(root, f"additionalDirectories.{place}")
     servers: list[McpServer] = []
     for place, server in enumerate(request.servers):
-        if isinstance(server, Unknown) or server.type not in served.mcp:
+        if isinstance(server, Unknown) or server.type not in transports:
             # A kind that we know and that was decoded as unknown does not exist in this edition.
-            known = served.mcp - {server.tag} if isinstance(server, Unknown) else served.mcp
-            expected = f"one of {', '.join(sorted(known))}"
+            known = transports - {server.tag} if isinstance(server, Unknown) else transports
+            expected = f"one of {', '.join(sorted(known))}" if known else "no MCP servers: this agent uses none"
             raise InvalidParams(
                 "This agent cannot reach such an MCP server",
                 {"field": f"mcpServers.{place}.type", "expected": expected},

@@ -141,8 +141,14 @@ class SessionRegistry:
 
     # --- opening
 
+    @property
+    def _transports(self) -> frozenset[str]:
+        """Of MCP servers: those that are served, and those that the edition has every agent take."""
+        dialect, _ = self._met()
+        return self._served.mcp | dialect.baseline_transports
+
     async def new(self, request: NewSession) -> SessionOpened:
-        roots, servers = check_session_params(request, self._served)
+        roots, servers = check_session_params(request, self._transports)
         now = time.time()
         record = SessionRecord(new_id("session"), roots[0], now, now, roots=tuple(roots[1:]))
         try:
@@ -156,7 +162,7 @@ class SessionRegistry:
 
     async def fork(self, request: ForkSession) -> SessionOpened:
         """A session that begins as a copy of another."""
-        roots, servers = check_session_params(request, self._served)
+        roots, servers = check_session_params(request, self._transports)
         store = self._kept()
         origin = self._live.get(request.session_id)
         if origin is not None:
@@ -178,7 +184,7 @@ class SessionRegistry:
 
     async def reopen(self, request: ReopenSession) -> SessionOpened:
         """A session from before: kept in the store, or still open here."""
-        roots, servers = check_session_params(request, self._served)
+        roots, servers = check_session_params(request, self._transports)
         async with self._lock(request.session_id):
             live = self._live.get(request.session_id)
             record = await self._record(request.session_id, live)

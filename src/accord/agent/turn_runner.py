@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from accord.agent.client import ClientCaller
 from accord.agent.question import PendingQuestion
-from accord.agent.registrations import Registrations
+from accord.agent.registrations import Registrations, arguments_for
 from accord.agent.request_errors import store_error, unknown_session, work_error
 from accord.agent.session import Session, new_id
 from accord.agent.tool import Tool
@@ -254,9 +254,8 @@ class TurnRunner:
             if turn.command is None:
                 await self._registrations.threads.call(self._registrations.prompt or _nothing, turn)
             else:
-                await self._registrations.threads.call(
-                    self._registrations.commands[turn.command][1], turn, turn.argument
-                )
+                handler = self._registrations.commands[turn.command][1]
+                await self._registrations.threads.call(handler, *arguments_for(handler, turn, turn.argument))
             await self._tidy(turn, "completed")
             await self._session._publisher.flush()
             end = (

@@ -65,7 +65,7 @@ def make_agent(
     for name_ in names:
         if name_ not in {OFFLINE, *made} and base_url is None and not all(name_.partition(":")):
             raise LocalProtocolError(f"{name_!r} is no model: one is {OFFLINE}, or PROVIDER:NAME", field="model")
-    agent = Agent(name, version=VERSION, title="Accord", store=store)
+    agent = Agent(name, version=VERSION, title="Accord", store=store, mcp=True)
     agent.modes(MODES)
     agent.models(names)
     agent.toggle(

@@ -117,6 +117,8 @@ class Dialect:
     cancel: NotificationMethod[Any]
     encode_cancel: Callable[[Cancel], Any]
     decode_cancel: Callable[[Any], Cancel]
+    baseline_transports: frozenset[str] = frozenset()
+    """The transports of MCP servers that a session may be given although no agent declares them."""
     leftover_events: Callable[[SessionOpened], list[Event]] = lambda _: []
     """The settings that the response to an opening has no field for, to be sent as events."""
     stand_in: Callable[[RequestPermission], ToolChanged | None] = lambda _: None

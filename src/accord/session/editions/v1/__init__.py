@@ -34,6 +34,7 @@ DIALECT = Dialect(
     cancel=v1.SESSION_CANCEL,
     encode_cancel=encode_cancel,
     decode_cancel=decode_cancel,
+    baseline_transports=frozenset({"stdio"}),
     leftover_events=leftover_commands,
     stand_in=stand_in,
     elicitation_done=v1.ELICITATION_COMPLETE,
