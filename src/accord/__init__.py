@@ -2,8 +2,9 @@
 
 `accord` has the entry points (`Agent`, `connect`, `open`), what both sides share (content, events, options, the
 transcript, errors) and the engine. `accord.agent` has what an agent's author is given, `accord.client` what a client's
-author is given, `accord.testing` both ends for tests, `accord.check` the conformance checker. The types of an edition
-are in `accord.protocol.v1`, `accord.protocol.v2` and `accord.protocol.v2_june`.
+author is given, `accord.testing` both ends for tests, `accord.check` the conformance checker, `accord.adapters` what
+serves the agents of other frameworks. The types of an edition are in `accord.protocol.v1`, `accord.protocol.v2` and
+`accord.protocol.v2_june`.
 
 Names are loaded when they are first used, so that `import accord` stays cheap.
 """
@@ -18,10 +19,17 @@ from accord.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
-    from accord import agent as agent, check as check, client as client, testing as testing
+    from accord import (
+        adapters as adapters,
+        agent as agent,
+        check as check,
+        client as client,
+        testing as testing,
+    )
     from accord.agent import (
         Agent as Agent,
         ToolFailed as ToolFailed,
+        current_turn as current_turn,
     )
     from accord.agent.mcp.errors import (
         McpError as McpError,
@@ -244,7 +252,7 @@ else:
     __getattr__, __dir__, __all__ = lazy_exports(
         __name__,
         {
-            "accord.agent": "Agent ToolFailed",
+            "accord.agent": "Agent ToolFailed current_turn",
             "accord.agent.mcp.errors": "McpError",
             "accord.client": "Deadlines Offer Policy RulesFileError connect load_rules open",
             "accord.connection": "Connection Handlers current_request",
@@ -294,5 +302,5 @@ else:
             "accord.workspace.files": "ReadHook WriteHook",
         },
         eager=("__version__",),
-        submodules=("agent", "check", "client", "testing"),
+        submodules=("adapters", "agent", "check", "client", "testing"),
     )

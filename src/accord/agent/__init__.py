@@ -63,6 +63,7 @@ from accord.agent.tool import (
     Viewable,
 )
 from accord.agent.turn import Turn
+from accord.agent.turn_context import current_turn
 from accord.agent.turn_values import Compaction
 from accord.session.event import (
     Background,
@@ -173,5 +174,6 @@ __all__ = [
     "UsageChanged",
     "Viewable",
     "WorkError",
+    "current_turn",
     "offer_session_models",
 ]

@@ -90,6 +90,11 @@ class HandlerScope:
         """Whether nothing more can be done in it."""
         return self.cancelled_at is not None
 
+    @property
+    def is_on_loop(self) -> bool:
+        """Whether this is the thread of the loop."""
+        return threading.get_ident() == self._loop_thread
+
     # --- in the thread
 
     @property
@@ -125,7 +130,7 @@ class HandlerScope:
 
     def wait_unchecked(self, verb: Callable[..., Awaitable[T]], *arguments: Any, **named: Any) -> T:
         """The same in a block that is stopped."""
-        if threading.get_ident() == self._loop_thread:
+        if self.is_on_loop:
             raise RuntimeError("a blocking verb would stop the event loop: use it in a thread, or write `async def`")
         call: Future[T] = Future()
         with self._lock:
@@ -193,12 +198,18 @@ class HandlerScope:
             task.cancel()
         return tasks
 
+    def close(self) -> list[asyncio.Task[Any]]:
+        """Let nothing more be done here, at once; the verbs that are now coming to their end."""
+        with self._lock:
+            if self.cancelled_at is None:
+                self.cancelled_at = self._loop.time()
+            return self._abandon(list(self._calls))
+
     async def cancel(self) -> None:
         """Let nothing more be done here: at once for the thread; returns when what was going on has come to its end."""
-        with self._lock:
-            self.cancelled_at = self._loop.time()
-            ends = list(reversed(self._on_cancel))
-            tasks = self._abandon(list(self._calls))
+        # Before the thread wakes up and leaves the blocks that these belong to.
+        ends = list(reversed(self._on_cancel))
+        tasks = self.close()
         if tasks:
             await asyncio.wait(tasks)
         for end in ends:

@@ -11,6 +11,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from accord.agent.client import ClientCaller
@@ -18,6 +19,7 @@ from accord.agent.question import PendingQuestion
 from accord.agent.registrations import Registrations, arguments_for
 from accord.agent.request_errors import store_error, unknown_session, work_error
 from accord.agent.session import Session, new_id
+from accord.agent.threads import HandlerScope
 from accord.agent.tool import Tool
 from accord.agent.turn import Turn
 from accord.errors import AccordError, InvalidParams, RequestCancelled, RequestError, StoreError, TransportError
@@ -53,11 +55,14 @@ from accord.session.turn_io import (
     StopBackground,
 )
 
-__all__ = ["OpenPrompt", "TurnRunner"]
+__all__ = ["OpenPrompt", "TurnRunner", "running_turn"]
 
 log = logging.getLogger("accord.agent")
 
 _COMMAND = re.compile(r"/([^\s/]+)(?:\s+|$)")
+
+running_turn: ContextVar[tuple[Turn, HandlerScope] | None] = ContextVar("accord-running-turn", default=None)
+"""The turn of the handler that runs here, and the way to the loop for threads that the handler did not get from us."""
 
 
 class OpenPrompt:
@@ -131,6 +136,8 @@ class TurnRunner:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._turn: Turn | None = None
         self._handler: asyncio.Task[None] | None = None
+        self._foreign_threads: HandlerScope | None = None
+        """Binds the threads of a framework, which find the turn by `running_turn`."""
         self._timer: asyncio.TimerHandle | None = None
         self._failure: Exception | None = None
         self._background: list[Tool] = []
@@ -236,7 +243,8 @@ class TurnRunner:
         name, argument = self._command(prompt.request)
         self._failure = None
         turn = self._turn = Turn(self._session, self._caller, prompt.request, prompt.message_id, name, argument)
-        self._handler = self._start_task(self._run(turn))
+        self._foreign_threads = HandlerScope(self._registrations.threads, asyncio.get_running_loop())
+        self._handler = self._start_task(self._run(turn, self._foreign_threads))
         self._handler.add_done_callback(lambda _: self._gone(turn))
 
     def _command(self, request: Prompt) -> tuple[str | None, str]:
@@ -246,8 +254,9 @@ class TurnRunner:
             return None, text
         return match[1], text[match.end() :]
 
-    async def _run(self, turn: Turn) -> None:
+    async def _run(self, turn: Turn, foreign_threads: HandlerScope) -> None:
         end: Input
+        running_turn.set((turn, foreign_threads))
         try:
             for notice in self._session._take_unreported():
                 await turn.notice(notice.title, notice.description, severity=notice.severity)
@@ -312,6 +321,7 @@ class TurnRunner:
         if turn is not None:
             turn._end()
             self._background = [tool for tool in (*self._background, *turn._background_tools) if not tool.finished]
+        self._release_threads()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -323,7 +333,15 @@ class TurnRunner:
         if self._turn is not None:
             self._turn.cancelled = True
         self._handler.cancel()
+        # Now: a framework may wait for its thread, which waits for a verb, before it lets the cancel through.
+        self._release_threads()
         self._timer = asyncio.get_running_loop().call_later(self._grace_seconds, self._abandon)
+
+    def _release_threads(self) -> None:
+        """Let the threads of a framework do nothing more in this turn."""
+        scope, self._foreign_threads = self._foreign_threads, None
+        if scope is not None:
+            scope.close()
 
     def _abandon(self) -> None:
         """The handler goes on although it was cancelled: the turn does not."""

@@ -1,0 +1,86 @@
+"""The exceptions of frameworks and of model providers, as sentences for the user.
+
+No exception text reaches the client: it may hold keys, addresses or whole requests. The log has it. The provider's
+libraries are not imported: their exceptions are recognised by their status code and by the names of their classes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+
+from accord.errors import AccordError, InternalError, RateLimited, RequestError
+
+__all__ = ["request_error_of"]
+
+log = logging.getLogger("accord.adapters")
+
+TOO_MANY = 429
+SERVER_ERROR = 500
+_BY_STATUS = {
+    400: "The model's provider refused the request: the agent's log says why",
+    401: "The model's provider does not accept the key: check the key in the agent's environment",
+    402: "The account at the model's provider has no credit left: look at the provider's billing page",
+    403: "The model's provider does not allow this: check what the key may use",
+    404: "The model's provider does not know the model: check its name",
+    408: "The model's provider took too long: try again",
+    413: "The conversation does not fit into the model any more: begin a new session",
+}
+_UNAVAILABLE = "The model's provider cannot answer now: try again later"
+_UNREACHABLE = "The model's provider cannot be reached: check the network and the address"
+# By the name of the class: each library has its own, and several share a name.
+_UNREACHABLE_CLASSES = frozenset(
+    {"APIConnectionError", "ConnectError", "ConnectTimeout", "ModelConnectionError", "EndpointConnectionError"}
+)
+_NO_KEY_CLASSES = frozenset({"NoCredentialsError", "DefaultCredentialsError"})
+
+
+def request_error_of(error: Exception, framework: str) -> RequestError | AccordError:
+    """The error that the turn ends with. What Accord raised itself stays as it is."""
+    if isinstance(error, AccordError):
+        return error
+    found = next(filter(None, map(_recognised, _chain(error))), None)
+    if found is None:
+        correlation_id = os.urandom(16).hex()
+        log.error("the agent of %s failed (correlation id %s)", framework, correlation_id, exc_info=error)
+        return InternalError("The agent failed: its log says why", {"correlationId": correlation_id})
+    log.error("the agent of %s failed", framework, exc_info=error)
+    return found
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            for inner in error.exceptions:
+                yield from _chain(inner)
+        error = error.__cause__ or error.__context__
+
+
+def _recognised(error: BaseException) -> RequestError | None:
+    status = _status(error)
+    if status == TOO_MANY:
+        return RateLimited(message="The model's provider has had too many requests: wait a little")
+    if status in _BY_STATUS:
+        return InternalError(_BY_STATUS[status], {"reason": "provider"})
+    if status is not None and status >= SERVER_ERROR:
+        return InternalError(_UNAVAILABLE, {"reason": "provider"})
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & _UNREACHABLE_CLASSES:
+        return InternalError(_UNREACHABLE, {"reason": "provider"})
+    if names & _NO_KEY_CLASSES:
+        return InternalError(_BY_STATUS[401], {"reason": "provider"})
+    return None
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status that an exception of a provider's library has, under the names that are in use."""
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("status_code", "code"):
+            value = getattr(holder, name, None)
+            if isinstance(value, int) and not isinstance(value, bool) and value >= min(_BY_STATUS):
+                return value
+    return None
