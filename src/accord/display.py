@@ -1,17 +1,17 @@
-r"""Text of others made fit for a terminal, a log line or an exported page, and the type that says that it was.
+r"""Sanitizing of foreign text for terminals, log lines and exported pages, and the type that marks sanitized text.
 
-`SafeText` is what every screen takes. There are these ways to one:
+Every screen takes `SafeText` alone. These functions make one:
 
-- `prose`: what somebody wrote to be read. Several lines; ZWJ, ZWNJ and variation selectors stay. Escape sequences and
-  control characters are taken out, and what would reorder or hide letters becomes U+FFFD.
+- `prose`: text written for readers. Several lines; ZWJ, ZWNJ and variation selectors stay. Escape sequences and control
+  characters are removed, and characters that reorder or hide letters become U+FFFD.
 - `exact`: a command, a path, a title, an id. One line in which everything invisible is an escape such as `\u200d`, so
   that two different texts never look the same.
 - `source_line`: a line of a file. Like `exact`, but blanks, tabs and backslashes are as they are.
-- `printed`: what a command wrote to its terminal, as it looked there, without colours.
-- `json_text`: any JSON value; what is invisible is a JSON escape.
-- `own` and `filled`: our own words, with texts of others in their places.
+- `printed`: a command's terminal output, as it looked there, without colours.
+- `json_text`: any JSON value; invisible characters are JSON escapes.
+- `own` and `filled`: our own literals, with foreign texts in their placeholders.
 
-It knows characters and nothing of screens: no width, no style, no stream.
+Widths, styles and streams belong to the screens.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 
 
 class SafeText(str):
-    """A text without anything that steers a terminal. Only this module makes one; a test sees to that."""
+    """A text without terminal control. Only this module makes one; a test checks that."""
 
     __slots__ = ()
 
@@ -84,8 +84,8 @@ _HALF = re.compile(f"[{_SURROGATES}]")
 # A sequence whose end may still come: no longer than a control sequence can reasonably be.
 _CUT = re.compile(r"[\x1b\x9b][^@-~]{0,32}$|\x1b\[[^@-~]{0,32}$|[\ud800-\udbff]$")
 
-# Letters and marks that Python calls printable and nobody sees: the grapheme joiner, Hangul fillers, Khmer inherent
-# vowels, variation selectors, the blank Braille pattern.
+# Letters and marks that Python calls printable but that are invisible: the grapheme joiner, Hangul fillers, Khmer
+# inherent vowels, variation selectors, the blank Braille pattern.
 _BLANK = frozenset(
     chr(code)
     for code in (
@@ -100,7 +100,7 @@ _UNUSUAL_OR_ESCAPE = re.compile(r"[^\x20-\x7e]|\\(?=[\\nrtuUx]|[^\x20-\x7e])")
 
 
 def whole(text: str) -> str:
-    """The text with U+FFFD for each half of a character that has no other half: what can be encoded."""
+    """The text with U+FFFD for each lone surrogate, so that it can be encoded."""
     if text.isascii() or _HALF.search(text) is None:
         return text
     # Two halves that came one after the other are a character.
@@ -114,7 +114,7 @@ def settled(text: str) -> int:
 
 
 def prose(text: str) -> SafeText:
-    """What somebody wrote to be read, in as many lines as it has."""
+    """Text written for readers, with its line breaks."""
     if _PLAIN.fullmatch(text):
         return SafeText(text)  # 60 times faster, and nearly all that is said
     return SafeText(_PROSE.sub(_in_prose, _SEQUENCE.sub("", whole(text).replace("\r\n", "\n"))))
@@ -127,7 +127,7 @@ def _in_prose(found: re.Match[str]) -> str:
 
 
 def prose_line(text: str, limit: int | None = None) -> SafeText:
-    """What somebody wrote to be read, as one line: any white space is one blank. A longer one ends in an ellipsis."""
+    """Text written for readers, as one line: any white space is one blank. Beyond the limit it ends in an ellipsis."""
     if limit is not None:
         text = text[: limit * 4]
     line = SafeText(" ".join(prose(text).split()))
@@ -135,7 +135,7 @@ def prose_line(text: str, limit: int | None = None) -> SafeText:
 
 
 def exact(text: str, limit: int | None = None) -> SafeText:
-    """One line from which two different texts can be told apart; half a character is U+FFFD all the same.
+    """One line that differs for any two different texts, except that every lone surrogate is U+FFFD.
 
     Blanks at the begin and the end are escapes too. A longer one than the limit ends in an ellipsis.
     """
@@ -180,18 +180,18 @@ def _in_source(found: re.Match[str]) -> str:
 
 
 def printed(text: str) -> SafeText:
-    """What a command printed: without its colours, and of a line that it wrote over only the last state."""
+    """A command's output without its colours; of an overwritten line only the last state."""
     text = _SEQUENCE.sub("", _PRINTED_STRING.sub("", text)).replace("\r\n", "\n")
     return prose("\n".join(map(_last_state, text.split("\n"))) if "\r" in text else text)
 
 
 def _last_state(line: str) -> str:
-    """What is left of a line after its last return to the begin; those at its end overwrite nothing."""
+    """The part of a line after its last carriage return; returns at its end overwrite nothing."""
     return line[line.rstrip("\r").rfind("\r") + 1 :]
 
 
 def colours_kept(text: str) -> str:
-    """What a command printed, with its colours and carriage returns: for a parser of colours, not for a screen."""
+    """A command's output with its colours and carriage returns: for a parser of colours, not for a screen."""
     text = _PRINTED_STRING.sub("", text.replace("\r\n", "\n"))
     kept = _SEQUENCE.sub(lambda found: found[0] if _COLOUR.fullmatch(found[0]) else "", text)
     pieces = _COLOUR.split(kept)
@@ -228,14 +228,14 @@ def _in_json(found: re.Match[str]) -> str:
 
 
 def own(text: str) -> SafeText:
-    """Our own words. The argument is a literal; a test sees to that."""
+    """Our own text. The argument is a literal; a test checks that."""
     return SafeText(text)
 
 
 def filled(template: str, *values: object) -> SafeText:
-    """Our own words with `values` in the places that `str.format` knows. The template is a literal.
+    """Our own text with `values` in the placeholders of `str.format`. The template is a literal.
 
-    A text that is not safe yet is put in `exact`.
+    A value that is no `SafeText` goes through `exact`.
     """
     return SafeText(template.format(*map(_value, values)))
 
@@ -262,7 +262,7 @@ def part_of(text: SafeText, start: int, end: int | None = None) -> SafeText:
 
 
 def trimmed(text: SafeText) -> SafeText:
-    """Without blanks and line ends at its end."""
+    """The text without trailing white space."""
     return SafeText(text.rstrip())
 
 

@@ -65,11 +65,11 @@ __all__ = [
 
 
 class AccordError(Exception):
-    """Whatever Accord raises on purpose."""
+    """The base of every exception that Accord raises on purpose."""
 
 
 class TransportError(AccordError):
-    """The link, not what was said over it."""
+    """A failure of the link, not of the messages on it."""
 
 
 class ConnectFailed(TransportError):
@@ -83,9 +83,9 @@ class ConnectFailed(TransportError):
 class ConnectionLost(TransportError):
     """The link is gone.
 
-    `exit_status` is that of the agent process where there was one and it has ended (negative: the signal that
-    killed it). `stderr_tail` is the end of what it wrote to stderr. `clean` says that the stream ended between two
-    texts and nobody reported a failure: the peer closed, or we did.
+    `exit_status` is that of the agent process where there was one and it has ended (negative: the signal that killed
+    it). `stderr_tail` is the end of what it wrote to stderr. `clean` says that the stream ended between two texts
+    without a reported failure: the peer closed the link, or this side did.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class NegotiationFailed(AccordError):
 
 
 class CallTimeout(AccordError, TimeoutError):
-    """The peer did not answer a call in time. It was told to stop where the edition has a word for that."""
+    """The peer did not answer a call in time. The call was withdrawn where the edition has a message for that."""
 
     def __init__(self, method: str, timeout_seconds: float) -> None:
         super().__init__(f"no answer to {method} within {timeout_seconds:g} s")
@@ -178,7 +178,8 @@ class DeadlineExceeded(AccordError, TimeoutError):
     """An agent took too long; `phase` says at what.
 
     `start`: from starting it to its answer to `initialize`. `first`: from a prompt to the first sign of life. `idle`:
-    no sign of life in the middle of a turn. `turn`: the turn as a whole. `cancel`: it was told to stop and did not.
+    no sign of life in the middle of a turn. `turn`: the turn as a whole. `cancel`: the turn was cancelled and did not
+    end.
     """
 
     def __init__(self, phase: str, seconds: float) -> None:
@@ -193,9 +194,9 @@ class DeadlineExceeded(AccordError, TimeoutError):
 class StoreError(AccordError):
     """A session could not be kept, found or read back.
 
-    `reason` is one of `unknown_session`, `session_exists`, `bad_cursor`, `unwritable` (an event that JSON has no words
-    for), `unreadable` (a kept event that this version does not understand), `full`, `read_only`, `busy` (locked by
-    somebody else for too long), `damaged`, `newer` (made by a later version), `foreign` (another program's file),
+    `reason` is one of `unknown_session`, `session_exists`, `bad_cursor`, `unwritable` (an event that JSON cannot
+    express), `unreadable` (a kept event that this version does not understand), `full`, `read_only`, `busy` (locked by
+    another process for too long), `damaged`, `newer` (made by a later version), `foreign` (another program's file),
     `in_use` (another process owns the session), `not_owned` (this process lost it), `no_locks` (the file system has
     none), `no_home` (the environment names no folder), `closed`, or `failed` for everything else. `path` is the file,
     where there is one.
@@ -214,7 +215,7 @@ class RequestError(AccordError):
     """A JSON-RPC error object.
 
     Raise one in a handler to answer a request with exactly that code, message and data; catch one when a call was
-    answered so. `received` tells the two apart: an error that came from the peer and is not caught does not travel on.
+    answered so. `received` is True for an error that came from the peer: uncaught, it is not passed on as an answer.
     """
 
     code: int = -32603
@@ -261,26 +262,26 @@ class ParseError(RequestError):
 
 
 class InvalidRequest(RequestError):
-    """-32600: JSON, but no JSON-RPC message, or one that has no place here."""
+    """-32600: JSON, but no JSON-RPC message, or one that is not allowed in this state."""
 
     code = -32600
     default_message = "Invalid request"
 
 
 class MethodNotFound(RequestError):
-    """-32601: nobody serves this method; `method` says which."""
+    """-32601: the peer has no handler for this method; `method` names it."""
 
     code = -32601
     default_message = "Method not found"
 
     @property
     def method(self) -> str | None:
-        """The method that nobody serves, if the answer names it."""
+        """The method without a handler, if the answer names it."""
         return _text_of(self.data, "method")
 
 
 class InvalidParams(RequestError):
-    """-32602: `field` says where, `expected` what should have stood there."""
+    """-32602: invalid parameters; `field` says where, `expected` which value was expected."""
 
     code = -32602
     default_message = "Invalid params"
@@ -292,7 +293,7 @@ class InvalidParams(RequestError):
 
     @property
     def expected(self) -> str | None:
-        """What should have stood there."""
+        """A description of the expected value."""
         return _text_of(self.data, "expected")
 
 
@@ -304,7 +305,7 @@ class InternalError(RequestError):
 
     @property
     def correlation_id(self) -> str | None:
-        """What to search for in the log of the side that failed."""
+        """The id under which the log of the failed side has the exception."""
         return _text_of(self.data, "correlationId")
 
 
@@ -345,7 +346,7 @@ class ResourceNotFound(RequestError):
 
 
 class PermissionDenied(RequestError):
-    """-32003: not allowed; `scope` says what would have been needed."""
+    """-32003: not allowed; `scope` names the permission that was missing."""
 
     code = -32003
     default_message = "Permission denied"
@@ -356,7 +357,7 @@ class PermissionDenied(RequestError):
 
     @property
     def scope(self) -> str | None:
-        """What would have been needed."""
+        """The permission that was missing."""
         return _text_of(self.data, "scope")
 
 
@@ -387,7 +388,7 @@ class RateLimited(RequestError):
     def retry_after(self) -> float | None:
         """Seconds to wait before the next try, if the answer says so."""
         seconds: Any = self.data.get("retryAfter") if isinstance(self.data, Mapping) else None
-        # What a peer sends may be no time at all: a bool, a negative, a number larger than any float.
+        # A peer may send any JSON here: a bool, a negative number, a number larger than any float.
         return float(seconds) if type(seconds) in (int, float) and 0 <= seconds < 2**63 else None
 
 
@@ -427,8 +428,8 @@ _BY_REASON: dict[str, type[RequestError]] = {
 def request_error(code: int, message: str, data: Any = None) -> RequestError:
     """The exception for a received error object.
 
-    `data.reason` decides first: servers put the same reason under different codes. Then the code. A code nobody knows
-    stays a plain `RequestError`.
+    `data.reason` decides first: servers put the same reason under different codes. Then the code. An unknown code gives
+    a plain `RequestError`.
     """
     reason = _text_of(data, "reason")
     kind = _BY_REASON.get(reason) if reason is not None else None

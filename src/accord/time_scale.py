@@ -1,4 +1,4 @@
-"""How much longer than usual everything may take on this machine: the environment variable `ACCORD_TIME_SCALE`.
+"""The factor for bounded waits on slow machines: the environment variable `ACCORD_TIME_SCALE`.
 
 Accord waits a bounded time for other programs: two seconds for an agent to leave, one for a command to end. On a
 machine that is very slow or very busy these bounds can be too short; the variable, a number from 1 to 1000, multiplies
@@ -27,5 +27,5 @@ _FACTOR = factor_of(os.environ.get("ACCORD_TIME_SCALE", ""))
 
 
 def scaled(seconds: float) -> float:
-    """A usual bound as it is on this machine."""
+    """A default bound multiplied by this machine's factor."""
     return seconds * _FACTOR

@@ -1,6 +1,6 @@
-"""A connection in any edition, as either side, over any transport.
+"""Connections: one live link in any edition, as either side, over any transport.
 
-Order, back-pressure, cancellation, tasks and failure are handled here; what the messages mean is not known.
+Order, back-pressure, cancellation, tasks and failure are handled here; the meaning of messages belongs to `session`.
 """
 
 from accord.connection.connection import Connection

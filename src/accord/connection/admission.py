@@ -1,8 +1,8 @@
 """Admission control: which requests of the peer may start, by the memory for their answers and their texts.
 
-A peer that asks and never reads makes answers pile up. Answers that exist count in the budget (`budget`), and no
-request starts while they are over it. But many requests that run at once have no answer yet, and each of them may
-return a large one. So a part of the budget is reserved for the answer while the handler runs:
+A peer that sends requests and never reads makes answers accumulate. Answers that exist count in the budget (`budget`),
+and no request starts while they are over it. But many requests that run at once have no answer yet, and each of them
+may return a large one. So a part of the budget is reserved for the answer while the handler runs:
 
 - as much as the largest answer of that method on this connection so far, if that was more than `SMALL_ANSWER_BYTES`;
 - at least the share that the handler was registered with, for methods whose answers are known to be large;
@@ -41,7 +41,7 @@ LAPSE_SECONDS = 0.25
 
 
 class Admission:
-    """The requests of one connection that wait to start; `start` is called with each when its time has come."""
+    """The requests of one connection that wait to start; `start` is called with each when there is room for it."""
 
     def __init__(self, budget: Budget, start: Callable[[OpenRequest], None]) -> None:
         self._budget = budget
@@ -88,7 +88,7 @@ class Admission:
         if answer_bytes > max(largest_bytes, SMALL_ANSWER_BYTES):
             self.largest_bytes[request.method] = answer_bytes
         elif 0 < answer_bytes < largest_bytes and request.handler.share:
-            # Back to its share, by and by. Without a share it stays: nothing else would protect from the next one.
+            # Decays towards its share. Without a share it stays: nothing else would bound the next large answer.
             self.largest_bytes[request.method] = largest_bytes - largest_bytes // 8
         if self.waits:
             self.go_on()

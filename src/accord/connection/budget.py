@@ -7,10 +7,10 @@ Three things count, each from the moment it exists:
 - unwritten answers: encoded, and not yet written by the transport.
 
 When no call here waits for an answer of the peer, reading pauses while the sum is over the budget. While a call of ours
-waits, its answer stands behind what the peer sends. Two peers that each stop reading until the other one reads would
-wait for ever, so unwritten answers alone do not stop the reader then: it pauses for the load, as always, and for held
-requests beyond `STRETCH` budgets. A peer of this library never has that many requests open, because `outgoing` sends no
-more than `max_calls`.
+waits, its answer comes behind other messages of the peer. Two peers that each stop reading until the other one reads
+would wait for ever, so unwritten answers alone do not stop the reader then: it pauses for the load, as always, and for
+held requests beyond `STRETCH` budgets. A peer of this library never has that many requests open, because `outgoing`
+sends no more than `max_calls`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ OVERHEAD_BYTES = 256
 OPEN_REQUEST_BYTES = 1024
 """The cost of a request while its handler runs. Not its text: a large prompt must not keep its own cancel unread."""
 STRETCH = 4
-"""How far the budget stretches while a call of ours waits for an answer on the same connection."""
+"""The factor of the budget while a call of ours waits for an answer on the same connection."""
 
 HUNG_UP_SECONDS = 0.5
-"""How often a reader that waits for room looks whether the peer is still there."""
+"""The interval in which a reader that waits for room checks whether the peer is still there."""
 
 
 class Budget:
@@ -56,23 +56,23 @@ class Budget:
         self.bytes += count
 
     def free(self, count: int) -> None:
-        """So much is done; wakes the reader when half the budget is free again."""
+        """Free so many bytes; wakes the reader when half the budget is free again."""
         self.bytes -= count
         if self.waiter is not None:
             self.look()
 
     def hold(self, count: int) -> None:
-        """A request of so many bytes is not started yet."""
+        """Count a request of so many bytes that is not started yet."""
         self.bytes += count
         self.held_bytes += count
 
     def unhold(self, count: int) -> None:
-        """It is started, or withdrawn."""
+        """Stop counting a held request: it is started, or withdrawn."""
         self.held_bytes -= count
         self.free(count)
 
     def answered(self, count: int) -> None:
-        """An answer of so many bytes is encoded."""
+        """Count an encoded answer of so many bytes."""
         self.bytes += count
         self.unwritten_bytes += count
 
@@ -108,8 +108,8 @@ class Budget:
     async def free_bytes(self, hung_up: Callable[[], bool] = lambda: False) -> bool:
         """Wait until reading may go on; False if the stretched budget is spent and calls inside handlers must fail.
 
-        A reader that waits does not see the end of the stream. So `hung_up` is asked now and then: what a peer left
-        behind that is gone is read in any case, since it is no more than a pipe holds.
+        A reader that waits does not see the end of the stream. So `hung_up` is polled: the rest that a gone peer left
+        behind is read in any case, since it is no more than a pipe holds.
         """
         while self.full:
             if self.calls_inside:
@@ -123,6 +123,6 @@ class Budget:
         return True
 
     def wake(self) -> None:
-        """Let the reader look again: bytes were freed, or a call was made."""
+        """Have the reader check again: bytes were freed, or a call was made."""
         if self.waiter is not None and not self.waiter.done():
             self.waiter.set_result(None)

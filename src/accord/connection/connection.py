@@ -1,7 +1,7 @@
 """One live connection, as either side, in any edition: it owns the read loop and all tasks.
 
-It keeps the order of each session, bounds memory, answers each request exactly once, and survives any input. What the
-messages mean is for the layers above.
+It keeps the order of each session, bounds memory, answers each request exactly once, and survives any input. The
+meaning of messages belongs to the layers above.
 """
 
 from __future__ import annotations
@@ -66,15 +66,14 @@ _STOP_SECONDS = scaled(1.0)
 
 
 class Connection:
-    """Use as an async context, or `start` it and `close` it.
+    """One live connection; an async context, or `start` and `close`.
 
     Register handlers before it starts. An agent offers the editions whose `initialize` it handles and speaks the one
     that its client selects; a client names its edition in its call of `initialize`.
 
     `max_backlog_bytes` bounds what is read and not yet handled, and answers that are not written; beyond it the peer is
-    not read. `strict` turns what is
-    otherwise tolerated, in both directions, into errors: for development. When the peer is gone, handlers get
-    `grace_seconds` to finish what they are doing.
+    not read. `strict` turns violations that are otherwise tolerated, in both directions, into errors: for development.
+    When the peer is gone, handlers get `grace_seconds` to finish what they are doing.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class Connection:
         self.side: Literal["agent", "client"] = side
         """Which side this end is."""
         self.handlers: Handlers = handlers if handlers is not None else Handlers()
-        """The handlers of what the peer sends."""
+        """The handlers of the peer's messages."""
         self.transport = transport
         """The transport underneath."""
         self.strict = strict
@@ -131,7 +130,7 @@ class Connection:
         self._ending: asyncio.Task[None] | None = None
         self._lost: AccordError | None = None
         self._closed = asyncio.Event()
-        # Asked once, here: where the log is off there is no observer, and a message meets no branch for it.
+        # Checked once, here: while the log is off there is no observer, and no message pays for a branch.
         if logging.getLogger("accord.connection.message_log").isEnabledFor(logging.DEBUG):
             from accord.connection.message_log import MessageLog  # noqa: PLC0415 - only where it is wanted
 
@@ -176,7 +175,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the link is up as far as anybody knows."""
+        """Whether the link is up, as far as this side knows."""
         return self._lost is None
 
     @property
@@ -200,7 +199,7 @@ class Connection:
         return self._outgoing.strays
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Give every text to an observer from now on; call the result to stop that."""
+        """Pass every text to an observer from now on; call the result to stop."""
         self._show((*self._sender.observers, observer))
 
         def stop() -> None:
@@ -226,15 +225,13 @@ class Connection:
         """Call a method of the peer and wait for its typed result.
 
         A client's `initialize` also fixes the edition: the one this row belongs to. A cancelled or timed-out call is
-        withdrawn where the edition has words for that; its late answer is dropped.
+        withdrawn where the edition has a message for that; its late answer is dropped.
 
         Raises:
-            LocalProtocolError: This edition or side has no such call; nothing was sent.
-            RequestError: The peer answered with an error; the class says which.
-            RemoteProtocolError: The peer's answer is none, or does not fit.
-            NegotiationFailed: `initialize` was answered in another edition.
-            CallTimeout: No answer in time.
-            ConnectionLost: The link is gone.
+            LocalProtocolError: This edition or side has no such call; nothing was sent. RequestError: The peer answered
+            with an error; the class says which. RemoteProtocolError: The peer's answer is no valid answer, or its
+            result does not fit the type. NegotiationFailed: `initialize` was answered in another edition. CallTimeout:
+            No answer in time. ConnectionLost: The link is gone.
         """
         if method not in self._checked:
             if method.name == "initialize" and self.side == "client":
@@ -438,7 +435,7 @@ class Connection:
             self._outgoing.fail_all(reason)
 
     async def _drain_and_stop(self) -> None:
-        """The peer is gone: what it said is still handled and what it asked still answered, for a while."""
+        """The peer is gone: its messages are still handled and its requests still answered, for `grace_seconds`."""
         deadline = asyncio.get_running_loop().time() + self._grace_seconds
         while tasks := self._running():
             left = deadline - asyncio.get_running_loop().time()

@@ -1,8 +1,8 @@
-"""Exceptions to error objects and back: the one place each way.
+"""Conversion of exceptions to JSON-RPC error objects and back: the one place for each direction.
 
-Nothing internal crosses the wire. What a handler raises on purpose (`RequestError`) is sent as it says; everything else
+Nothing internal crosses the wire. A `RequestError` that a handler raises is sent as it is; every other exception
 becomes a generic -32603 whose `correlationId` finds the exception in the log. An error that came from the peer and was
-not caught is such an everything-else: it answered our call, not theirs.
+not caught becomes a -32603 too: it answered our call, not the peer's.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def not_found(method: str) -> ErrorObject:
 
 
 def invalid_params(misfit: Misfit) -> ErrorObject:
-    """-32602 in our words: where, and what was expected."""
+    """-32602 in our own words: the field, and the expected value."""
     return ErrorObject(-32602, "Invalid params", {"field": misfit.field, "expected": misfit.expected})
 
 
 def internal_error(error: BaseException, doing: str) -> ErrorObject:
-    """-32603: logs the exception under a fresh id, and says no more than that id."""
+    """-32603: logs the exception under a fresh id; the answer has nothing but that id."""
     # Not uuid4: the import of uuid takes 2 ms of an agent's start, for an id that only has to be unique.
     correlation_id = os.urandom(16).hex()
     log.error("%s failed (correlation id %s)", doing, correlation_id, exc_info=error)

@@ -17,13 +17,13 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 RequestHandler: TypeAlias = Callable[[P], Awaitable[R | None] | R | None]
-"""None answers an empty result where the method allows one."""
+"""Handles a request; None is an empty result where the method allows one."""
 NotificationHandler: TypeAlias = Callable[[P], Awaitable[None] | None]
 """Handles a notification."""
 Arrival: TypeAlias = Callable[[P], object]
-"""Gets a message when it is read, before its handler."""
+"""Is called with a message when it is read, before its handler."""
 JsonHandler: TypeAlias = Callable[[JsonValue], JsonValue]
-"""Handles a message whose types are not known here: parameters and result are JSON."""
+"""Handles a message outside the specification: params and result are plain JSON."""
 
 
 class Handler(NamedTuple):
@@ -36,7 +36,7 @@ class Handler(NamedTuple):
 
 
 EXTENSION_SHARE = 16
-"""Of an extension request nothing is known before its first answer."""
+"""The share of extension requests, whose answers have an unknown size before the first one."""
 
 
 def _handler(call: JsonHandler, share: int = 0) -> Handler:
@@ -69,8 +69,8 @@ class Handlers:
     def on(self, method: Method, handler: JsonHandler, *, share: int = 0) -> None:
         """Handle a method from now on; the last registration counts.
 
-        `share` is for requests with large answers that are made quickly, such as reading a file: no more than that
-        many run at once, so that a peer which asks and does not read finds few answers in memory. See
+        `share` is for requests with large answers that are made quickly, such as reading a file: no more than that many
+        run at once, so that a peer which sends requests and does not read keeps few answers in memory. See
         `accord.connection.admission`.
         """
         self.by_method[method] = _handler(handler, share)
@@ -78,14 +78,14 @@ class Handlers:
     def on_arrival(self, method: RequestMethod[P, Any] | NotificationMethod[P], hook: Arrival[P]) -> None:
         """Call `hook` when a message is read, before and regardless of what its session's lane still holds.
 
-        For what must not wait behind a handler: a cancel, the arrival of a prompt. The hook must not block. Of a
-        request, what it returns is `current_request().arrival` in the handler, and what it raises is the answer: then
+        For messages that must not wait behind a handler: a cancel, the arrival of a prompt. The hook must not block.
+        For a request, its result is `current_request().arrival` in the handler, and an exception is the answer: then
         the handler is not called.
         """
         self.arrivals[method] = hook
 
     def offer(self, edition: Edition, register: Callable[[], None]) -> None:
-        """Speak an edition too, for agents: `register` is called when a client selects it, and registers its handlers.
+        """Offer one more edition, for agents: `register` is called when a client selects it and registers its handlers.
 
         So an agent that offers every edition imports the one that is spoken.
         """
@@ -96,7 +96,7 @@ class Handlers:
         return edition in self._offers or (edition.is_loaded and edition.initialize in self.by_method)
 
     def select(self, edition: Edition) -> None:
-        """A client selected an edition: from now on its handlers are there."""
+        """Register the handlers of the edition that a client selected."""
         register = self._offers.pop(edition, None)
         if register is not None:
             register()

@@ -1,4 +1,4 @@
-"""The agent's side of `initialize`: which edition it selects, and when it may come again."""
+"""The agent's side of `initialize`: the selection of the edition, and the rules for a repeated `initialize`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOBODY = {"name": "unknown", "version": "unknown"}
 
 
 class Handshake:
-    """Remembers what was agreed.
+    """The state of the handshake: the agreed edition, and the messages that wait for it.
 
     `held` are the texts that arrived while an `initialize` is being handled: they wait for its outcome, so that a
     client may send its first requests without waiting for the answer.
@@ -61,14 +61,14 @@ class Handshake:
 
 
 def complete(params: Any, selection: Selection) -> Any:
-    """The params as the selected edition reads them: who asks for a newer version may lack what this one requires."""
+    """The params for the selected edition: a client of a newer version may omit fields that this one requires."""
     if selection.exact or not selection.edition.requires_info or "info" in params:
         return params
     return {**params, "info": _NOBODY}
 
 
 def announcing(handler: Handler, version: int) -> Handler:
-    """The handler, its answer naming the version that will be spoken: one who echoes the client's is corrected."""
+    """The handler with the selected version in its answer, also where the author's handler echoes the client's."""
 
     async def initialize(params: Any) -> Any:
         result = handler.call(params)

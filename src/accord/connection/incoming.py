@@ -1,4 +1,4 @@
-"""The requests of the peer: each is answered exactly once, whatever its handler does."""
+"""The requests of the peer: each is answered exactly once, also if its handler raises or is cancelled."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class IncomingRequests:
         self.lost = False
         """Whether the link is gone, so that nothing can be answered any more."""
         self._is_unread = False
-        """Whether an answer could not be written: the peer has closed what it reads from, and gets no other one."""
+        """Whether an answer could not be written: the peer has closed its reading end and gets no further answer."""
 
     def begin(self, owner: object) -> None:
         """Requests are answered from now on, in the caller's loop and context; handlers count as inside `owner`."""
@@ -108,7 +108,7 @@ class IncomingRequests:
             self._post(whole)
 
     def _post(self, text: bytes) -> None:
-        # Weighs on the budget until it has left: a peer that sends garbage and reads nothing is slowed down too.
+        # Counts in the budget until it is written: a peer that sends garbage and reads nothing is slowed down too.
         sent = self._sender.post(text)
         if sent is not None:
             weight = OPEN_REQUEST_BYTES + len(text)
@@ -170,7 +170,7 @@ class IncomingRequests:
     def _begins(self, request: OpenRequest) -> bool:
         """Whether a request starts now; if not, it waits in `Admission`, and its task ends."""
         admission, budget = self._admission, self._budget
-        # Nearly all pass here: nothing waits, and the answers of this method have been small.
+        # Nearly all requests return here: none waits, and the answers of this method have been small.
         if (
             request.size_bytes <= LARGE_TEXT_BYTES
             and not request.handler.share
@@ -192,7 +192,7 @@ class IncomingRequests:
         return False
 
     def _check_batch(self, answer_bytes: int) -> None:
-        """A batch is answered as a whole: what it has of answers cannot leave before the last."""
+        """Refuse an answer that makes its batch too large: the answers of a batch leave as one text."""
         if self._batched_bytes and self._batched_bytes + answer_bytes > self._budget.max_bytes:
             raise RequestError(BATCH_TOO_LARGE)
 
@@ -239,7 +239,7 @@ class IncomingRequests:
         if kind is Any:
             return result
         if result is None and isinstance(kind, type) and issubclass(kind, Wire):
-            return kind()  # a handler with nothing to say; TypeError where the result has required fields
+            return kind()  # a handler without a result; TypeError where the result has required fields
         if isinstance(result, Wire) and (not isinstance(kind, type) or isinstance(result, kind)):
             return result
         raise LocalProtocolError(f"the handler of {request.method} returned a {type(result).__name__}")

@@ -24,7 +24,7 @@ LaneItem: TypeAlias = tuple[Callable[[Any], Coroutine[Any, Any, Any] | None], An
 """A function, its argument, and the bytes of the budget that it frees. Handlers of authors run in coroutines alone."""
 
 FEW = 4
-"""From more things than this on, a lane that is ready is worth a task."""
+"""A lane with more items than this is emptied by a task of its own."""
 
 INSIDE: ContextVar[object] = ContextVar("INSIDE", default=None)
 """The connection whose handler this code runs in, also in tasks that the handler started."""
@@ -49,7 +49,7 @@ async def waiting(awaitable: Awaitable[Any]) -> None:
 
 
 class Lane:
-    """The things of one session that wait for their turn, and the context in which its handlers run."""
+    """The items of one session that wait for their turn, and the context in which its handlers run."""
 
     __slots__ = ("context", "items", "key")
 
@@ -78,10 +78,10 @@ class Lanes:
         self.get = self._lanes.get
 
     def add(self, key: str | None, item: LaneItem) -> None:
-        """Queue a thing behind everything of its session that came before."""
+        """Queue an item behind all earlier items of its session."""
         lane = self._lanes.get(key)
         if lane is None:
-            # Of its own: what one session's handlers set is not seen by another's.
+            # A context per lane: context variables that one session's handlers set are not visible to another's.
             lane = self._lanes[key] = Lane(key, self._context.copy())
             self._ready.append(lane)
             if self._runner is None:
@@ -89,7 +89,7 @@ class Lanes:
         lane.items.append(item)
 
     def one_by_one(self, call: Callable[[Any], Coroutine[Any, Any, Any]]) -> Callable[[list[Any]], Any]:
-        """Many arguments of one handler as one thing of a lane; each failure is that of one of them."""
+        """Many arguments of one handler as one item of a lane; a failure concerns one argument alone."""
 
         async def call_each(arguments: list[Any]) -> None:
             for argument in arguments:
@@ -114,7 +114,7 @@ class Lanes:
         return task
 
     async def _run_alone(self, lane: Lane) -> None:
-        """Empty one lane in a task of its own: dearer than a place in the runner, but each of its things is cheaper."""
+        """Empty one lane in a task of its own: the task costs more than a place in the runner, each item less."""
         items, budget, runner = lane.items, self._budget, asyncio.current_task()
         try:
             while items:
@@ -153,7 +153,7 @@ class Lanes:
                 self._hand_on()
 
     def _hand_on(self) -> None:
-        """The runner is busy with one lane, or at its end: another runner has to serve the others."""
+        """Start another runner for the other lanes: this one is busy with one lane, or at its end."""
         self._runner = None
         if self._ready:
             self._start_runner()
@@ -165,8 +165,8 @@ class Lanes:
             try:
                 coroutine = call(argument)
                 if coroutine is not None:
-                    # By hand, not by `await`: most handlers end at once, and one that does not must not be waited for
-                    # by the other lanes.
+                    # By hand, not by `await`: most handlers end at once, and one that suspends must not be awaited by
+                    # the other lanes.
                     waits_for = run(coroutine.send, None)
                     self._hand_on_if_mine()
                     await _go_on(coroutine, waits_for, run)
@@ -183,7 +183,7 @@ class Lanes:
 
     @staticmethod
     def _raise_if_cancelled() -> None:
-        """A handler that awaited something that was cancelled is its own affair; a lane that is cancelled ends."""
+        """Re-raise where the lane itself was cancelled, and not something that its handler awaited."""
         runner = asyncio.current_task()
         if runner is None or runner.cancelling():
             raise asyncio.CancelledError

@@ -17,7 +17,7 @@ __all__ = ["MessageLog"]
 
 log = logging.getLogger("accord.connection.message_log")
 
-# A peer that never answers must not make this grow for ever, and names are a peer's own words.
+# A peer that never answers must not make this grow without limit, and the names are the peer's text.
 MAX_OPEN = 4096
 MAX_CHARACTERS = 80
 OTHER: dict[str, Literal["in", "out"]] = {"in": "out", "out": "in"}

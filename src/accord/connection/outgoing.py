@@ -37,7 +37,7 @@ class Call(msgspec.Struct, eq=False):
     """Whether it is among those that are open at the peer."""
 
     def settle(self, outcome: Any) -> None:
-        """End it with a result or an exception; nothing happens without a waiter."""
+        """End it with a result or an exception; without a waiter this does nothing."""
         if self.future.done():
             return
         if isinstance(outcome, BaseException):
@@ -67,7 +67,7 @@ class OutgoingCalls:
         self.strays = 0
 
     def own(self, owner: object) -> None:
-        """Say whose handlers count as inside."""
+        """Set the connection whose handlers count as inside."""
         self._owner = owner
 
     async def call(
@@ -76,11 +76,9 @@ class OutgoingCalls:
         """Send a request and wait for its answer, both within the timeout.
 
         Raises:
-            RequestError: The peer answered with an error.
-            RemoteProtocolError: The peer's answer is none.
-            CallTimeout: It took too long; the peer is notified where the edition has a message for it.
-            ConnectionLost: The link was lost meanwhile.
-            BacklogExceeded: A handler made the call, and its answer is out of reach.
+            RequestError: The peer answered with an error. RemoteProtocolError: The peer's answer is no valid answer.
+            CallTimeout: It took too long; the peer is notified where the edition has a message for it. ConnectionLost:
+            The link was lost meanwhile. BacklogExceeded: A handler made the call, and its answer is out of reach.
         """
         if self._loop is None:
             self._loop = asyncio.get_running_loop()  # once: each time it is a system call
@@ -115,7 +113,7 @@ class OutgoingCalls:
         try:
             await turn
         finally:
-            # Also where it is cancelled in the instant in which its turn comes: then the next one gets it.
+            # Also if it is cancelled in the instant in which its turn comes: then the next call gets the turn.
             call.counted = turn.done() and not turn.cancelled()
         if call.future.done():
             await call.future  # the link was lost meanwhile: raises
@@ -166,11 +164,11 @@ class OutgoingCalls:
             self._budget.calls_inside -= 1
 
     def _give_up(self, id_: int, call: Call) -> None:
-        """The caller does not wait any more; a call that was answered, or not sent, is not withdrawn."""
+        """End a call whose caller gave up; one that was answered, or not sent, is not withdrawn."""
         if isinstance(self._pending.settle(id_), Call) and self.cancels and call.counted:
             self._sender.post(notification_head("$/cancel_request") + encode({"requestId": id_}) + TAIL)
 
-    # --- what comes back
+    # --- answers
 
     def waiting(self, id_: RequestId) -> Call | None:
         """The call that waits for an answer under an id."""
@@ -192,7 +190,7 @@ class OutgoingCalls:
             self.deliver(call, raised(error))
 
     def spoil(self, id_: RequestId, reason: str) -> None:
-        """Something came that should have been the answer; the caller must not wait for another."""
+        """Fail the call whose answer was malformed: no other answer will come."""
         call = self._settled(id_)
         if call is not None:
             self.deliver(call, RemoteProtocolError(f"the peer answered {call.method} with {reason}"))
@@ -249,7 +247,7 @@ class OutgoingCalls:
 
 
 def _empty(kind: Any) -> Any:
-    """A result without fields, where the peer said null for `{}`."""
+    """An empty result, where the peer sent null in place of `{}`."""
     if isinstance(kind, type) and issubclass(kind, Wire):
         try:
             return kind()

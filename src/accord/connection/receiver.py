@@ -93,7 +93,7 @@ class Receiver:
         self.on_edition: Callable[[], None] = lambda: None
         """Called when an edition was agreed on."""
         self.ended = False
-        """Whether the link is gone: then nothing more is wanted."""
+        """Whether the link is gone: then no more texts are dispatched."""
 
     @property
     def edition(self) -> Edition | None:
@@ -229,7 +229,7 @@ class Receiver:
         if message.error is None:
             self._outgoing.spoil(message.id, message.reason)
             return
-        # A client reads stray prints of its agent: they were not meant for it and are not answered.
+        # Stray prints of an agent arrive at its client: they are no messages and are not answered.
         if self._side == "agent" or batch is not None or text.lstrip()[:1] in (b"{", b"["):
             self._incoming.refuse(message.id, message.error, "a malformed message", batch)
 
@@ -318,7 +318,7 @@ class Receiver:
         return CalledUpdates(head, method, self._handle_of(handler, arrival))
 
     def _handle_of(self, handler: Handler, arrival: Callable[[Any], object] | None) -> Callable[[Any, int], bool]:
-        """What is done for each update, with its size; whether there is room for more."""
+        """The function that is called with each update and its size; it returns whether there is room for more."""
         call, lanes = handler.call, self._lanes
 
         def handle(params: Any, size: int) -> bool:
@@ -408,7 +408,7 @@ class Receiver:
             self._incoming.start(opened)
 
     def _initialized(self, edition: Edition, result: Any) -> None:
-        """The handler is done: on success speak the edition from now on, and in any case read what was held."""
+        """The handler is done: on success the edition is set, and in any case the held texts are dispatched."""
         if result is not None:
             self._handshake.edition = edition
             self.edition = edition
@@ -435,7 +435,7 @@ def _size_of(params: JsonText | None) -> int:
 
 
 def _plain(params: JsonText | None) -> Any:
-    """Params as plain JSON values; what cannot be read is None, as if there were none."""
+    """Params as plain JSON values; None where they cannot be read, as if there were none."""
     if params is None:
         return None
     try:

@@ -23,7 +23,7 @@ class OpenRequest(msgspec.Struct, eq=False):
     method: str
     handler: Handler
     params: Any
-    """None as soon as the handler has them: what it needs it keeps, and the rest is freed."""
+    """The params; None as soon as the handler has them, so that they can be freed while it runs."""
     result: Any
     """The type the handler must return; Any for extensions."""
     batch: BatchAnswer | None = None
@@ -34,7 +34,7 @@ class OpenRequest(msgspec.Struct, eq=False):
     task: asyncio.Task[None] | None = None
     began: bool = False
     arrived: bool = False
-    """Whether an arrival hook accepted it: then only its handler can say what its end is."""
+    """Whether an arrival hook accepted it: then only its handler decides how it ends."""
     admitted: bool = False
     """Whether its handler may start without a further look at the budget."""
     reserved: tuple[int, int] | None = None
@@ -42,7 +42,7 @@ class OpenRequest(msgspec.Struct, eq=False):
     weighs: bool = False
     """Whether its text counts while it runs."""
     finish: Callable[[Any], Any] | None = None
-    """Looks at a result before it is sent, and once at None where there is none."""
+    """Is called with the result before it is sent; with None where there is none."""
 
 
 CURRENT: ContextVar[OpenRequest | None] = ContextVar("CURRENT", default=None)

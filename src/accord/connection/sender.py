@@ -17,7 +17,7 @@ __all__ = ["Observer", "Sender"]
 log = logging.getLogger("accord.connection")
 
 Observer: TypeAlias = Callable[[Literal["in", "out"], bytes], None]
-"""Sees every text as it is on the wire, without its frame. Must not block; what it raises is raised at the sender."""
+"""Gets every text as it is on the wire, without its frame. Must not block; its exceptions are raised at the sender."""
 
 
 class _Queued(NamedTuple):
@@ -40,7 +40,7 @@ class Sender:
         self._on_detour = on_detour
         self._observers: tuple[Observer, ...] = ()
         self._queue: deque[_Queued] = deque()
-        """The first one is being sent."""
+        """The posted texts that wait; the first one is being sent."""
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -77,8 +77,8 @@ class Sender:
     def post(self, text: bytes) -> asyncio.Future[None] | None:
         """Send one text before all that are sent from now on, without waiting; for few and small ones.
 
-        What is returned is done when the transport took it; None if there is nothing to wait for. If the link is gone,
-        so is the text.
+        The returned future is done when the transport took it; None if there is nothing to wait for. If the link is
+        gone, the text is dropped.
         """
         try:
             self._show(text)
@@ -139,7 +139,7 @@ def _settle(sent: asyncio.Future[None], error: Exception | None) -> None:
 
 
 def _forget_failure(sent: asyncio.Future[None]) -> None:
-    """The text of a sender that does not wait: where the link is gone, so is the text."""
+    """Ignore the failure of a posted text: its sender does not wait, and where the link is gone the text is dropped."""
     if not sent.cancelled():
         with contextlib.suppress(TransportError):
             sent.result()

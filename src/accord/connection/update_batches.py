@@ -1,7 +1,7 @@
 """Session updates in batches: those of one read are decoded in one go, and those of one session wait as one item.
 
 When one update was read, later ones that begin with the same bytes are decoded in one pass (`jsonrpc.fast_decode`). A
-text that is not exactly what its beginning promised is left to the receiver, which parses it.
+text that does not decode as its beginning promised is left to the receiver, which parses it.
 
 Measured on a stream of 50,000 updates of 100 characters, for an `async` handler: without the shared pass a client needs
 four times the CPU, without one lane item for a whole batch one and a half times.
@@ -105,7 +105,7 @@ class QueuedUpdates:
         return self._one_by_one.take(batch)
 
     def _take_all(self, batch: ReadBatch) -> bytes | None:
-        """There is room for the whole batch: what is done for each text costs no more than its decoding."""
+        """Take the whole batch, for which there is room: each text costs no more than its decoding."""
         texts, start = batch.texts, batch.taken
         if start == len(texts) or not texts[start].startswith(self._head):
             return next(batch.left, None)
@@ -131,7 +131,7 @@ class QueuedUpdates:
 
 
 def _runs(updates: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """The updates of one session that no other session's interrupt."""
+    """Runs of consecutive updates of one session."""
     if not updates:
         return
     start, session = 0, updates[0].session_id

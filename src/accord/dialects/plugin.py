@@ -22,7 +22,7 @@ class DialectPlugin:
     """
 
     name: ClassVar[str]
-    """How it is called in a config and in messages."""
+    """Its name in a config and in messages."""
     edition: ClassVar[Literal["1", "2", "2-june"]] = "1"
     """The edition that is spoken above the plug-in: a client insists on it."""
 
@@ -48,7 +48,7 @@ class DialectPlugin:
     def link_to_client(self, link: Transport) -> Transport:  # noqa: ARG002 - subclasses do
         """The agent's side: a transport that speaks `edition`, over a new `link` to any client.
 
-        The client may be one of the dialect or an ordinary one; what an ordinary one says must pass unchanged.
+        The client may speak the dialect or plain ACP; messages of plain ACP must pass unchanged.
 
         Raises:
             LocalProtocolError: This dialect has no such side.

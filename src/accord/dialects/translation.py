@@ -1,4 +1,4 @@
-"""A transport that translates: messages in and out, one at a time, by a `Translator` that does no I/O."""
+"""A transport that translates messages in both directions, one at a time, with a `Translator` that does no I/O."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["MAX_UNSENT", "Json", "TranslatedTransport", "Translation", "Translat
 
 log = logging.getLogger("accord.dialects")
 
-# How many messages of the translator's own may wait for a peer that does not read before it is not read any more.
+# So many messages of the translator may wait for a peer that does not read; beyond that the peer is not read either.
 MAX_UNSENT = 64
 
 Json: TypeAlias = dict[str, Any]
@@ -63,7 +63,7 @@ class TranslatedTransport:
         self._reading: asyncio.Task[list[bytes]] | None = None
         self._news: asyncio.Future[None] | None = None
         self._unsent: deque[bytes] = deque()
-        """The translator's own messages, which no sender waits for."""
+        """Messages that the translator itself sends, without a waiting sender."""
         self._writing: asyncio.Task[None] | None = None
         self._all_sent = asyncio.Event()
         self._all_sent.set()
@@ -200,7 +200,7 @@ def _translated(text: bytes, translate: Callable[[Json], Translation]) -> tuple[
     try:
         to_peer, to_us = ([text if each is message else encode(each) for each in way] for way in translate(message))
     except (LocalProtocolError, RecursionError):
-        # It can be parsed and not be encoded again, because it is nested so deeply: its receiver judges it.
+        # Nested too deeply to be encoded again: the text passes unchanged, and its receiver judges it.
         return None
     except Exception:
         log.exception("a dialect's translator failed; the message passes as it is")

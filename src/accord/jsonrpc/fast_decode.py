@@ -1,4 +1,4 @@
-"""Decoding a whole message in one pass, for texts that begin as nearly all do.
+"""The fast decode: envelope and params of a whole message in one typed pass, for texts with the usual beginning.
 
 `parse` reads the envelope and leaves the params as JSON for a second pass. One typed pass over both costs a third of
 that (`benchmarks/run --codec`, the columns "accord" and "msgspec"). No shortcut changes what a text means: an envelope
@@ -31,7 +31,7 @@ __all__ = [
 HEAD = re.compile(
     rb'\{"jsonrpc":"2\.0","id":(?:(\d{1,18}),"result"|(?:\d{1,18}|"[^"\\]{0,64}"),"method":"([a-z_/$]{1,64})","params"):'
 )
-"""The id of a result or the method of a request, whose keys come in the order in which nearly everybody writes them."""
+"""Matches the id of a result or the method of a request whose keys come in the usual order."""
 
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The exceptions of a fast decode. It does not look at the bytes of strings that it skips: ask `is_utf8` first."""
@@ -40,12 +40,12 @@ Decode: TypeAlias = Callable[[bytes], Any]
 """Decodes a whole text; the envelope that it gives has `id` and `params`, or `id` and `result`."""
 MakeDecoder: TypeAlias = Callable[[Any], "msgspec.json.Decoder[Any]"]
 
-# A key of this type may only be absent: whatever stands there, the fast decode refuses the text.
+# A key of this type must be absent: with any value there, the fast decode refuses the text.
 _ABSENT = Literal["nothing is this"] | UnsetType
 _VERSION = Literal["2.0"]
 _ID = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | str
 
-# Longer beginnings are not the same in every notification of a method.
+# Longer prefixes differ between notifications of one method.
 _HEAD_BYTES = 128
 
 
@@ -95,7 +95,7 @@ def result_decoder(result: Any, make: MakeDecoder) -> Decode:
 
 
 def shared_head(text: bytes, method: str) -> bytes | None:
-    """How this peer's notifications of a method begin, if the method stands before everything that varies."""
+    """The common prefix of this peer's notifications of a method, if the method comes before everything that varies."""
     name = b'"%s"' % method.encode()
     end = text.find(name) + len(name)
     head = text[:end]

@@ -1,6 +1,6 @@
-"""The kinds of a text: a request, a notification, an answer, or a malformed text with the error to answer it.
+"""The kinds of message: request, notification, result, error, and malformed text with the error that answers it.
 
-`params`, `result` and `error.data` stay JSON: what they should look like is not known here.
+`params`, `result` and `error.data` stay undecoded JSON: their types belong to `accord.protocol`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class MessageRules(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Wants exactly one answer."""
+    """A message that must be answered exactly once."""
 
     id: RequestId
     method: str
@@ -45,7 +45,7 @@ class Request(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """Wants none."""
+    """A message that is never answered."""
 
     method: str
     params: JsonText | None
@@ -57,7 +57,7 @@ class Result(NamedTuple):
 
 
 class ErrorObject(NamedTuple):
-    """Why a call failed, as the peer says."""
+    """The peer's reason why a call failed."""
 
     code: int
     message: str
@@ -65,7 +65,7 @@ class ErrorObject(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """The other answer to a call; `id` is null where the peer could not know which call it was."""
+    """The answer to a call that failed; `id` is null where the peer could not read the call's id."""
 
     id: RequestId
     error: ErrorObject

@@ -1,7 +1,7 @@
-"""One text to one message, or to the messages of a batch; never raises on input.
+"""The parser: one text to one message, or to the messages of a batch; never raises on input.
 
-A clean text takes one quick pass in which params and results stay unread. What that pass refuses is read again with
-`json`, slowly, to tell what is wrong with it: that also lets through the lone surrogates that msgspec does not take.
+A clean text takes one quick pass that leaves params and results undecoded. A text that it refuses is read again with
+`json`, slowly, to find the fault; `json` also accepts lone surrogates, which msgspec refuses.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ def _parse_quickly(text: bytes) -> ParsedMessage | None:
     return Request(id_, method, params) if _is_id(id_) else None
 
 
-# --- what the quick pass refuses
+# --- texts that the quick pass refuses
 
 
 class _Unreadable:
-    """Stands for a text that is not JSON, which None would not."""
+    """The value of a text that is not JSON; None would be the JSON value null."""
 
 
 def _read(text: bytes) -> Any:
@@ -98,7 +98,7 @@ def _integer(digits: str) -> int | float:
     try:
         return int(digits)
     except ValueError:
-        return math.inf  # longer than Python reads; it is JSON all the same
+        return math.inf  # an integer with more digits than Python converts; it is valid JSON
 
 
 def _judge(text: bytes, rules: MessageRules) -> ParsedMessage | list[ParsedMessage]:
@@ -139,13 +139,13 @@ def _judge_request(value: dict[str, Any], rules: MessageRules) -> ParsedMessage:
         return Malformed("a request and an answer in one", _NO_MESSAGE, answer_to)
     params = _again(value["params"]) if "params" in value else None
     if params is _Unreadable:
-        # A notification is not answered, whatever is wrong with its params.
+        # A notification is not answered, not even with an error about its params.
         return Malformed("params that cannot be kept", None if id_ is UNSET else _NO_MESSAGE, answer_to)
     return Notification(value["method"], params) if id_ is UNSET else Request(id_, value["method"], params)
 
 
 def _judge_answer(value: dict[str, Any]) -> ParsedMessage:
-    # Not refused for a missing "jsonrpc": a caller waits, and what is meant is plain.
+    # Accepted without "jsonrpc": a call waits for it, and it can mean nothing else.
     id_, error = value.get("id"), value.get("error")
     if id_ is not None and not _is_id(id_):
         return Malformed("an answer under an id that is none")

@@ -1,8 +1,8 @@
-"""The calls we made and the requests we owe an answer, as a state machine without I/O.
+"""The pending calls of this side and the open requests of the peer, as a state machine without I/O.
 
-A call is waiting, then settled once: by an answer, or because its caller does not wait any more. A later answer is
-late, an answer to an id we never used is unknown; both are dropped. A request is open from its arrival to its one
-answer; a second answer is refused, a second request under an open id too.
+A call is waiting, then settled once: by an answer, or because its caller gave up. A later answer is late, an answer to
+an id that was never used is unknown; both are dropped. A request is open from its arrival to its one answer; a second
+answer is refused, a second request under an open id too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Stray: TypeAlias = Literal["late", "unknown"]
 
 
 class PendingRequests(Generic[C, O]):
-    """One endpoint. `C` is what the caller keeps of a call, `O` of an open request."""
+    """The pending requests of one endpoint. `C` is the caller's object for a call, `O` for an open request."""
 
     def __init__(self) -> None:
         self._next = 0
@@ -42,7 +42,7 @@ class PendingRequests(Generic[C, O]):
         self._waiting[id_] = call
 
     def settle(self, id_: RequestId) -> C | Stray:
-        """An answer came, or the caller gave up: the call that ends with it, or why there is none."""
+        """End the call that was answered or given up, and return it, or the reason why there is none."""
         call = self._waiting.pop(id_, None)
         if call is not None:
             return call
@@ -74,11 +74,11 @@ class PendingRequests(Generic[C, O]):
         return True
 
     def opened(self, id_: RequestId) -> O | None:
-        """The request that is open under an id, for one who wants to cancel it."""
+        """The request that is open under an id, so that it can be cancelled."""
         return self._open.get(id_)
 
     def answer(self, id_: RequestId) -> None:
-        """The one answer is about to leave.
+        """Close the request: its one answer is about to be sent.
 
         Raises:
             LocalProtocolError: No request is open under this id: it was answered, or never came.

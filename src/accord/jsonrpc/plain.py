@@ -1,6 +1,6 @@
-"""Values that are JSON by nature and not by type: subclasses of strings and numbers, models, dataclasses.
+"""Conversion of values that have a JSON form but no JSON type: subclasses of strings and numbers, models, dataclasses.
 
-`plain_value` is a hook for msgspec, which calls it for what it does not know itself: the exact types, enums,
+`plain_value` is a hook for msgspec, which calls it for types that it cannot encode itself: the exact types, enums,
 dataclasses, attrs classes and structs never come here.
 """
 
@@ -14,12 +14,12 @@ __all__ = ["plain", "plain_text", "plain_value"]
 
 
 def plain_value(value: Any) -> Any:
-    """The same as a type that msgspec knows.
+    """The same value as a type that msgspec encodes.
 
     Raises:
         TypeError: It has no form in JSON.
     """
-    # Not by `str(value)` and the like: a subclass may say something else there than what it holds.
+    # Not by `str(value)` and the like: a subclass may override `__str__`.
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -38,7 +38,7 @@ def plain_value(value: Any) -> Any:
 
 
 def plain_text(text: str) -> str:
-    """The text of a string that may be of a subclass, which would go on to behave in its own way."""
+    """The text as an exact `str`: methods of a subclass could behave differently."""
     return text if type(text) is str else str.__str__(text)
 
 

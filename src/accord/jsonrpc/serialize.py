@@ -1,4 +1,4 @@
-"""Messages to texts: heads that a body is appended to, so that a large one is never copied."""
+"""The serializer: message heads to which the body is appended, so that a large body is never copied."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def serialize_id(id_: RequestId) -> bytes:
 
 @functools.cache
 def notification_head(method: str) -> bytes:
-    """All of a notification before its params."""
+    """The part of a notification before its params."""
     return b'{"jsonrpc":"2.0","method":%s,"params":' % json.dumps(method).encode("ascii")
 
 
@@ -44,12 +44,12 @@ def _request_middle(method: str) -> bytes:
 
 
 def request_head(id_: int, method: str) -> bytes:
-    """All of a request before its params."""
+    """The part of a request before its params."""
     return b'{"jsonrpc":"2.0","id":%d%s' % (id_, _request_middle(method))
 
 
 def result_head(id_: RequestId) -> bytes:
-    """All of an answer before its result."""
+    """The part of an answer before its result."""
     if type(id_) is int:
         return b'{"jsonrpc":"2.0","id":%d,"result":' % id_
     return b'{"jsonrpc":"2.0","id":%s,"result":' % serialize_id(id_)

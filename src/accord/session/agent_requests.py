@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 
-# --- what an agent asks of its user
+# --- requests to the user
 
 
 class CommandSubject(Part):
-    """A command that the agent will run itself if it may."""
+    """A command that the agent will run itself if it is permitted."""
 
     command: str
     cwd: str
@@ -106,7 +106,7 @@ class ElicitationDone(Part):
     meta: Meta | None = None
 
 
-# --- what an agent asks of its client's machine
+# --- requests to the client's machine
 
 
 class ReadFile(Part):

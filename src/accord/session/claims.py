@@ -1,8 +1,8 @@
 """Claims about a tool call: the paths and commands in every field of it that may hold them.
 
 Agents put the same facts into different places: locations, diffs, patches, `rawInput` under a dozen names. The claims
-collect all of them, as they were said; `accord.workspace.subject` resolves them and `accord.session.rules` judges
-them. A title is a label for people and never a claim.
+collect all of them, as the agent spelled them; `accord.workspace.subject` resolves them and `accord.session.rules`
+judges them. A title is a label for people and never a claim.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 FILE_KINDS = frozenset({"read", "edit", "delete", "move", "search"})
 WRITING_KINDS = frozenset({"edit", "delete", "move"})
 
-# More claims about one call than anybody could read before answering: the rest counts as not known.
+# More claims about one call than a user could read before answering: the rest counts as unknown.
 MAX_CLAIMS = 256
 MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 6
@@ -51,7 +51,7 @@ COMMAND_KEYS = frozenset(
 DIRECTORY_KEYS = frozenset({"cwd", "workdir", "workingdirectory", "workingdir", "directory", "dir", "currentdirectory"})
 ENVIRONMENT_KEYS = frozenset({"env", "environment", "envvars", "environmentvariables"})
 ARGUMENT_KEYS = frozenset({"args", "arguments", "parameters"})
-# A text under these is a line for a shell, whatever stands beside it.
+# A text under these keys is a shell line, independent of the keys beside it.
 _LINE_KEYS = frozenset({"line", "script", "shell", "shellscript", "shellline"})
 _PATH_KEYS = frozenset(
     {
@@ -102,7 +102,7 @@ class CommandClaim:
 class CallClaims:
     """All claims about one call. `is_complete` is False where there was more than is kept.
 
-    `input_digest` stands for the whole input where nothing in it could be named.
+    `input_digest` identifies the whole input where it names neither a path nor a command.
     """
 
     kind: str = "other"
@@ -166,7 +166,7 @@ def _size(paths: Iterable[PathClaim], commands: Iterable[CommandClaim]) -> int:
 
 
 def _digest(call: ToolCall) -> str | None:
-    """The input as one short text: the same for the same input, whatever the order of its keys."""
+    """The digest of an input, independent of the order of its keys."""
     try:
         text = json.dumps([call.kind, call.name, call.raw_input], sort_keys=True, default=repr)
     except (ValueError, RecursionError):
@@ -192,7 +192,7 @@ def _diff_claims(kind: str, diff: Diff) -> Iterator[PathClaim]:
 
 
 def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
-    """A diff changes files, whatever the call's kind says."""
+    """The claims of a diff, which changes files whatever the call's kind is."""
     kinds = {change.operation if change.operation in WRITING_KINDS else "edit"}
     if kind == "delete" and not change.new:
         kinds = {"delete"}
@@ -205,12 +205,12 @@ def _change_claims(kind: str, change: FileChange) -> Iterator[PathClaim]:
 
 
 def claims_in(kind: str, payload: Any) -> CallClaims:
-    """The claims of an object that no edition names: the subject of a question, for instance."""
+    """The claims of an object of a kind that no edition defines, for instance the subject of a permission request."""
     return claims_of(ToolCall("", kind=kind, raw_input=payload))
 
 
 def _opened(value: Any) -> Any:
-    """The value; for a text that is a JSON object or list, what it holds: a model's arguments may come as a text."""
+    """The value; a text that is a JSON object or list is decoded, because a model's arguments may come as a text."""
     if isinstance(value, str) and value.lstrip()[:1] in {"{", "["} and len(value) <= MAX_CHARACTERS:
         try:
             return json.loads(value)
@@ -221,7 +221,7 @@ def _opened(value: Any) -> Any:
 
 def _input_claims(kind: str, raw_input: Any) -> Iterator[PathClaim]:
     keys = _PATH_KEYS | _FILE_KEYS if kind in FILE_KINDS else _PATH_KEYS
-    # A patch changes files, whatever the call's kind says.
+    # A patch changes files whatever the call's kind is.
     changing = kind if kind in WRITING_KINDS else "edit"
     for name, value in _fields(raw_input, 0):
         values = value if isinstance(value, list) else [value]
@@ -265,7 +265,7 @@ def _fields(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
-    """The commands of nested objects, each with the directory and environment that stand beside it."""
+    """The commands of nested objects, each with the directory and environment of the same object."""
     value = _opened(value)
     if _is_too_deep(value, depth):
         yield CommandClaim()
@@ -282,7 +282,7 @@ def _input_commands(value: Any, depth: int) -> Iterator[CommandClaim]:
 
 
 def _is_too_deep(value: Any, depth: int) -> bool:
-    """Whether a value is an object that is not read: nested deeper than anybody looks, or a text that is too large."""
+    """Whether a value is an object that is not read: nested beyond the limit, or a text that is too large."""
     if isinstance(value, str):
         return len(value) > MAX_CHARACTERS and value.lstrip()[:1] in {"{", "["}
     return depth > MAX_DEPTH and bool(value) and isinstance(value, dict | list)
@@ -317,7 +317,7 @@ class _Beside:
     def commands(self, name: str, value: Any, depth: int) -> Iterator[CommandClaim]:
         """The commands under one name: a line, an argv, several of either, or an object of its own."""
         if value in ("", [], {}) or not isinstance(value, str | list | dict):
-            # `"shell": true` and the like say how something is run, not what.
+            # `"shell": true` and the like are options of a run, not commands.
             return
         if not self._is_readable:
             yield CommandClaim()

@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Done(Part):
-    """The answer that says no more than that it was done."""
+    """An answer without a result of its own."""
 
     meta: Meta | None = None
 
@@ -185,7 +185,7 @@ class Prompt(Part):
 
 
 class PromptAnswered(Part):
-    """The end of the turn with its `stop_reason`, or the `message_id` of a message that has its place.
+    """The end of the turn with its `stop_reason`, or the `message_id` of the inserted message.
 
     Which of the two it is, is an edition's rule of answering; the other is None.
     """

@@ -7,10 +7,10 @@ An input for a prompt that is over changes nothing: answers and reports may come
 
 - `queued`: earlier prompts of the session are not over; `ready`: it may be sent.
 - `awaiting_end`: it was sent, and its answer is the end of the turn (v1, June).
-- `sent`, `behind`, `working`, `ended_early`: it was sent, and its answer says that the message has its place (v2). No
+- `sent`, `behind`, `working`, `ended_early`: it was sent, and its answer says that the message is inserted (v2). No
   work was reported since; the agent was busy with earlier work; work was reported since; that work ended before the
   answer came.
-- `inserted`, `running`: it has its place, before and after work was reported.
+- `inserted`, `running`: the message is inserted, before and after work was reported.
 - `over`.
 
 **Two rules**, which are all that the editions differ in; only `SendStarted` and the queue look at the rule:
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 K = TypeVar("K", bound=Hashable)
-"""How the caller names a prompt; each name is used once."""
+"""The caller's name for a prompt; each name is used once."""
 
 
 class Submitted(msgspec.Struct, Generic[K], frozen=True):
@@ -95,7 +95,7 @@ PromptInput: TypeAlias = Submitted[K] | SendStarted[K] | Accepted[K] | Refused[K
 
 
 class MaySend(msgspec.Struct, Generic[K], frozen=True):
-    """Send the request now, and say `SendStarted` right before."""
+    """Send the request now, and feed `SendStarted` right before."""
 
     prompt: K
 
@@ -165,7 +165,7 @@ class ClientTurns(Generic[K]):
         self._is_busy = False
 
     def feed(self, event: PromptInput[K]) -> list[PromptOutput[K]]:
-        """Let something happen; what must be done now, in order."""
+        """Feed one input; returns the outputs, in the order in which they must be done."""
         if isinstance(event, Submitted):
             return self._submit(event.prompt)
         if isinstance(event, StateReported):
@@ -176,7 +176,7 @@ class ClientTurns(Generic[K]):
         """The state of a prompt; `over` also for one that was never submitted."""
         return self._states.get(prompt, "over")
 
-    # --- what is known of the session
+    # --- the session's state
 
     @property
     def unsent(self) -> list[K]:
@@ -238,7 +238,7 @@ class ClientTurns(Generic[K]):
         return [ShowState(prompt, StateChanged("idle", "error", error)), *self._drop(prompt, event)]
 
     def _drop(self, prompt: K, _: Refused[K] | Abandoned[K]) -> list[PromptOutput[K]]:
-        """The caller knows how it ended: an exception of the request, or a cancel."""
+        """Remove a prompt whose end the caller knows: an exception of the request, or a cancel."""
         self._forget(prompt)
         return self._next()
 

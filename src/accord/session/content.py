@@ -1,4 +1,4 @@
-"""Blocks: what prompts, messages and tool calls are made of. All editions have the same five kinds."""
+"""Content blocks, the parts of prompts, messages and tool calls. All editions have the same five kinds."""
 
 from typing import Any, TypeAlias
 
@@ -11,7 +11,7 @@ __all__ = ["Annotations", "Audio", "Block", "Blocks", "Icon", "Image", "Link", "
 
 
 class Part(msgspec.Struct, omit_defaults=True, repr_omit_defaults=True, gc=False):
-    """Whatever a conversation is made of; also the form in which a store keeps it."""
+    """The base of every part of a conversation; also the form in which a store keeps it."""
 
 
 class Annotations(Part):
@@ -61,7 +61,7 @@ class Icon(Part):
 
 
 class Link(Part, tag_field="type", tag="resource_link"):
-    """Something that the other side may be able to read by itself."""
+    """A reference to a resource that the other side may be able to read by itself."""
 
     uri: str
     name: str
@@ -75,7 +75,7 @@ class Link(Part, tag_field="type", tag="resource_link"):
 
 
 class Resource(Part, tag_field="type", tag="resource"):
-    """Something embedded whole: `text`, or `blob` in base64. Wrapping and contents have metadata of their own."""
+    """An embedded resource: `text`, or `blob` in base64. The block and its contents have separate metadata."""
 
     uri: str
     text: str | None = None
@@ -87,14 +87,14 @@ class Resource(Part, tag_field="type", tag="resource"):
 
 
 Block: TypeAlias = Text | Image | Audio | Link | Resource | Unknown
-"""One block; `Unknown` keeps what no edition names yet."""
+"""One block; `Unknown` keeps a kind that no edition defines."""
 
 Blocks: TypeAlias = str | Block | list[Block]
 """Anything that stands for content blocks: a text, a block, or several."""
 
 
 def blocks_of(content: Blocks) -> list[Block]:
-    """A list of blocks from whatever an author wrote."""
+    """A list of blocks from any of the forms that an author may pass."""
     if isinstance(content, str):
         return [Text(plain_text(content))]
     return list(content) if isinstance(content, list) else [content]

@@ -1,9 +1,9 @@
 """The interface of a dialect: encodes events as updates, decodes updates to events, binds requests to methods.
 
 An `UpdateEncoder` belongs to one session of an agent, an `UpdateDecoder` to one session of a client: both remember what
-an edition does not repeat. What an edition cannot show is downgraded (docs/editions.md has the table); an empty list
-means that it has no shape for an event at all and that nothing is lost by leaving it out. A request that an edition
-does not have has no `Binding`.
+an edition does not repeat. A value that an edition cannot express is downgraded (docs/editions.md has the table); an
+empty list means that the edition has no shape for the event and that nothing is lost by omitting it. A request that an
+edition does not have has no `Binding`.
 
 Dialects are imported when their edition is first spoken: an agent offers three and pays for one. Each has a second
 form, with `drafts`: the fields that only the unstable text has, in messages that the stable text has too. An agent
@@ -42,10 +42,10 @@ __all__ = [
 
 
 class UpdateEncoder(Protocol):
-    """How an agent writes one session's events in one edition.
+    """The agent's encoder of one session's events in one edition.
 
-    After a restart without replay it must first encode the session's history without sending it, so that it knows what
-    the client knows.
+    After a restart without replay it must first encode the session's history without sending it, so that its state is
+    the client's.
     """
 
     client_terminals: set[str]
@@ -70,7 +70,7 @@ class UpdateEncoder(Protocol):
 
 
 class UpdateDecoder(Protocol):
-    """How a client reads one session's updates in one edition."""
+    """The client's decoder of one session's updates in one edition."""
 
     def decode(self, update: Any) -> list[Event]:
         """The events that an update stands for. Unknown updates become `UnknownUpdate`, never nothing."""
@@ -83,8 +83,9 @@ class Binding(msgspec.Struct, frozen=True):
     `request` is the type of the request; an edition may have several bindings for one (load and resume). The side that
     serves it uses `decode_params` and `encode_result`, the side that calls it `encode_params` and `decode_result`.
     `encode_params` gives None where this binding cannot express that very request, and another one may. `decode_params`
-    raises `InvalidParams` for what the edition wants refused. `needs` names the capability (of `AgentCapabilities` or
-    `ClientCapabilities`, by the side that serves it) without which the method must not be called.
+    raises `InvalidParams` for params that the edition requires to be refused. `needs` names the capability (of
+    `AgentCapabilities` or `ClientCapabilities`, by the side that serves it) without which the method must not be
+    called.
     """
 
     request: type[Any]
@@ -93,13 +94,13 @@ class Binding(msgspec.Struct, frozen=True):
     encode_params: Callable[[Any], Any]
     encode_result: Callable[[Any], Any]
     decode_result: Callable[[Any, Any], Any]
-    """Gets the result and the request, because some results do not repeat what they are about."""
+    """Takes the result and the request, because some results do not repeat the session id."""
     needs: str = ""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """One edition as the layers above see it: they never ask which one it is."""
+    """One edition as the layers above use it: they never check which one it is."""
 
     edition: Edition
     rule: AnswerRule
@@ -179,7 +180,7 @@ class DialectLoader:
         return self._stable.name
 
     def edition(self, *, drafts: bool = False) -> Edition:
-        """The edition; with `drafts` also what its unstable text adds."""
+        """The edition; with `drafts` including the additions of its unstable text."""
         return self._with_drafts if drafts else self._stable
 
     @functools.cached_property

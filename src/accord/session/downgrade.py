@@ -60,7 +60,7 @@ def downgrade_status(status: str) -> str:
 
 
 def with_explicit_nulls(event: ToolChanged) -> ToolChanged:
-    """A report that starts a known call anew, for editions in which only null clears what was said before."""
+    """A report that restarts a known call, for editions in which only null clears a field."""
     cleared = {name: None for name in event.__struct_fields__ if getattr(event, name) is UNSET}
     return msgspec.structs.replace(event, **{**cleared, "cancellable": bool(event.cancellable)})
 
@@ -72,7 +72,7 @@ def downgrade_block(value: Unknown) -> Text:
 
 
 def restore_block(block: Text) -> Block:
-    """The block that a text stands for: mostly itself."""
+    """The block that was downgraded to a text; the text itself where it is no downgrade."""
     meta, original = recall(block.meta, ItemOriginal)
     if original is not None and original.unknown is not None:
         return Unknown(original.unknown.tag, original.unknown.payload)
@@ -131,7 +131,7 @@ def _line(change: FileChange) -> str:
 
 
 def restore_diff(diff: Diff) -> Diff:
-    """The diff that a path with two texts stands for."""
+    """The diff that was downgraded to a path with two texts."""
     meta, original = recall(diff.meta, ItemOriginal)
     (change,) = diff.changes
     change = msgspec.structs.replace(change, operation=_implied(change))
@@ -154,7 +154,7 @@ def _restore_change(change: FileChange, original: ChangeOriginal) -> FileChange:
 
 
 def restore_shown(shown: Shown) -> list[ToolContent]:
-    """The item that a shown block stands for: mostly itself, nothing where it only explains the next one."""
+    """The item that was downgraded to a block; the block itself where it is none, None where it explains the next one."""
     meta, original = recall(shown.meta, ItemOriginal)
     if original is None:
         return [shown]
@@ -209,7 +209,7 @@ class JoinedPlans:
         self._plans: dict[str, list[PlanEntry]] = {}
 
     def join(self, event: PlanChanged) -> PlanChanged:
-        """The one plan to say, with the place of the changed one in it."""
+        """The joined plan to send, with the position of the changed one in it."""
         self._plans[event.id] = event.entries
         joined: list[PlanEntry] = []
         start = 0
@@ -245,7 +245,7 @@ def downgrade_notice(event: Noticed) -> tuple[Text, dict[str, object] | None]:
 
 
 def restore_notice(original: MessageOriginal | None, meta: dict[str, object] | None) -> Noticed | None:
-    """The notice that a message stands for."""
+    """The notice that was downgraded to a message."""
     if original is None or original.notice is None:
         return None
     return Noticed(original.notice.title, original.notice.severity, original.notice.description, meta)

@@ -77,15 +77,15 @@ def joined(pieces: Iterable[str]) -> str:
     return text
 
 
-# So many pieces of a text are joined when they are there: a piece is an object, and dearer than what it says.
+# So many pieces of a text are joined into one: each piece is an object, which costs more memory than its characters.
 PIECES = 512
 
 
 class Passage:
     """Blocks that grow by chunks. Plain text that is appended to plain text continues it.
 
-    Appending costs the same however long the passage is, and what it keeps is hardly more than the text; reading joins
-    what came since the last reading.
+    Appending takes constant time, and memory is hardly more than the text; reading joins the chunks since the last
+    reading.
     """
 
     __slots__ = ("_blocks", "_lengths", "_tail")
@@ -187,7 +187,7 @@ class ToolCall:
     meta: Meta = field(default_factory=dict)
     refused: bool = False
     begun: bool = field(default=False, compare=False, repr=False)
-    """Whether it was ever more than pending: what was said before it is then parted from what follows."""
+    """Whether it was ever more than pending: then it separates the messages before it from those after it."""
 
     @property
     def finished(self) -> bool:
@@ -320,7 +320,7 @@ class TerminalEntry:
 
 @dataclass(slots=True)
 class TurnSpan:
-    """Where a turn stands in the timeline: `timeline[start:end]`; `end` is None while it lasts.
+    """The position of a turn in the timeline: `timeline[start:end]`; `end` is None while it lasts.
 
     `worked` says that work was reported, not only asked for. A turn without a stop reason ended for an unknown reason.
     """
@@ -339,7 +339,7 @@ class TurnSpan:
 
 
 def entry_events(entry: Entry) -> list[Event]:
-    """The events that make an entry what it is, wherever nothing is known of it yet."""
+    """The events that make an equal entry in an empty transcript."""
     match entry:
         case Message():
             return _message_events(entry)
@@ -370,14 +370,14 @@ def terminal_event(terminal: TerminalEntry) -> TerminalChanged:
 
 def _message_events(message: Message) -> list[Event]:
     if message.id is None:
-        # Only chunks go without an id. What parted this message from its neighbour is replayed too.
+        # Only chunks may have no id. The entry that separates this message from its neighbour is replayed too.
         return [MessageChunk(message.speaker, block) for block in message.content]
     return [MessageChanged(message.speaker, message.id, message.content or UNSET, message.meta or UNSET)]
 
 
 def _tool_events(call: ToolCall) -> list[Event]:
     if call.begun and call.status == "pending":
-        # It began, which parts messages without ids, and went back.
+        # It began, which separates messages without ids, and went back to pending.
         return [_tool_event(call, "in_progress"), ToolChanged(call.id, status="pending")]
     return [_tool_event(call, call.status)]
 

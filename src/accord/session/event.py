@@ -1,7 +1,7 @@
 """Every event of a session, independent of the edition.
 
-A patch event changes only what it carries: `UNSET` keeps a value, None clears it. Events are what agents say, what
-clients receive, what a store keeps and what a transcript is folded from.
+A patch event changes only the fields it carries: `UNSET` keeps a value, None clears it. Agents send events, clients
+receive them, stores keep them, and transcripts are folded from them.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -77,7 +77,7 @@ class MessageChanged(Part, tag_field="event", tag="message"):
 class ToolChanged(Part, tag_field="event", tag="tool"):
     """A tool call is created or changed.
 
-    `created` marks a report that starts the call from its defaults, whatever was known under its id.
+    `created` marks a report that restarts the call from its defaults, also if its id was used before.
     """
 
     id: str
@@ -95,7 +95,7 @@ class ToolChanged(Part, tag_field="event", tag="tool"):
 
 
 class ToolContentAdded(Part, tag_field="event", tag="tool_content"):
-    """One item is appended to what a tool call shows."""
+    """One item is appended to the content of a tool call."""
 
     id: str
     content: ToolContent
@@ -243,7 +243,7 @@ class Background(Part):
 
 
 class TokenUsage(Part):
-    """The tokens that the model took for one turn; not those in the context, which `UsageChanged` tells.
+    """The tokens that the model took for one turn; not those in the context, which `UsageChanged` reports.
 
     `total_tokens` is the agent's own sum: models differ in whether thoughts are part of the output and cached tokens
     part of the input. None is a count that was not reported.
@@ -299,4 +299,4 @@ Event: TypeAlias = (
     | StateChanged
     | UnknownUpdate
 )
-"""Everything that can happen in a session."""
+"""Any event of a session."""

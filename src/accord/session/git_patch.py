@@ -141,7 +141,7 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def read_patch(text: str) -> dict[str, tuple[str | None, str | None]]:
-    """The texts before and after by path, as far as the hunks show them; a file without hunks is not in it.
+    """The texts before and after by path, as far as the hunks show them; files without hunks are left out.
 
     Whole for files that were added or deleted. Of a modified file only what is in the hunks, one after the other.
     """

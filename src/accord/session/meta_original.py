@@ -1,7 +1,7 @@
 """The originals of downgraded values, carried in `_meta`.
 
 An encoder that downgrades a value keeps the original under one key. Our decoder restores it and removes the key; any
-other client ignores it. What comes from a peer is read as typed values: an original that does not fit counts as absent.
+other client ignores it. Originals of a peer are decoded as typed values: one that does not fit counts as absent.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ Consent: TypeAlias = Literal["allow", "reject", "unknown"]
 
 
 class PermissionOption(Part):
-    """One answer to a permission question; `kind` is a hint, what counts is the id."""
+    """One answer to a permission request; `kind` is a hint, the id decides."""
 
     id: str
     name: str
@@ -102,7 +102,7 @@ class PermissionOption(Part):
 
     @property
     def refuses(self) -> bool:
-        """Whether it says no in its name, or its id is a word for no: that word as an answer never allows."""
+        """Whether its name or its id is a word for no: then choosing it never allows anything."""
         return means_no(self.name) or means_no(self.id)
 
     @property
@@ -116,7 +116,7 @@ class PermissionOption(Part):
 
     @property
     def is_lasting(self) -> bool:
-        """Whether it is meant to hold on."""
+        """Whether the choice is meant for later requests too."""
         return self.kind in {"allow_always", "reject_always"}
 
     def can_be_given(self, options: Sequence["PermissionOption"]) -> bool:

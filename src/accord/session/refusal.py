@@ -1,4 +1,4 @@
-"""Whether a text means no: the name of a permission option, or a typed answer.
+"""Recognition of refusals in texts: the name of a permission option, or a typed answer.
 
 An agent chooses the names and ids of its options freely. A person who picks or types a refusal must never allow
 anything by it, in any common language, with invisible characters in the word, or with letters of another script that
@@ -15,7 +15,7 @@ __all__ = ["means_no"]
 
 MAX_CHARACTERS = 400
 
-# These refuse wherever they stand.
+# These refuse at any position.
 _REFUSING = frozenset(
     word
     for line in (
@@ -43,7 +43,7 @@ _INSIDE = (
     "拒", "否", "不", "禁止", "取消", "取り消", "いいえ", "キャンセル", "아니", "거부", "취소", "नहीं", "ไม่",
     "❌", "✗", "✘", "✖", "🚫", "⛔", "👎",
 )  # fmt: skip
-# "Yes, and don't ask again": what is not to happen is the question.
+# "Yes, and don't ask again": the negation is about asking, not about the action.
 _NEGATING = frozenset({"never", "not", "dont", "donot"})
 _ASKING = frozenset({"ask", "asking", "prompt", "prompting", "confirm", "remind", "bother", "show", "require", "need"})
 _ASKING_DISTANCE = 3

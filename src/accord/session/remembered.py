@@ -54,11 +54,11 @@ class InputTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 Target: TypeAlias = PathTarget | CommandTarget | InputTarget
 """The subject of a remembered answer."""
 Scope: TypeAlias = Literal["exact", "folder", "kind", "program"]
-"""How far a remembered answer reaches."""
+"""The scope of a remembered answer."""
 
 
 class RememberedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer that holds on. `exact` is the targets and nothing else.
+    """One answer that applies to later requests. `exact` covers its targets and nothing else.
 
     The wider scopes are choices of their own: every file below a `folder` for one kind, every call of one `kind`,
     every command of one `program`.
@@ -72,7 +72,7 @@ class RememberedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     program: str | None = None
 
     def covers(self, target: Target | None, kind: str, path: str | None, program: str | None) -> bool:
-        """Whether it speaks of an access."""
+        """Whether it applies to an access."""
         if self.scope == "exact":
             return target is not None and target in self.targets
         if self.scope == "program":
@@ -156,7 +156,7 @@ def decode_answers(data: bytes) -> AnswersDocument:
 
 
 def _check(answer: RememberedAnswer) -> None:
-    """Refuse an answer that says more, or less, than its scope."""
+    """Refuse an answer with fields beyond its scope, or without those of its scope."""
     given = {name for name in ("targets", "kind", "folder", "program") if getattr(answer, name) not in (None, ())}
     wanted = {"exact": {"targets"}, "folder": {"kind", "folder"}, "kind": {"kind"}, "program": {"program"}}
     if given != wanted[answer.scope]:

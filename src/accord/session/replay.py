@@ -1,12 +1,12 @@
 """The replay of a long log page by page, in memory that does not grow with the log.
 
-A log is read twice. The first reading makes an `Outline`: what goes on at the end, the settings, and which entries go
-on from one page to a later one. The second reading folds page after page into a `Replay`, which gives away every entry
-as soon as nothing more will happen to it. The events are those of `Transcript.events(states=False)` of the
-whole log, except that terminals come right before the page that shows them and not all at the beginning.
+A log is read twice. The first reading makes an `Outline`: the state at the end, the settings, and which entries go on
+from one page to a later one. The second reading folds page after page into a `Replay`, which gives away every entry as
+soon as nothing more will happen to it. The events are those of `Transcript.events(states=False)` of the whole log,
+except that terminals come right before the page that shows them and not all at the beginning.
 
-An entry that goes on over many pages is held until it ends, and so is what stands behind it; a plan is not, because its
-last report is all that counts.
+An entry that goes on over many pages is held until it ends, and so are the entries behind it; a plan is not, because
+its last report replaces all earlier ones.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Outline:
         return self._facts.events(states=False)
 
     def goes_on(self, key: int, position: int) -> bool:
-        """Whether something happens to an entry behind a position; that may be its beginning."""
+        """Whether an event behind a position concerns an entry; that may be its first event."""
         return (self._last.get(key) or self._first.get(key, 0)) > position
 
     def _fact(self, event: Event) -> None:
@@ -173,14 +173,14 @@ class Replay(Transcript):
         """Read the next page; the events that can be replayed now."""
         self._position += len(page)
         if not self.timeline and not self.terminals and self._outline.is_plain(page, self._position):
-            # Most pages of a long log; folding what is whole already would take half of the time.
+            # Most pages of a long log: folding complete messages would take half of the time.
             return [_whole(event) for event in page]
         for event in page:
             self.fold(event)
         return [*self._take_terminals(), *self._take_entries()]
 
     def fold(self, event: Event) -> None:
-        """Let one more event happen; a plan is what it will be at the end."""
+        """Fold one more event; a plan gets its final state at once."""
         if type(event) is PlanChanged:
             if event.id in self._planned:
                 return
@@ -253,7 +253,7 @@ _KINDS: dict[type, str] = {
 
 
 def _is_whole(event: Any) -> bool:
-    """Whether the event alone is a message, if nothing else happens to it."""
+    """Whether the event alone is a complete message, if no other event concerns it."""
     kind = type(event)
     if kind is MessageChunk:
         return event.id is not None

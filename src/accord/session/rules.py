@@ -1,4 +1,4 @@
-"""Permission rules and the one decision over them: may this be done without asking, must it be asked, is it refused?
+"""Permission rules and the decision over them: allow without asking, ask the user, or refuse.
 
 A rule is written `effect kind:pattern`. The kind is that of the tool call (`read`, `edit`, `execute`, ...) or `all`.
 The pattern is a path glob for kinds that touch files, and a command pattern for `execute`: `edit:src/**`,
@@ -7,10 +7,10 @@ path if the pattern is absolute. A command pattern is matched word by word: `*` 
 words, inside a word for any characters in it. In a path `*` and `?` stay inside one name, `**` spans folders, `**/`
 stands for any folders or none, and a slash at the end means everything below. Matching is linear in the text.
 
-What is judged is a `Subject`: the accesses that a call makes, resolved by `accord.workspace.subject`. The order:
+A decision is about a `Subject`: the accesses that a call makes, resolved by `accord.workspace.subject`. The order:
 
 1. Explicit rules (of the line, a file, a `Policy`, the config), in their order; the first that matches counts.
-2. Where that is `ask`, or nothing matched: what the user answered with "always" (`accord.session.remembered`).
+2. Where that is `ask`, or nothing matched: the user's answers with "always" (`accord.session.remembered`).
 3. Where that is silent too: the default, which is to ask.
 
 One access that is denied denies the call, and a call is allowed only if each of its accesses is. An access whose path
@@ -169,7 +169,7 @@ class Glob:
     pattern: str
 
     def matches(self, path: str) -> bool:
-        """Whether a whole path is one of those that it means."""
+        """Whether it matches a whole path."""
         if not self.pattern:
             return path == self.folder
         before = self.folder.rstrip("/") + "/"
@@ -180,7 +180,7 @@ class Glob:
 class Rule:
     """One rule; `pattern` None matches every access of the kind.
 
-    `globs` are where the pattern leads once links are followed; `accord.workspace.subject` fills them in.
+    `globs` are the pattern with its links resolved; `accord.workspace.subject` fills them in.
     """
 
     effect: Effect
@@ -194,12 +194,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One thing that a call does: touches a path, runs a simple command, or does something that is not known.
+    """One access of a call: to a path, by a simple command, or of an unknown kind.
 
-    `path` is absolute with its links resolved; `spelled` the same without following them. `is_understood` is False
-    for a command of which more may run than could be read. A `transparent` one is a shell around others that are
-    judged themselves, and needs no permission of its own. `mentioned` are paths that the call names beside its
-    command. `target` is what a remembered answer would name.
+    `path` is absolute with its links resolved; `spelled` the same without following them. `is_understood` is False for
+    a command of which more may run than could be read. A `transparent` one is a shell around others that are judged
+    themselves, and needs no permission of its own. `mentioned` are paths that the call names beside its command.
+    `target` is the target that a remembered answer would have.
     """
 
     kind: str
@@ -213,7 +213,7 @@ class Access:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is anything that a pattern can be held against."""
+        """Whether it has a path or command that a pattern can match."""
         return self.path is not None or (self.command is not None and self.is_understood)
 
 

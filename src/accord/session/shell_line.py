@@ -1,11 +1,11 @@
-"""Takes a shell line or an argv apart into the simple commands that it could run, for permission rules.
+"""Analysis of a shell line or an argv: the simple commands that it could run, for permission rules.
 
 A rule that denies matches if any of `commands` could match; a rule that allows needs `understood`, and then each of
 `commands` must match it. So every doubt goes to one side: where the line is not understood, nothing allows it.
 
-What a user of the rules must know:
+For users of the rules:
 
-- The shells in mind are `sh`, `dash` and `bash` without aliases. What they read differently is not understood.
+- The shells are `sh`, `dash` and `bash` without aliases. Syntax that they read differently is not understood.
 - Not understood: keywords (`if`, `for`, `case`, `[[`, …) and functions, `eval`, `source`, a shell that reads a script
   or its standard input, `ssh`, `su`, `script`, `parallel` and their like, unknown options of a wrapper, a program that
   is named by an expansion, a variable that is not on a short list of harmless ones, `cd` together with a write or a
@@ -68,14 +68,14 @@ class SimpleCommand:
 
 
 ANY_COMMAND = SimpleCommand(("",), frozenset([0]))
-"""Stands in `commands` for commands that the text does not show: each rule that denies could match it."""
+"""The placeholder in `commands` for commands that the text does not show: every rule that denies could match it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellLine:
     """A line taken apart; where it is not `understood`, `commands` holds what could be found.
 
-    `commands` has each simple command once: the outer and the inner ones, wrappers and what they run. `writes` are the
+    `commands` has each simple command once: outer and inner ones, wrappers and the commands they run. `writes` are the
     targets of output redirections as they are written; where the line is not understood, they may be other paths.
     """
 
@@ -117,7 +117,7 @@ def environment_is_harmless(names: Iterable[str]) -> bool:
 
 
 class _Findings:
-    """Collects what scanners and wrappers report, within the limits."""
+    """The sink that collects the reports of scanners and wrappers, within the limits."""
 
     def __init__(self) -> None:
         self.steps = 0

@@ -4,7 +4,7 @@ One pass over the text reports each simple command, assignment and write to a si
 are not understood, but the commands between them are reported. Where `sh`, `dash` and `bash` read a text differently
 (`&>`, `12>`, `((…))`, a line continuation inside a token), the scanner reports that it did not understand.
 
-What a command means (`sudo`, `sh -c`, `cd`) is the matter of `shell_wrappers` and `shell_line`.
+The meaning of a command (`sudo`, `sh -c`, `cd`) belongs to `shell_wrappers` and `shell_line`.
 """
 
 import re

@@ -1,10 +1,10 @@
-"""The words of a shell line: quotes, escapes, expansions and substitutions.
+"""The scanner of words in a shell line: quotes, escapes, expansions and substitutions.
 
-`WordScanner` reads one word of a text and leaves the position behind it. What stands around the words (operators,
-redirections, here-documents) is `shell_syntax`, which derives from it.
+`WordScanner` reads one word of a text and leaves the position behind it. The syntax around the words (operators,
+redirections, here-documents) belongs to `shell_syntax`, which derives from it.
 
-The grammar is what `sh`, `dash` and `bash` have in common. Where they read a text differently, or where an expansion
-can run or assign something that is not written in the line, the scanner reports that to its sink.
+The grammar is the common part of `sh`, `dash` and `bash`. Where they read a text differently, or where an expansion can
+run or assign something that is not written in the line, the scanner reports that to its sink.
 """
 
 import re
@@ -30,7 +30,7 @@ _ESCAPED = re.compile(r"\\([$`\\])")
 
 
 class Sink(Protocol):
-    """Where a scanner reports what it finds."""
+    """The receiver of a scanner's findings."""
 
     def unclear(self) -> None:
         """Something is not understood; the simple commands were found all the same."""

@@ -1,4 +1,4 @@
-"""Programs that run other commands (`sudo`, `env`, `xargs`, `sh -c`, `find -exec`, …): what they run, by their argv.
+"""Programs that run other commands (`sudo`, `env`, `xargs`, `sh -c`, `find -exec`, …): the commands in their argv.
 
 `unwrap` looks one level deep and returns the argvs and shell lines inside; its caller unwraps those in turn. Each
 wrapper has a table of the options that change nothing about what it runs. Any other option is not understood: then
@@ -211,7 +211,7 @@ _SHELL_CHARACTERS = frozenset(" \t\n;&|()<>$`'\"\\")
 
 
 def program_name(word: str) -> str:
-    """The name of a program without its directory; lower case, as some file systems do not tell cases apart."""
+    """The name of a program without its directory; lower case, as some file systems ignore case."""
     return word.rsplit("/", 1)[-1].lower()
 
 

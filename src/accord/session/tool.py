@@ -1,4 +1,4 @@
-"""Tool calls and what they show: blocks, file changes, terminals, places in files."""
+"""Tool calls and their content: blocks, file changes, terminals, locations in files."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -12,7 +12,7 @@ ToolKind: TypeAlias = (
 )
 """The kind of a tool's work."""
 ToolStatus: TypeAlias = Literal["pending", "in_progress", "paused", "completed", "failed", "cancelled"] | str
-"""An edition without `paused` or `cancelled` says the nearest it has."""
+"""The status of a tool call; an edition without `paused` or `cancelled` sends the closest status it has."""
 
 FINISHED: frozenset[str] = frozenset({"completed", "failed", "cancelled"})
 

@@ -2,7 +2,7 @@
 
 A growing list that is repeated with every item, or a terminal's text with every byte, would cost quadratic time. So it
 is repeated at once while it is small, later each time it has grown by an eighth; the rest is held back until something
-else changes in the call, or a caller wants it.
+else changes in the call, or the caller flushes.
 """
 
 import codecs
@@ -74,7 +74,7 @@ class ToolStates:
         self._held: dict[str, None] = {}
 
     def knows(self, call_id: str) -> bool:
-        """Whether anything was said of a call."""
+        """Whether a call was reported before."""
         return call_id in self._calls
 
     def holds(self, call_id: str) -> bool:
@@ -140,7 +140,7 @@ class ToolStates:
         return list(self._held)
 
     def show(self, call_id: str) -> list[ToolContent]:
-        """Everything a call shows, in shapes that older editions have; nothing of it is held back any more."""
+        """The whole content of a call, in shapes that older editions have; nothing of it is held back any more."""
         call = self._calls[call_id]
         call.unsent = 0
         self._held.pop(call_id, None)

@@ -120,7 +120,7 @@ class Transcript:
             self.fold(event)
 
     def fold(self, event: Event) -> None:
-        """Let one more event happen."""
+        """Apply one more event."""
         if type(event) is MessageChunk:
             # Nearly all events are chunks of the message that is open: no look-up, and no call but one.
             last = self._last
@@ -151,7 +151,7 @@ class Transcript:
 
     @property
     def text(self) -> str:
-        """All that the agent said, a blank line between messages."""
+        """The text of all messages of the agent, with a blank line between messages."""
         return "\n\n".join(message.text for message in self.messages if message.speaker == "agent")
 
     @property
@@ -210,7 +210,7 @@ class Transcript:
     def __repr__(self) -> str:
         return f"<Transcript: {len(self.timeline)} entries, {len(self.turns)} turns, {self.state}>"
 
-    # --- telling again
+    # --- replay
 
     def events(self, *, states: bool = True) -> list[Event]:
         """The fewest events that fold into an equal transcript.
@@ -357,8 +357,8 @@ class Transcript:
     def mark_cancelled(self) -> list[ToolCall]:
         """Show every unfinished tool call as cancelled, before the agent says so; the calls that this changed.
 
-        For one who has just asked to cancel. What goes on in the background is not stopped by that and stays as it is.
-        Whatever the agent still reports applies (v1 rule 37, v2 rule A51).
+        For a client that has just sent a cancel. Background work is not stopped by that and stays as it is. Later
+        reports of the agent still apply (v1 rule 37, v2 rule A51).
         """
         beside = {item.id for item in self.background or () if item.kind == "tool_call"}
         marked = [call for call in self.tool_calls.values() if not call.finished and call.id not in beside]

@@ -6,9 +6,9 @@ raises on what happens: an input that cannot happen in a state comes back as `Il
 **The states**
 
 - `idle`: nothing is in the foreground. Background work may go on; it changes no state.
-- `inserting`: a prompt is being given its place in the conversation (and in the store). Nothing was published yet.
+- `inserting`: a prompt is being added to the conversation (and to the store). Nothing was published yet.
 - `running`: a handler works; `requires_action`: it works, but all of it waits for the user.
-- `cancelling`: the client wants it to stop, and the handler (or the insertion) has not come to its end yet.
+- `cancelling`: the client cancelled it, and the handler (or the insertion) has not ended yet.
 - `closing`: the same, and the session goes too; it also waits for the background to end.
 - `closed`: nothing more is published.
 
@@ -16,17 +16,17 @@ raises on what happens: an input that cannot happen in a state comes back as `Il
 
 - `"end"` (v1, June): the answer is the end of the turn and carries its stop reason, or the error. A prompt that is
   dropped is answered `cancelled` too; those that a cancel drops, after the one that was running.
-- `"insertion"` (v2): the answer says that the message has its place. After it no error can be answered (A36): a failure
+- `"insertion"` (v2): the answer says that the message is inserted. After it no error can be answered (A36): a failure
   is published as `idle` with the reason `error`. A prompt that is dropped before insertion is answered -32800 (A48).
 
-**What holds under both**
+**Common to both**
 
 - One turn at a time. A prompt that comes in between is held; held prompts are inserted in the order of arrival (A37).
   `idle` is published between two turns, so that each has its stop reason.
 - Every prompt is answered once. Every inserted prompt leads to `running` and then `idle`, also when it was cancelled
   during its insertion: a client that waits for the end of its turn must see one.
-- Cancel stops what is in the foreground and drops the prompts that were held at that time, none that come later, and
-  leaves the background alone (A48). Whatever a cancelled handler ends with, the reason is `cancelled` (v1 rule 38).
+- Cancel stops the work in the foreground and drops the prompts that were held at that time, none that come later, and
+  leaves the background alone (A48). The reason is then `cancelled`, also if the handler raises (v1 rule 38).
 - A handler is cancelled once. Its questions are retired at once, and those it asks later too (A49).
 - A state is published when it changes; once the background was reported it is part of every report (A45).
 - The loss of the connection is a close: the answers then lead nowhere, and the runner may drop them.
@@ -128,7 +128,7 @@ class TurnAutomaton:
         self._published = StateChanged("idle")
 
     def feed(self, event: Input) -> list[Output]:
-        """Let something happen; what must be done now, in order."""
+        """Feed one input; returns the outputs, in the order in which they must be done."""
         move = TABLE[type(event)][STATES.index(self.state)]
         return self._MOVES[move](self, event)
 
@@ -227,7 +227,7 @@ class TurnAutomaton:
         return outputs + self._go_on()
 
     def _go_on(self) -> list[Output]:
-        """The foreground is free: for what was dropped meanwhile, for the next prompt, or for the end."""
+        """The foreground is free: answer the dropped prompts, then start the next prompt or end the session."""
         outputs = [self._answer_dropped(prompt) for prompt in self._dropped]
         self._dropped, self._current, self._at_work = [], (), False
         if self.state == "closing":

@@ -45,23 +45,23 @@ __all__ = [
 ]
 
 PromptKey: TypeAlias = Hashable
-"""How the caller names a prompt or a question; each name is used once."""
+"""The caller's name for a prompt or a question; each name is used once."""
 
 
 class PromptArrived(msgspec.Struct, frozen=True):
-    """A prompt was read, and is one that the session can take."""
+    """A valid prompt for the session was read."""
 
     prompt: PromptKey
 
 
 class PromptInserted(msgspec.Struct, frozen=True):
-    """An `Insert` is done: the user's message has its place and is kept."""
+    """An `Insert` is done: the user's message is in the conversation and in the store."""
 
     prompt: PromptKey
 
 
 class InsertionFailed(msgspec.Struct, frozen=True):
-    """An `Insert` could not be done: the message is nowhere."""
+    """An `Insert` failed: the message is neither in the conversation nor in the store."""
 
     prompt: PromptKey
     error: WorkError
@@ -85,13 +85,13 @@ class QuestionOpened(msgspec.Struct, frozen=True):
 
 
 class QuestionAnswered(msgspec.Struct, frozen=True):
-    """A question has its answer, whatever it is."""
+    """A question was answered, in whatever way."""
 
     question: PromptKey
 
 
 class CancelRequested(msgspec.Struct, frozen=True):
-    """The client wants the foreground to stop."""
+    """The client cancels the work in the foreground."""
 
 
 class HandlerFinished(msgspec.Struct, frozen=True):
@@ -111,13 +111,13 @@ class HandlerCancelled(msgspec.Struct, frozen=True):
 
 
 class BackgroundChanged(msgspec.Struct, frozen=True):
-    """All that goes on beside the turns; the ends of the others were published before (A45)."""
+    """The complete list of background work; the ends of other work were published before (A45)."""
 
     background: tuple[Background, ...] = ()
 
 
 class CloseRequested(msgspec.Struct, frozen=True):
-    """The session is to end."""
+    """The session has to end."""
 
 
 class ClientLost(msgspec.Struct, frozen=True):
@@ -146,25 +146,25 @@ TurnState: TypeAlias = Literal["idle", "inserting", "running", "requires_action"
 
 
 class Insert(msgspec.Struct, frozen=True):
-    """Give the prompt its place and keep it; say `PromptInserted` or `InsertionFailed` when that is done."""
+    """Add the prompt to the conversation and the store, then feed `PromptInserted` or `InsertionFailed`."""
 
     prompt: PromptKey
 
 
 class Hold(msgspec.Struct, frozen=True):
-    """Nothing: the prompt waits here for its turn."""
+    """Do nothing: the automaton holds the prompt until its turn."""
 
     prompt: PromptKey
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Start the handler; say how it ended."""
+    """Start the handler, and feed its end."""
 
     prompt: PromptKey
 
 
 class CancelHandler(msgspec.Struct, frozen=True):
-    """Cancel whatever works in the foreground; say how it ended."""
+    """Cancel the work in the foreground, and feed its end."""
 
 
 class Retire(msgspec.Struct, frozen=True):
@@ -209,11 +209,11 @@ class PublishState(msgspec.Struct, frozen=True):
 
 
 class StopBackground(msgspec.Struct, frozen=True):
-    """Stop what goes on beside the turns; say `BackgroundChanged` when it is over."""
+    """Stop the background work, and feed `BackgroundChanged` when it is over."""
 
 
 class SessionEnded(msgspec.Struct, frozen=True):
-    """The session is over: answer who asked for it, free what it held."""
+    """The session is over: answer the request that closed it, and free its resources."""
 
 
 class Illegal(msgspec.Struct, frozen=True):

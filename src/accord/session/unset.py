@@ -15,12 +15,12 @@ S = TypeVar("S")
 
 
 def or_unset(value: T | None) -> T | UnsetType:
-    """For the wire: what is None is not written."""
+    """For the wire: None becomes absent."""
     return UNSET if value is None else value
 
 
 def or_none(value: Maybe[T]) -> T | None:
-    """From the wire: what is not written is None."""
+    """From the wire: absent becomes None."""
     return None if value is UNSET else value
 
 
@@ -30,12 +30,12 @@ def unless_null(value: Maybe[T]) -> T | UnsetType:
 
 
 def mapped(function: Callable[[T], S], value: Maybe[T]) -> Maybe[S]:
-    """The value converted, where there is one; absent and null stay what they are."""
+    """The converted value; absent and null stay unchanged."""
     return value if value is UNSET or value is None else function(value)
 
 
 def unknown_update(update: Any) -> UnknownUpdate:
-    """The update as it came; also one that only an edition's draft names."""
+    """The update with its raw payload; also for an update that only an edition's draft defines."""
     if isinstance(update, Unknown):
         return UnknownUpdate(update.tag, update.payload)
     return UnknownUpdate(str(type(update).__struct_config__.tag), payload_of(update))

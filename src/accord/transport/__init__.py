@@ -1,7 +1,7 @@
 """Transports move texts between two sides: in memory, over stdio, to a child process.
 
-It never looks into a text. Every way is imported when it is first used: what imports this package for the
-`Transport` protocol alone pays neither for an event loop nor for processes.
+They never parse a text. Each transport is imported when it is first used: an import of this package for the `Transport`
+interface alone loads neither asyncio nor subprocess code.
 """
 
 from __future__ import annotations

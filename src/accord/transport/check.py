@@ -1,4 +1,4 @@
-"""The proof that a `Transport` keeps its promises, for authors of new transports."""
+"""The conformance test of the `Transport` interface, for authors of new transports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MakePair: TypeAlias = Callable[[], Awaitable[tuple[Transport, Transport]]]
 """Makes a connected pair of transports."""
 Check: TypeAlias = Callable[[Transport, Transport], Coroutine[None, None, None]]
 
-# Far more than anything here takes: it turns a hang into a sentence.
+# Far more than any step takes: it turns a hang into a failure with a message.
 PATIENCE_SECONDS = scaled(20.0)
 
 # How long nothing may happen before a sender counts as suspended.
@@ -292,7 +292,7 @@ class _Flood:
 
 
 def _take_note(sending: asyncio.Task[None]) -> None:
-    """A check that fails leaves its senders: what becomes of them is not reported."""
+    """Retrieve the outcome of a sender that a failed check left behind, so that asyncio logs no warning."""
     if not sending.cancelled():
         sending.exception()
 

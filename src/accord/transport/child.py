@@ -1,4 +1,4 @@
-"""The transport to a program that it starts, and that it ends with all descendants of that program."""
+"""The transport to a child process; closing it ends that process and all of its descendants."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TERMINATE_SECONDS = scaled(1.0)
 # How long the end of a process is waited for when its stdout has ended, so that its status is known.
 EXIT_SECONDS = scaled(1.0)
 
-# How long a process that outlives the child and has its stdout may go on talking.
+# How long a descendant that outlives the child and holds its stdout may go on writing.
 DRAIN_SECONDS = scaled(0.25)
 
 
@@ -81,9 +81,9 @@ class _Tail:
 class ChildTransport(StreamTransport):
     """A `Transport` to a program that was started for it. Made by `spawn`.
 
-    The stream of a child never ends well by itself: `receive` raises `ConnectionLost`, with the exit status
-    and the end of stderr, and returns an empty list only after `close`. That ends the program: politely, then not,
-    then whatever of its descendants can be found.
+    The stream of a child never ends well by itself: `receive` raises `ConnectionLost`, with the exit status and the end
+    of stderr, and returns an empty list only after `close`. That ends the program: by the end of its stdin, then by
+    signals, and then every descendant that can be found.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class ChildTransport(StreamTransport):
         return self._process.ended or super().hung_up
 
     async def close(self) -> None:
-        """End the program and whatever it started.
+        """End the program and every process that it started.
 
         Its stdin is closed; after `grace_seconds` its process group gets SIGTERM, a second later SIGKILL; on
         Linux descendants that left the group are found and killed too. Cancelling this kills all of them at
@@ -166,8 +166,8 @@ class ChildTransport(StreamTransport):
             self._release()
 
     async def _leave(self) -> None:
-        """Tell the child that nothing more comes, and wait until it has understood."""
-        # Its last words are read and thrown away: it could be stuck in writing them.
+        """Close the child's stdin and wait for its end."""
+        # Its last output is read and discarded: it could be blocked in writing that.
         self._source.resume()
         await self._flush(min(FLUSH_SECONDS, self._grace_seconds / 2))
         self._sink.close()
@@ -181,7 +181,7 @@ class ChildTransport(StreamTransport):
         if self._reader.fault is not None:
             await super()._end()
         await self._wait_for_exit()
-        # Closed while we waited: then this end is the one that was asked for.
+        # Closed while we waited: then the end of the process was requested and is no error.
         if not self._closed:
             raise self._lost("stdout")
 
@@ -225,4 +225,4 @@ class ChildTransport(StreamTransport):
 
 
 def _ignore(_error: OSError) -> None:
-    """A stderr that cannot be read has nothing to say."""
+    """Ignore that stderr cannot be read."""

@@ -1,4 +1,4 @@
-"""The interface of every transport: four verbs and one fact."""
+"""The interface of every transport: `send`, `try_send`, `receive`, `close`, and the property `hung_up`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Transport(Protocol):
     """One end of a link that carries whole texts, in order, both ways.
 
     A text is one JSON document as bytes, without a newline. `accord.transport.check_transport` proves that an
-    implementation keeps what is promised here.
+    implementation keeps the promises of this interface.
     """
 
     async def send(self, text: bytes | bytearray) -> None:
@@ -97,7 +97,7 @@ Take: TypeAlias = Callable[[list[bytes]], bool]
 
 
 async def receive_into(transport: Transport, take: Take) -> bool:
-    """Call `take` with what `receive` would give, until it returns False; then True. False at the end of the stream.
+    """Call `take` with each result of `receive` until it returns False; then True. False at the end of the stream.
 
     Streams call it in the instant in which the bytes were read. To resume the task that awaits `receive` costs one more
     turn of the loop at each end, a seventh of a round trip (`benchmarks/run --scenarios ping`).

@@ -1,8 +1,7 @@
-"""The descendants of this process: which they are, and that none outlives it, however it ends.
+"""The registry of this process's descendants: none of them outlives it, also when it is killed.
 
-Each child gets a marker in its environment that its descendants inherit. What is still there when the
-interpreter ends is killed then; for the case that it has no time to do so (`kill -9`), a watchdog process
-holds the list too.
+Each child gets a marker in its environment that its descendants inherit. Those that are alive when the interpreter ends
+are killed then; for the case that it has no time to do so (`kill -9`), a watchdog process has the same list.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def sweep(marker: str) -> None:
 
 
 class _Household:
-    """All that this process has to answer for, and the watchdog that knows it too."""
+    """The groups and markers of this process's children, and the watchdog process with the same list."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -108,14 +107,14 @@ class _Household:
                 self._write(f"-{marker}\n")
             os.close(self._pipe)
             self._pipe = -1
-            # It has nothing left to do; should it hang nevertheless, it is not worth waiting for.
+            # It has nothing left to do, so it ends; if it hangs, waiting longer helps nothing.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._watchdog.wait(_EXIT_SECONDS)
 
     def _write_line(self, line: str) -> None:
         if self._pipe >= 0 and self._write(line):
             return
-        # The first one, or the last was killed: it has to know everything.
+        # The first watchdog, or the last one was killed: it gets the whole list.
         self._start_watchdog()
         for marker, group in self._groups.items():
             self._write(f"+{marker} {group}\n")
@@ -126,7 +125,7 @@ class _Household:
         try:
             os.write(self._pipe, line.encode())
         except BlockingIOError:
-            # It was stopped and its pipe ran full: no reason to stop with it.
+            # It was stopped (SIGSTOP) and its pipe is full: that must not block this process.
             return True
         except OSError:
             os.close(self._pipe)

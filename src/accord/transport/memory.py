@@ -88,7 +88,7 @@ class MemoryTransport:
         return self._incoming.closed
 
     async def send(self, text: bytes | bytearray) -> None:
-        """Hand one text over; waits while the other end has too much that it did not receive.
+        """Send one text; waits while the other end has more than the limit to receive.
 
         Raises:
             ConnectionLost: Either end was closed.

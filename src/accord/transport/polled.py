@@ -1,4 +1,4 @@
-"""Reading and writing a pipe or a socket that the loop watches."""
+"""Reading and writing of pipes and sockets that the event loop can watch; `threaded` serves everything else."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ PIPE_BYTES = 256 * 1024
 def can_poll(descriptor: int) -> bool:
     """Whether a loop can say when this is ready, and it may be made non-blocking.
 
-    True for pipes and sockets only. A regular file is refused by epoll. A terminal is shared with whoever
-    started us: the flag would be theirs too.
+    True for pipes and sockets only. A regular file is refused by epoll. A terminal is shared with the process that
+    started us: the non-blocking flag would be set for both.
     """
     if sys.platform == "win32":
         return False
@@ -37,7 +37,7 @@ def can_poll(descriptor: int) -> bool:
 
 
 def enlarge_pipe(descriptor: int) -> None:
-    """Let a pipe hold more, where the system knows how and lets us."""
+    """Enlarge the buffer of a pipe, where the system supports and permits it."""
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415 - not on every system
 
@@ -59,7 +59,7 @@ def has_hung_up(descriptor: int) -> bool:
 
 
 def unread_bytes(descriptor: int) -> int:
-    """How much stands in a pipe or socket right now; 0 where the system does not say it."""
+    """How many bytes a pipe or socket holds now; 0 where the system does not report it."""
     if sys.platform == "win32":
         return 0
     import fcntl  # noqa: PLC0415 - not on every system
@@ -102,7 +102,7 @@ class PolledSource:
         os.set_blocking(descriptor, False)
         self.wanted = False
         self.greedy = False
-        """Whether all that stands in the pipe is read at once: in the middle of a large text less is of no use."""
+        """Whether the pipe is emptied in one go: in the middle of a large text a part of it is of no use."""
         self._watched = False
         self._ended = False
         self._closed = False
@@ -115,7 +115,7 @@ class PolledSource:
             self._watched = True
 
     def end_soon(self) -> None:
-        """Read what stands in the pipe now and take that for the end, although other processes may write more."""
+        """Read the present content of the pipe as the last, although other processes may write more."""
         if self._ended:
             return
         self._remaining_bytes = unread_bytes(self._descriptor)

@@ -1,4 +1,4 @@
-"""One child process: how it is started, when it has ended and with what, and how it is ended with all that it started.
+"""One child process: its start, its exit status, and its termination together with every process that it started.
 
 A process that has ended is reaped as soon as its process group is empty, so that none stays a zombie. Until then its
 number cannot become another's, and a signal to its group hits only what it started. Only Linux shows which processes
@@ -65,7 +65,7 @@ def start(
         if value is None:
             environment.pop(name, None)
     marker, environment = lineage.mark(environment)
-    # Before it is there: we may be killed in the moment after.
+    # Before the process exists: this one may be killed right after it.
     lineage.adopt(marker, 0)
     try:
         popen = subprocess.Popen(
@@ -123,7 +123,7 @@ def _reason(argv: Sequence[str], error: Exception) -> str:
 
 
 class ChildProcess:
-    """A child and whatever it started; nothing of it outlives `destroy`.
+    """A child and the processes that it started; none of them outlives `destroy`.
 
     Its end is seen before it is reaped. Until then its number stays taken, so that a signal to its group
     cannot hit another program. It is reaped as soon as its group is empty.
@@ -208,7 +208,7 @@ class ChildProcess:
         if not self._swept:
             lineage.sweep(self._marker)
         lineage.disown(self._marker)
-        # Whoever still waits for the end in a polite way need not.
+        # A waiter for the regular end need not wait any longer.
         if not self._loop.is_closed():
             self._ended.set()
 

@@ -1,8 +1,8 @@
 """The transport over this program's own stdin and stdout, and the guard that keeps other reads and writes off them.
 
-While the guard stands, the protocol has private copies of both descriptors. Descriptor 1 leads to stderr, so a `print`,
-a C library or a subprocess that writes there breaks nothing; descriptor 0 leads to the null device, so `input()` or a
-subprocess takes nothing from the protocol.
+While the guard is active, the protocol has private copies of both descriptors. Descriptor 1 leads to stderr, so a
+`print`, a C library or a subprocess that writes there breaks nothing; descriptor 0 leads to the null device, so
+`input()` or a subprocess takes nothing from the protocol.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class StdioGuard:
     `read_from` and `write_to` are the private copies; their user closes them.
 
     Raises:
-        ConnectFailed: stdin or stdout is closed, or another guard stands already.
+        ConnectFailed: stdin or stdout is closed, or another guard is active.
     """
 
     _standing = False
@@ -48,8 +48,7 @@ class StdioGuard:
         except ConnectFailed:
             os.close(self.read_from)
             raise
-        # Kept apart from what the transport closes: the way back must not depend on the order in which things
-        # end.
+        # Copies that the transport does not close: restoring must not depend on the order in which things end.
         self._stdin, self._stdout = private_copy(_STDIN), private_copy(_STDOUT)
         StdioGuard._standing = True
         # First the descriptor, then the flush: what was printed before goes to stderr too, not into the
@@ -114,7 +113,7 @@ def _copy(descriptor: int) -> int:
 
 
 def _plug(descriptor: int) -> bool:
-    """Let a closed descriptor lead nowhere: whatever is opened next would take its place."""
+    """Open the null device on a closed descriptor: the next file that is opened would get its number."""
     try:
         os.fstat(descriptor)
     except OSError:
@@ -161,7 +160,7 @@ def open_stdio(framing: Framing = "auto", max_bytes: int = DEFAULT_MAX_BYTES, *,
 
 
 class StdioTransport(StreamTransport):
-    """A `Transport` over pipes, sockets, files or a terminal, whatever the program was started with.
+    """A `Transport` over the program's stdin and stdout, which may be pipes, sockets, files or a terminal.
 
     `close` leaves stdin, stdout and their blocking mode as they were found.
     """

@@ -124,7 +124,8 @@ class StreamTransport:
     def _try_append(self, lines: bytearray, texts: Sequence[bytes | bytearray]) -> bool:
         """Append any number of texts to the open chunk."""
         size_bytes = sum(map(len, texts)) + len(texts)
-        # Not their sum: what is refused was encoded in vain, and several texts are as much as a quarter of a slice.
+        # The two sizes separately, not their sum: refused texts were encoded in vain, and several are at most a quarter
+        # of a slice.
         if len(lines) >= SLICE_BYTES or size_bytes >= SLICE_BYTES:
             return self._refuse_for_a_turn()
         if _LF in b"".join(texts) or (self._waiting and not self._queue.spend_credit(size_bytes)):
@@ -159,7 +160,7 @@ class StreamTransport:
         return max(self._unyielded_bytes, len(self._buffer.lines or ()))
 
     def _on_framing(self, reader: Reader) -> None:
-        """The peer has shown its framing: its reader takes the place of the one that recognised it."""
+        """The peer's framing is known: the reader of that framing replaces the recogniser."""
         self._reader = reader
         if reader.framing == "headers":
             self._buffer.refuse_lines()
@@ -236,7 +237,7 @@ class StreamTransport:
             self._release()
 
     async def _end(self) -> None:
-        """The end that a receiver gets behind the last text: no texts, or the error that ended the stream."""
+        """The result of `receive` after the last text: an empty list, or the error that ended the stream."""
         fault = self._reader.fault
         if fault is not None:
             raise FrameError(str(fault), limit_bytes=fault.limit_bytes)
@@ -244,7 +245,7 @@ class StreamTransport:
             raise ConnectionLost(f"reading failed: {self._input_error.strerror}") from self._input_error
 
     async def _loss(self) -> ConnectionLost:
-        """Why nothing can be sent any more."""
+        """The exception for senders after the link is gone."""
         if self._closed or self._output_error is None:
             return ConnectionLost(clean=True)
         return ConnectionLost(f"the peer no longer reads: {self._output_error.strerror}")
@@ -264,7 +265,7 @@ class StreamTransport:
         await asyncio.wait((self._flushed,), timeout=seconds)
 
     def _release(self) -> None:
-        """Let go of the descriptors."""
+        """Close the descriptors."""
         self._sink.close()
         self._source.close()
         self._on_space()
@@ -291,7 +292,7 @@ class StreamTransport:
         self._on_space()
 
     def _feed(self, data: bytes) -> None:
-        # Read to be thrown away: a peer that is stuck in a write could not see that we closed.
+        # Read and discarded: a peer that is blocked in a write could not see that we closed.
         if self._closed:
             return
         texts = self._reader.feed(data) if data else self._reader.finish()
@@ -341,7 +342,7 @@ def open_source(
     *,
     force_threads: bool = False,
 ) -> PolledSource | ThreadedSource:
-    """Something that reads `descriptor`, in the way that suits it."""
+    """A source for `descriptor`: polled where the loop can watch it, threaded elsewhere."""
     if can_poll(descriptor) and not force_threads:
         return PolledSource(descriptor, deliver, fail)
     from accord.transport.threaded import ThreadedSource  # noqa: PLC0415 - few need threads

@@ -1,6 +1,6 @@
-"""Reading and writing what no loop can watch (files, terminals, Windows pipes): by threads.
+"""Reading and writing by threads, for descriptors that no event loop can watch (files, terminals, Windows pipes).
 
-The threads are daemons: one that the system does not let go never keeps the interpreter from ending.
+The threads are daemons: one that is blocked in a system call never keeps the interpreter from ending.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Alarm:
         self._listening, self._ringing = (-1, -1) if sys.platform == "win32" else os.pipe()
 
     def wait(self, descriptor: int, *, to_write: bool) -> bool:
-        """True when the descriptor is ready (or that is not known), False when the alarm rang."""
+        """True when the descriptor is ready (or that is not known), False when the thread has to stop."""
         if sys.platform == "win32":
             return True
         waiting = select.poll()
@@ -67,7 +67,7 @@ class ThreadedSource:
         self._fail = fail
         self.wanted = False
         self.greedy = False
-        """Means nothing here: a thread reads all that there is anyway."""
+        """Without effect here: a thread always reads everything that is there."""
         self._reading = False
         self._ended = False
         self._orders: SimpleQueue[Literal["read", "stop"]] = SimpleQueue()
@@ -82,15 +82,15 @@ class ThreadedSource:
             self._orders.put("read")
 
     def end_soon(self) -> None:
-        """Take what was read so far for all there is."""
+        """End the stream with the bytes that were read so far."""
         self._arrive(b"")
 
     def hung_up(self) -> bool:
-        """Not known before it is read: the thread owns the descriptor."""
+        """Always False: the thread owns the descriptor, and a hang-up shows only when it reads."""
         return self._ended
 
     def close(self) -> None:
-        """Have the thread close the descriptor as soon as the system lets it go."""
+        """Have the thread close the descriptor as soon as its system call returns."""
         if self._closed:
             return
         self._closed = self._ended = True
@@ -156,7 +156,7 @@ class ThreadedSink:
         """Nothing to do: the thread writes as fast as it can."""
 
     def close(self) -> None:
-        """Have the thread close the descriptor as soon as the system lets it go; the rest is lost."""
+        """Have the thread close the descriptor as soon as its system call returns; unwritten bytes are lost."""
         if self._closed:
             return
         self._closed = True
@@ -203,7 +203,7 @@ class ThreadedSink:
                 break
             frame = self._frames.get()
         else:
-            # Closed: what was not written by now is not wanted any more, and the order to stop is used up.
+            # Closed: the unwritten rest is dropped, and the signal to stop is consumed.
             return b""
         return frames[0] if len(frames) == 1 else b"".join(frames)
 

@@ -1,16 +1,15 @@
-"""Ends processes with all their descendants; as a program, when its host has died.
+"""Termination of processes with all their descendants; run as a program, it does this when its host has died.
 
-Descendants are found by a word in their environment, which a process inherits also through `setsid` and a
-double fork. Only Linux shows the environment of processes; elsewhere the process group is all that can be
-found.
+Descendants are found by a marker in their environment, which a process inherits also through `setsid` and a double
+fork. Only Linux shows the environment of processes; elsewhere only the process group can be found.
 
-The program reads lines from stdin and ignores what it cannot read:
+The program reads lines from stdin and ignores malformed ones:
 
     +<marker> <group>    the group and all with the marker must not outlive the host; group 0: no group
     -<marker>            they are gone
 
-At the end of stdin, which comes however the host died, it ends what is left, first by SIGTERM, and then itself.
-It knows nothing of the rest of Accord and imports none of it: it starts fast and holds nothing open.
+At the end of stdin, which comes however the host died, it ends the remaining processes, first by SIGTERM, and then
+itself. It imports nothing else of Accord: so it starts fast and holds nothing open.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _BIRTH_SECONDS = 0.5
 # A process has no environment for the instant in which it becomes another program: one look could miss it.
 CLEAN_SCANS = 2
 
-# Whoever sends these to all processes around means the host, whose end the watchdog has to wait for.
+# A sender of these to all processes of a group means the host; the watchdog has to outlive the host.
 REFUSED = () if sys.platform == "win32" else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -47,7 +46,7 @@ def signal_group(group: int, number: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        # macOS says so of a group of zombies. Where it is true, there is nothing more that we could do.
+        # macOS reports this for a group of zombies. For other processes of another user nothing can be done.
         return False
     return True
 
@@ -111,7 +110,7 @@ def sweep(markers: list[str], seconds: float, quiet_seconds: float = 0.0) -> Non
 
 
 def _environment(process: str) -> bytes:
-    # Another user's, or just gone: none of ours.
+    # A process of another user, or one that just ended: not ours.
     with suppress(OSError), open(f"/proc/{process}/environ", "rb", buffering=0) as file:  # noqa: PTH123
         return file.read()
     return b""

@@ -1,4 +1,4 @@
-"""The outgoing side of a transport: texts joined to few writes, and the senders that wait until there is space."""
+"""The outgoing side of a transport: a buffer that joins texts to few writes, and the queue of waiting senders."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class WriteBuffer:
         return memoryview(self.chunks[0])[self._offset :]
 
     def remove(self, written_bytes: int) -> bool:
-        """So much of the first chunk was written; whether that was all of it."""
+        """Remove so many written bytes of the first chunk; whether that was all of it."""
         chunk = self.chunks[0]
         if chunk is self._open and self._offset + written_bytes == len(chunk):
             self.close_chunk()
@@ -160,7 +160,7 @@ class SendQueue:
 
     def spend_credit(self, size_bytes: int) -> bool:
         """Whether the running task was the last to be served, and may still send so much although others wait."""
-        # With the loop: to find the running one is a system call, and this is asked for each text.
+        # With the stored loop: finding the running one is a system call, and this runs for each text.
         if self._credit_bytes < size_bytes or self._credit_holder is not current_task(self._loop):
             return False
         self._credit_bytes -= size_bytes
@@ -190,7 +190,7 @@ class SendQueue:
             self._end_drains(is_drained=True)
 
     def close(self) -> None:
-        """Turn all waiting senders away."""
+        """Fail all waiting senders."""
         while self.waiting:
             was_put = self.waiting.popleft()[1]
             if not was_put.done():

@@ -1,8 +1,8 @@
-"""Framing, where one text ends: NDJSON lines, `Content-Length` frames, server-sent events, with size limits.
+"""Framing: cuts a stream of bytes into texts, as NDJSON lines, `Content-Length` frames or server-sent events.
 
-A text is one JSON document as bytes. This package never looks inside one, never waits and never raises on what
-a peer sent: what cannot be read becomes the reader's `fault`. Server-sent events live in `accord.wire.sse`
-and are not imported here: only HTTP needs them.
+A text is one JSON document as bytes, within a size limit. This package never parses one, never waits and never raises
+on bytes that a peer sent: bytes that cannot be read become the reader's `fault`. Server-sent events are in
+`accord.wire.sse` and are not imported here: only HTTP needs them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AutoReader"]
 
-# A line that does not show itself within these is a banner: what is looked at again and again stays small.
+# A line that shows no framing within this size is a banner. The limit bounds the bytes that are examined repeatedly.
 _OPENING_BYTES = 64
 
 _CONTENT_HEADER = re.compile(rb"content-(?:length|type)[ \t]*:", re.IGNORECASE)
@@ -45,7 +45,7 @@ class AutoReader:
     ) -> None:
         self._max_bytes = max_bytes
         self._on_recognised = on_recognised
-        self._reader: Reader = LineReader(max_bytes)  # also reads the banners before anything is decided
+        self._reader: Reader = LineReader(max_bytes)  # also reads banners before the framing is known
         self._opening = b""  # lines that may be the first of a block of headers, and a line that may become either
         self._block_bytes = 0  # the whole lines of the opening
         self._in_banner = False
@@ -105,7 +105,7 @@ class AutoReader:
 def _meaning_of(opening: bytes) -> Literal["lines", "headers", "header", "banner"] | None:
     """The framing that the opening of a line means; None where more bytes are needed.
 
-    `header` is one that any peer may send before those of ours.
+    `header` is a header of another name, which may stand before `Content-Length`.
     """
     start = opening.removeprefix(BOM).lstrip(b" \t\r")
     if start.startswith((b"{", b"[")):

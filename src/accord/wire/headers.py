@@ -1,8 +1,8 @@
-"""`Content-Length` frames, as the Language Server Protocol has them, and how reading recovers after other bytes.
+"""`Content-Length` frames, the framing of the Language Server Protocol: reader and writer, recovery after other bytes.
 
-Lengths count bytes. A frame whose length is wrong costs what it damaged, not the connection: bytes in header
-position that are no header are delivered as a text of their own, for the layer above to refuse, and reading
-goes on at the next header, also where that stands on the same line:
+Lengths count bytes. A frame with a wrong length damages itself and its neighbour, not the connection: bytes in header
+position that are no header are delivered as a text of their own, for the layer above to refuse, and reading goes on at
+the next header, also where that stands on the same line:
 
     too short   Content-Length: 5    {"id":1}Content-Length: 8 …   →  `{"id"`, `:1}`, the next frame
     too long    Content-Length: 15   {"id":1}Content-Length: 8 …   →  `{"id":1}Content`, `-Length: 8`,
@@ -138,7 +138,7 @@ class HeaderReader:
     def _deliver(self, text: bytes, texts: list[bytes]) -> None:
         if len(text) > self._max_bytes:
             self._fail(over_limit(self._max_bytes))
-        # A mark before the first header is all that would be left of it as a text.
+        # Without this, a byte order mark before the first header would be delivered as a text of its own.
         elif text != BOM and not is_blank(text):
             texts.append(text)
 
@@ -146,7 +146,7 @@ class HeaderReader:
         held_bytes = len(self._held)
         if _HEADER.match(self._held[:_NAME_BYTES]):
             self._check_block(self._block_bytes + held_bytes)
-        # Not certain before this: the line may end with the next header, which is no part of its text.
+        # Only here is the line known to be no header: it may end with the next header, which is not part of its text.
         elif held_bytes > self._max_bytes + MAX_HEADER_BYTES:
             self._fail(over_limit(self._max_bytes))
 

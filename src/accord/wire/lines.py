@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["LineReader", "frame_line"]
 
 
-# As numbers: looking for a byte that way is several times as fast as looking for a string of one.
+# As numbers: searching for an integer byte is several times as fast as searching for a bytes object of length one.
 _LF, _CR = b"\n\r"
 
 # From this size on a chunk is kept as it is.
@@ -99,7 +99,7 @@ class LineReader:
             held.append(bytearray(data))
         self._held_bytes += len(data)
         excess = self._held_bytes - self._max_bytes
-        # One byte too much may still turn out to be the CR of the line's end.
+        # One byte over the limit may be the CR of the line's end.
         if excess > 1 or (excess == 1 and not held[-1].endswith(b"\r")):
             self._fail()
 

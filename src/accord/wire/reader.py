@@ -1,4 +1,4 @@
-"""The interface of every reader of texts, whichever framing it reads, and the byte order mark."""
+"""The interface that every framing's reader implements, and the handling of byte order marks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from accord.errors import FrameError
 __all__ = ["BOM", "DEFAULT_MAX_BYTES", "Framing", "Reader", "is_blank", "over_limit", "strip_bom"]
 
 Framing = Literal["lines", "headers", "auto"]
-"""How messages are parted: by newlines, or by `Content-Length` headers."""
+"""The separation of messages: by newlines, or by `Content-Length` headers."""
 
 DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 

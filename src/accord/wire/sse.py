@@ -1,6 +1,6 @@
 """Server-sent events, by the rules of the WHATWG's HTML standard, section 9.2.
 
-What an event means, and when to ask for a stream again, is not known here.
+The meaning of events and the policy for reconnecting belong to the caller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["KEEPALIVE", "SseEvent", "SseReader", "serialize_event", "serialize_id"]
 
 KEEPALIVE = b":\n\n"
-"""A comment: it keeps the link busy and no reader sees an event. Only between two events."""
+"""A comment line, sent between two events to keep the connection alive; readers deliver no event for it."""
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _FIELD_BYTES = len(b"data: ")
@@ -40,9 +40,9 @@ class SseEvent(NamedTuple):
 class SseReader:
     """Cuts one stream into events.
 
-    `last_id` and `retry` are what a reader that comes back needs; they may stand in blocks that are no event.
-    An event that the stream's end cuts off is none, so there is nothing to finish. `max_bytes` bounds one
-    event's data, and any line by itself.
+    `last_id` and `retry` are for reconnecting; blocks without data, which are no events, may set them too. An event
+    that the stream's end cuts off is none, so there is nothing to finish. `max_bytes` bounds one event's data, and any
+    line by itself.
     """
 
     __slots__ = (

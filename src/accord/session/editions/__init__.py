@@ -1,1 +1,1 @@
-"""How each edition encodes and decodes the core's events and requests: what they share, and a package per edition."""
+"""The editions' encoders and decoders of the core's events and requests: the shared part, and a package per edition."""

@@ -42,7 +42,7 @@ SESSION = names("session_id")
 
 
 def encoder(kind: Any, fields: Names) -> Callable[[Any], Any]:
-    """How a value with these fields becomes the edition's `kind`; None is not written."""
+    """The function that makes the edition's `kind` of a value with these fields; None is not written."""
 
     def encode(value: Any) -> Any:
         written = {theirs: or_unset(getattr(value, ours)) for ours, theirs in fields.items()}
@@ -52,7 +52,7 @@ def encoder(kind: Any, fields: Names) -> Callable[[Any], Any]:
 
 
 def decoder(kind: Any, fields: Names) -> Callable[[Any], Any]:
-    """How the edition's value becomes the core's `kind`; what is not written is None."""
+    """The function that makes the core's `kind` of the edition's value; an absent field is None."""
 
     def decode(value: Any) -> Any:
         read = {ours: or_none(getattr(value, theirs)) for ours, theirs in fields.items()}

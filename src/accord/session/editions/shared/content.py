@@ -14,7 +14,7 @@ __all__ = ["BlockCodec", "OptionCodec", "decode_annotations"]
 
 
 class BlockCodec:
-    """An edition's content blocks; as they stand here, June's."""
+    """An edition's content blocks; without overrides, those of June."""
 
     def __init__(self, types: Any) -> None:
         self.types = types
@@ -47,11 +47,11 @@ class BlockCodec:
         return [self.encode(block) for block in blocks]
 
     def encode_unknown(self, block: Unknown) -> Any:
-        """A block that the edition does not name: as it is."""
+        """A block of an unknown kind: unchanged."""
         return block
 
     def encode_uri(self, uri: str) -> str:
-        """An address: as it is."""
+        """A URI: unchanged."""
         return uri
 
     def annotation_fields(self, annotations: Annotations) -> dict[str, Any]:
@@ -207,7 +207,7 @@ class OptionCodec:
     def _values(self, option: Select) -> list[Any]:
         if option.groups and not option.choices:
             return self.encode_groups(option.groups)
-        # Values with and without a heading cannot stand in one list: then all stand without.
+        # Values with and without a heading cannot be in one list: then none has a heading.
         return self._choices([*option.choices, *(choice for group in option.groups for choice in group.choices)])
 
     def _choices(self, choices: list[Choice]) -> list[Any]:
@@ -241,7 +241,7 @@ class OptionCodec:
     # --- commands
 
     def encode_commands(self, commands: list[Command]) -> list[Any]:
-        """The commands; one of which only an unknown payload is known has no name and cannot be offered."""
+        """The commands; one that is nothing but an unknown payload has no name and cannot be offered."""
         kind = self.types.AvailableCommand
         return [
             kind(command.name, command.description, self.encode_input(command), _meta(command))

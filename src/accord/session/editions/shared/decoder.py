@@ -1,4 +1,4 @@
-"""The update decoders' common half: updates that every edition means in the same way.
+"""The common half of the update decoders: updates with the same meaning in every edition.
 
 An update is found by its tag and not by its class, because the drafts' updates have classes of their own and the same
 tags: the method `decode_usage_update` decodes what is tagged `usage_update`. Chunks of messages, of which a stream is

@@ -1,4 +1,4 @@
-"""The update encoders' common half: events that every edition writes in the same way.
+"""The common half of the update encoders: events that every edition writes in the same way.
 
 `EditionEncoder` is the base of all editions, `RepeatingEncoder` of those in which a growing tool call and a cost can be
 repeated only as a whole. The table from events to methods is made with the class of an edition: an event without a
@@ -58,7 +58,7 @@ class MessageIds:
         self._names: dict[tuple[Speaker, str], str] = {}
         """The names of messages that could not have their ids."""
         self._taken: dict[str, Speaker | None] = {}
-        """Every name, and whose id it is."""
+        """Every name, and the speaker whose id it is."""
         self._open: tuple[Speaker, str] | None = None
         self._announced: set[str] = set()
         """The tool calls that came since the open message began."""
@@ -76,7 +76,7 @@ class MessageIds:
         return name or self.renew(speaker, message_id)
 
     def use(self, message_id: str) -> None:
-        """Note an id that stays what it is, because ids per speaker are what the edition has."""
+        """Note an id that stays unchanged, because the edition's ids are unique per speaker."""
         self._open = None
         self._taken.setdefault(message_id, None)
 
@@ -96,11 +96,11 @@ class MessageIds:
         return self._open[1]
 
     def pause(self) -> None:
-        """Something else was said: a later chunk without an id starts another message."""
+        """Note another event: a later chunk without an id starts another message."""
         self._open = None
 
     def call(self, event: ToolChanged | ToolContentAdded, *, is_new: bool) -> None:
-        """A tool call parts the messages around it that have no id when it begins, as in a transcript.
+        """A tool call that begins separates the messages without ids around it, as in a transcript.
 
         An announcement does not, nor news of a call that was there before the message.
         """

@@ -1,4 +1,4 @@
-"""Sessions: their MCP servers, how they are opened, listed and ended."""
+"""The requests about sessions (open, list, end) and their MCP servers."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ PAGE = names("cwd", "cursor")
 
 
 class SessionCodec:
-    """An edition's sessions; as they stand here, June's, which are v1's without modes."""
+    """An edition's sessions; without overrides, those of June, which are v1's without modes."""
 
     def __init__(self, types: Any, options: OptionCodec) -> None:
         self.types = types
@@ -104,7 +104,7 @@ class SessionCodec:
         return NewSession(**self.decode_place(params))
 
     def encode_load(self, request: ReopenSession) -> Any:
-        """A session with its conversation replayed; None where that is not wanted."""
+        """The request for a session with a replay of its conversation; None where no replay is wanted."""
         if not request.replay:
             return None
         return self.types.LoadSessionRequest(session_id=request.session_id, **self.encode_place(request))
@@ -113,7 +113,7 @@ class SessionCodec:
         return ReopenSession(params.session_id, replay=True, **self.decode_place(params))
 
     def encode_resume(self, request: ReopenSession) -> Any:
-        """A session as it is; None where its conversation is wanted."""
+        """The request for a session without a replay; None where a replay is wanted."""
         if request.replay:
             return None
         return self.types.ResumeSessionRequest(session_id=request.session_id, **self.encode_place(request))
@@ -122,7 +122,7 @@ class SessionCodec:
         return ReopenSession(params.session_id, **self.decode_place(params))
 
     def encode_place(self, request: NewSession | ReopenSession | ForkSession) -> dict[str, Any]:
-        """Where a session works, and with which servers.
+        """The directories and MCP servers of a session.
 
         Raises:
             LocalProtocolError: A server is reached in a way that the edition does not have.
@@ -132,7 +132,7 @@ class SessionCodec:
         return {**place, "additional_directories": list(request.roots)} if request.roots else place
 
     def decode_place(self, params: Any) -> dict[str, Any]:
-        """Where a session works, and with which servers."""
+        """The directories and MCP servers of a session."""
         return {
             "cwd": params.cwd,
             "roots": params.additional_directories or [],
@@ -194,11 +194,11 @@ class SessionCodec:
         return self.types.ResumeSessionResponse(**self.opened_fields(answer))
 
     def decode_opened(self, result: Any, _: object) -> SessionOpened:
-        """A session that has got its id now."""
+        """A new session, whose id is in the answer."""
         return self.decode_session(result.session_id, result)
 
     def decode_reopened(self, result: Any, request: ReopenSession) -> SessionOpened:
-        """A session that had its id before: the answer does not repeat it."""
+        """A reopened session: the answer does not repeat its id."""
         return self.decode_session(request.session_id, result)
 
     # --- lists

@@ -1,4 +1,4 @@
-"""Tool calls: what they show, the places they work on, and the permission for them."""
+"""Tool calls: their content, their locations, and permission requests."""
 
 import hashlib
 from typing import Any, assert_never
@@ -26,11 +26,11 @@ __all__ = [
     "question_call",
 ]
 
-# --- what a call shows
+# --- the content of a call
 
 
 class ToolItemCodec:
-    """An edition's items of tool calls; as they stand here, v1's and June's, whose diffs are a path and two texts."""
+    """An edition's items of tool calls; without overrides, v1's and June's, whose diffs are a path and two texts."""
 
     def __init__(self, types: Any, blocks: BlockCodec) -> None:
         self.types = types
@@ -61,7 +61,7 @@ class ToolItemCodec:
         return self.types.Terminal(view.terminal_id, view.meta or UNSET)
 
     def encode_unknown(self, item: Unknown) -> Any:
-        """An item that the edition does not name: as it is."""
+        """An item of an unknown kind: unchanged."""
         return item
 
     def encode_locations(self, places: list[Location]) -> list[Any]:
@@ -73,7 +73,7 @@ class ToolItemCodec:
         return [meant for item in items for meant in self.decode(item)]
 
     def decode(self, item: Any) -> list[ToolContent]:
-        """The core's value of an item; a line that only explains the next item stands for nothing."""
+        """The core's value of an item; None for a line that only explains the next item."""
         if isinstance(item, self.types.Content):
             return self.decode_shown(Shown(self.blocks.decode(item.content), item.meta or None))
         if isinstance(item, self.types.Diff):
@@ -83,11 +83,11 @@ class ToolItemCodec:
         return [TerminalView(item.terminal_id, item.meta or None)]
 
     def decode_shown(self, shown: Shown) -> list[ToolContent]:
-        """A block, or what was downgraded to it."""
+        """A block, or the value that was downgraded to it."""
         return restore_shown(shown)
 
     def decode_diff(self, item: Any) -> ToolContent:
-        """A diff, or what was downgraded to it."""
+        """A diff, or the value that was downgraded to it."""
         change = FileChange(item.path, or_none(item.old_text), item.new_text)
         return restore_diff(Diff([change], meta=item.meta or None))
 
@@ -123,7 +123,7 @@ def encode_outcome(types: Any, answer: PermissionGiven) -> Any:
 
 
 def decode_outcome(types: Any, result: Any) -> PermissionGiven:
-    """The choice; whatever names no option approves of nothing."""
+    """The choice; an outcome that names no option approves nothing."""
     outcome = result.outcome
     chosen = outcome.option_id if isinstance(outcome, types.SelectedPermissionOutcome) else None
     return PermissionGiven(chosen, result.meta or None)

@@ -1,9 +1,9 @@
 """Content blocks and settings in v1: closed lists, and modes and models beside the config options.
 
-A block without a name here becomes a line of text. Modes and models are two selects among the config options, written a
-second time in their older shapes. Rule 55: an agent writes both, a client that knows options uses those. Where an agent
-has only the older shapes, the option is made here and marked with `MADE_FROM`, because it must be set by the older
-methods too: `modes` by `SetMode`, `models` by `SetModel`.
+A block of a kind that v1 does not have becomes a line of text. Modes and models are two selects among the config
+options, written a second time in their older shapes. Rule 55: an agent writes both, a client that knows options uses
+those. Where an agent has only the older shapes, the option is made here and marked with `MADE_FROM`, because it must be
+set by the older methods too: `modes` by `SetMode`, `models` by `SetModel`.
 """
 
 from typing import Any
@@ -46,7 +46,7 @@ OPTIONS = OptionCodec(v1)
 
 
 def encode_modes(options: list[ConfigOption]) -> v1.SessionModeState | UnsetType:
-    """The modes, where an option stands for them."""
+    """The modes, where an option represents them."""
     option = mode_option(options)
     if option is None:
         return UNSET
@@ -58,7 +58,7 @@ def encode_modes(options: list[ConfigOption]) -> v1.SessionModeState | UnsetType
 
 
 def encode_models(options: list[ConfigOption]) -> v1.SessionModelState | UnsetType:
-    """The models, where an option stands for them."""
+    """The models, where an option represents them."""
     option = _model_option(options)
     if option is None:
         return UNSET

@@ -1,6 +1,6 @@
 """The handshake in v1: implementations, capabilities in its shapes, and the ways to log in.
 
-What an agent's client cannot do (a login in a terminal) is the agent's to leave out: nothing here knows both sides.
+Leaving out what the client cannot do (a login in a terminal) is up to the agent: this module sees one side at a time.
 """
 
 from typing import Any, assert_never
@@ -28,7 +28,7 @@ MARKERS: dict[str, tuple[str, type[Any]]] = {
 """By our name for a capability: the field among the session's, and the object whose presence means that it is there."""
 
 
-# --- what the client can do
+# --- client capabilities
 
 
 def encode_initialize(request: Initialize) -> v1.InitializeRequest:
@@ -95,7 +95,7 @@ def _decode_client(declared: v1.ClientCapabilities) -> ClientCapabilities:
     )
 
 
-# --- what the agent serves
+# --- agent capabilities
 
 
 def encode_initialized(answer: Initialized) -> v1.InitializeResponse:

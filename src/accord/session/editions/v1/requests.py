@@ -184,7 +184,7 @@ def _encode_draft_answered(answer: PromptAnswered) -> draft.PromptResponse:
 
 
 def _reason(answer: PromptAnswered) -> tuple[str, str | None]:
-    """The stop reason as v1 writes it, and the one that was meant where that is another."""
+    """The stop reason as v1 writes it, and the original where that differs."""
     reason = answer.stop_reason or "end_turn"
     return (reason, None) if reason in REASONS else ("end_turn", reason)
 

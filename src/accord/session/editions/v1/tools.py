@@ -1,8 +1,8 @@
 """Tool calls in v1, and permission, which is about tool calls alone: a command or a bare question becomes one.
 
-The question's title stands in the tool call's place, and its description at the end of what the call shows; to send the
-call as it was again afterwards is the agent's business. A description is left out where the call's content is not part
-of the question: alone it would replace all that the user should look at before answering.
+The request's title replaces that of the tool call, and its description is the last item of the call's content; to send
+the original call again afterwards is up to the agent. The description is left out where the call's content is not part
+of the request: alone it would replace the content that the user has to see before answering.
 """
 
 from typing import Any
@@ -85,7 +85,7 @@ def encode_tool(event: ToolChanged, tools: ToolStates) -> dict[str, Any]:
 
 
 def _clearable(value: Any, original: ToolOriginal, name: str, *, first: bool) -> Any:
-    # v1 rule 28: null means "no change", so that what was once sent cannot be cleared.
+    # v1 rule 28: null means "no change", so a field that was sent cannot be cleared.
     if value is None and not first:
         setattr(original, name, None)
     return or_unset(value)
@@ -108,7 +108,7 @@ def _encode_status(event: ToolChanged, original: ToolOriginal) -> Any:
 
 
 def decode_tool(report: v1.ToolCall | v1.ToolCallUpdate) -> ToolChanged:
-    """The change that a report stands for; a `tool_call` starts the call anew."""
+    """The change in a report; a `tool_call` restarts the call."""
     meta, original = recall(report.meta, ToolOriginal)
     event = ToolChanged(
         report.tool_call_id,
@@ -190,7 +190,7 @@ def decode_permission(params: v1.RequestPermissionRequest) -> RequestPermission:
 def _encode_option(option: PermissionOption) -> v1.PermissionOption:
     if option.kind in OPTION_KINDS:
         return v1.PermissionOption(option.id, option.name, option.kind, option.meta or UNSET)
-    # Safe with clients that approve by kind: what they do not understand does not approve of anything.
+    # Safe with clients that approve by kind: an option that they do not understand approves nothing.
     return v1.PermissionOption(option.id, option.name, "reject_once", keep(option.meta, KindOriginal(option.kind)))
 
 
@@ -205,5 +205,5 @@ def encode_given(answer: PermissionGiven) -> v1.RequestPermissionResponse:
 
 
 def decode_given(result: v1.RequestPermissionResponse, _: object) -> PermissionGiven:
-    """The answer; whatever names no option approves of nothing."""
+    """The answer; an outcome that names no option approves nothing."""
     return decode_outcome(v1, result)

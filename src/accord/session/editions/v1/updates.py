@@ -1,6 +1,6 @@
-"""The updates of v1: how an agent encodes a session's events, and how a client decodes them.
+"""The updates of v1: the agent's encoder and the client's decoder.
 
-Clients of v1 join the chunks of one speaker whatever their ids, until they show something else. A text that begins
+Clients of v1 join the chunks of one speaker, regardless of ids, until they show something else. A text that begins
 another message there begins with a blank line, which our decoder takes away again.
 """
 
@@ -117,7 +117,7 @@ class Messages:
         self._ids = ids
         self._sent: dict[tuple[Speaker, str], _Sent] = {}
         self._newest: _Sent | None = None
-        """The one that grows: nearly every chunk belongs to the message of the one before it."""
+        """The message that grows: nearly every chunk belongs to the message of the chunk before it."""
         self._joining: Speaker | None = None
         """The speaker whose next chunk a client would join to the last one."""
 
@@ -176,7 +176,7 @@ class Messages:
         return self._chunks(sent, event.speaker, event.id, blocks, event.meta or None, separated=separated)
 
     def _unnamed(self, event: MessageChunk) -> list[v1.SessionUpdate]:
-        """A chunk without an id continues what came before it, whatever that was."""
+        """A chunk without an id continues the chunk before it, with or without an id."""
         if self._joining != event.speaker:
             self._newest, self._joining = None, event.speaker
         return [encode_chunk(event.speaker, event.block, None, event.meta)]
@@ -188,7 +188,7 @@ class Messages:
         return [encode_chunk("agent", text, self._ids.fresh("notice"), meta)]
 
     def part(self) -> None:
-        """Something else is shown: clients join nothing that follows to what came before."""
+        """Another update is shown: clients join no later chunk to an earlier one."""
         self._newest = self._joining = None
 
     def _turn_to(self, sent: _Sent) -> bool:
@@ -238,7 +238,7 @@ class Messages:
         if separated and isinstance(block, Text):
             block = self._separate(block)
         else:
-            # A block that is no text stands for itself on every screen.
+            # A block that is no text is never joined to another by a client.
             separated = False
         original = MessageOriginal(named, replaces, separated) if separated or named is not None else None
         # The metadata of the whole message goes with the first block.
@@ -286,7 +286,7 @@ Updates = list[Any]
 
 
 class V1Encoder(RepeatingEncoder):
-    """One session's encoder in v1; what it writes depends on what the client can do."""
+    """One session's encoder in v1; its output depends on the client's capabilities."""
 
     types: ClassVar[Any] = v1
     blocks = BLOCKS
@@ -377,7 +377,7 @@ class V1Encoder(RepeatingEncoder):
 
 
 class V1Decoder(EditionDecoder):
-    """One session's decoder in v1: every update says all there is to know."""
+    """One session's decoder in v1; it is stateless, because every v1 update is complete."""
 
     types: ClassVar[Any] = v1
     blocks = BLOCKS

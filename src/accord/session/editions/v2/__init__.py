@@ -1,4 +1,4 @@
-"""v2: the core's events and requests are its own, nearly all of them."""
+"""v2, whose events and requests are nearly all those of the core."""
 
 from dataclasses import replace
 

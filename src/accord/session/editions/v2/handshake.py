@@ -132,7 +132,7 @@ def _decode_method(method: v2.AuthMethod) -> AuthMethod | None:
 
 
 def _decode_further_method(method: Unknown) -> AuthMethod | None:
-    # Every method has an id and a name, of whatever type; what has none is a bad item of the list.
+    # Every method has an id and a name, whatever its type; an item without them is invalid and dropped.
     payload = method.payload
     name, method_id, description, meta = (payload.get(key) for key in ("name", "methodId", "description", "_meta"))
     if not isinstance(name, str) or not isinstance(method_id, str):

@@ -1,4 +1,4 @@
-"""Every request of v2, bound to its method: a prompt is answered once it has its place, one call reopens a session."""
+"""Every request of v2, bound to its method: a prompt is answered once it is inserted, one call reopens a session."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def _decode_prompt(params: v2.PromptRequest) -> Prompt:
 
 
 def _encode_answered(answer: PromptAnswered) -> v2.PromptResponse:
-    """The message has its place; how the turn ends is sent as a state.
+    """The message is inserted; the end of the turn is sent as a state.
 
     Raises:
         LocalProtocolError: The message has no id.

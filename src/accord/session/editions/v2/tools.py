@@ -127,13 +127,13 @@ def _encode_change(change: FileChange) -> v2.DiffChange:
     if operation in SINGLE:
         return SINGLE[operation](change.path, **optional)
     if operation in PAIRED:
-        # Where it came from is not known: what is, is that it is there now.
+        # Its source is not known, only that the file exists now.
         return v2.AddChange(change.path, **optional)
     return Unknown(operation, {"operation": operation, "path": change.path, "_meta": optional["meta"] or {}})
 
 
 def _decode_diff(diff: v2.Diff) -> Diff:
-    """A diff with texts: those that were kept, else what the patch shows of them."""
+    """A diff with texts: those in `_meta`, else the parts that the patch shows."""
     meta, original = recall(diff.meta, DiffOriginal)
     patch = diff.patch or None
     shown = read_patch(patch.text) if patch is not None and patch.format == FORMAT else {}
@@ -189,7 +189,7 @@ def _encode_title(request: RequestPermission) -> str:
 
 def _encode_subject(request: RequestPermission) -> Omittable[v2.RequestPermissionSubject]:
     if request.tool is not None:
-        # Whether the client knows the call is not known here. If it does not, what is cleared has its default anyway.
+        # This module does not know whether the client has the call. If not, a cleared field has its default anyway.
         return v2.ToolCallPermissionSubject(v2.ToolCallUpdate(request.tool.id, **encode_tool(request.tool, known=True)))
     if request.command is not None:
         command = request.command
@@ -233,7 +233,7 @@ def encode_given(answer: PermissionGiven) -> v2.RequestPermissionResponse:
 
 
 def decode_given(result: v2.RequestPermissionResponse, request: RequestPermission) -> PermissionGiven:
-    """The choice. v2 rule 75: what was not offered approves of nothing, and no other outcome does."""
+    """The choice. v2 rule 75: only an offered option can approve; no other id or outcome does."""
     outcome = result.outcome
     if isinstance(outcome, Unknown):
         return PermissionGiven(None, result.meta or None)

@@ -1,4 +1,4 @@
-"""The updates of v2: how an agent encodes a session's events, and how a client decodes them."""
+"""The updates of v2: the agent's encoder and the client's decoder."""
 
 import base64
 import binascii
@@ -225,7 +225,7 @@ encode_block = BLOCKS.encode
 
 
 class V2Encoder(EditionEncoder):
-    """One session's encoder in v2, which asks for no capabilities: every client shows everything."""
+    """One session's encoder in v2, which checks no capabilities: every client shows everything."""
 
     types: ClassVar[Any] = v2
     blocks = BLOCKS
@@ -317,8 +317,8 @@ class V2Decoder(EditionDecoder):
 
 # --- `session/update` as a client reads it
 #
-# Agents send what only the unstable text names without having been asked: a client reads v2's updates with the state as
-# the unstable text has it.
+# Agents send fields of the unstable text without negotiation: a client reads v2's updates with the state as the
+# unstable text has it.
 
 if TYPE_CHECKING:
     Update: TypeAlias = v2.SessionUpdate | draft.StateUpdated

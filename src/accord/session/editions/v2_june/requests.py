@@ -87,7 +87,7 @@ def _decode_options_set(result: v2_june.SetSessionConfigOptionResponse, _: SetOp
 
 
 def _encode_permission(request: RequestPermission) -> v2_june.RequestPermissionRequest:
-    """The question, put to the user as a tool call whatever it is about."""
+    """The permission request as a tool call, which June requires for every subject."""
     call = _call_of(request)
     report = v2_june.ToolCallUpdate(call.id, **encode_tool(call, ToolStates()))
     options = encode_options(v2_june, request.options)
@@ -104,7 +104,7 @@ def _call_of(request: RequestPermission) -> ToolChanged:
         )
     content = call.content
     if content and any(isinstance(item, TerminalView) for item in content):
-        # Only the encoder knows what a terminal shows: the call keeps what was sent of it.
+        # Only the encoder has the terminal's output: the call keeps the part that was sent.
         content = UNSET
     description = description_items(request)
     if description:

@@ -1,4 +1,4 @@
-"""The updates of the June draft: how an agent encodes a session's events, and how a client decodes them."""
+"""The updates of the June draft: the agent's encoder and the client's decoder."""
 
 from typing import Any, ClassVar
 
