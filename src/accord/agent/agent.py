@@ -1,4 +1,4 @@
-"""`Agent`: where an author registers handlers, and what runs them over stdio or any transport, in every edition."""
+"""`Agent`: the registry of an author's handlers, and the server that runs them over any transport, in every edition."""
 
 from __future__ import annotations
 
@@ -100,11 +100,11 @@ class Agent:
     ```
 
     `store` keeps the sessions: by default an SQLite file in the platform's state folder (`accord/<name>/sessions.db`),
-    None switches it off, and sessions then cannot be listed, loaded or resumed. `strict` turns what is otherwise
-    tolerated on the wire into errors, for development. `drafts` also serves what the protocol's unstable text has
-    (`session/fork`). A handler that was cancelled has `cancel_grace_seconds` to come to its end. `in_use` says what a
-    client gets that opens a session which another process has open: `SessionInUse`, or a read-only view of its history.
-    `mcp` says that the agent uses the MCP servers of its sessions (`Turn.mcp`): only then clients are offered it.
+    None switches it off, and sessions then cannot be listed, loaded or resumed. `strict` turns violations that are
+    otherwise tolerated into errors, for development. `drafts` also serves the requests of the protocol's unstable text
+    (`session/fork`). A handler that was cancelled has `cancel_grace_seconds` to end. `in_use` is the answer to a client
+    that opens a session which another process has open: `SessionInUse`, or a read-only view of its history.
+    `mcp` says that the agent uses the MCP servers of its sessions (`Turn.mcp`): only then it offers that to clients.
     """
 
     def __init__(  # noqa: PLR0913 - one for each thing that is decided before anything is registered
@@ -148,7 +148,7 @@ class Agent:
     @overload
     def prompt(self, /, *, accepts: Iterable[PromptKind] = ()) -> Callable[[P], P]: ...
     def prompt(self, handler: P | None = None, /, *, accepts: Iterable[PromptKind] = ()) -> P | Callable[[P], P]:
-        """Handle prompts. `accepts` names what they may hold beside text and links: image, audio, resource."""
+        """Handle prompts. `accepts` names further kinds of block beside text and links: image, audio, resource."""
         kinds = frozenset(accepts)
         if not kinds <= PROMPT_KINDS:
             raise ValueError(f"prompts can hold {', '.join(sorted(PROMPT_KINDS))}")
@@ -162,9 +162,9 @@ class Agent:
         return register if handler is None else register(handler)
 
     def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[C], C]:
-        """Handle a slash command: the handler gets the turn and what stood behind the name, or the turn alone.
+        """Handle a slash command: the handler gets the turn and the text behind the name, or the turn alone.
 
-        `hint` shows what may stand behind the name.
+        `hint` describes the text behind the name.
 
         Raises:
             ValueError: The name is no single word.
@@ -296,7 +296,7 @@ class Agent:
         self._registrations.logout = handler
         return handler
 
-    # --- beside the protocol
+    # --- extensions of the protocol
 
     def request(self, method: str) -> Callable[[E], E]:
         """Answer an extension request (`_name`): the handler gets an `Extension` and returns plain JSON."""
@@ -319,7 +319,7 @@ class Agent:
         return register
 
     def advertise(self, name: str, value: JsonValue) -> None:
-        """Declare a capability beside the protocol: it stands in the `_meta` of the capabilities."""
+        """Declare a capability outside the specification, in the `_meta` of the capabilities."""
         self._registrations.advertised[name] = checked_json(value, name)
 
     def use_dialect(self, dialect: DialectPlugin) -> Self:
@@ -366,13 +366,13 @@ class Agent:
             await served.serve()
 
     async def close(self) -> None:
-        """Close the default store; a store that was given is its owner's to close."""
+        """Close the default store; a store that was passed in is closed by its owner."""
         if self._store is not None and self._store_wanted == "default":
             store, self._store = self._store, None
             await store.close()
 
     async def run_async(self) -> None:
-        """Serve the client on stdin and stdout until it leaves, or until this process is asked to end."""
+        """Serve the client on stdin and stdout until it closes the connection, or until a signal ends this process."""
         serving = asyncio.ensure_future(self.serve(accord.transport.open_stdio()))
         try:
             with _stop_on_signals(serving.cancel):
@@ -405,7 +405,7 @@ def offer_session_models(agent: Agent) -> None:
 
 @contextlib.contextmanager
 def _stop_on_signals(end: Callable[[], object]) -> Iterator[None]:
-    """Let the signals that ask a program to end do so in good order, as long as this lasts."""
+    """While this lasts, SIGTERM and SIGHUP call `end`, so that the agent closes in order."""
     loop = asyncio.get_running_loop()
     taken: list[signal.Signals] = []
     if sys.platform != "win32" and threading.current_thread() is threading.main_thread():

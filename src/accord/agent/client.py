@@ -1,4 +1,4 @@
-"""The client of a connection: what an author sees of it, and how the session's services send it requests."""
+"""The client of a connection in the author's API, and the interface by which a session's services send it requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ClientFeature: TypeAlias = Literal[
 
 
 class Client:
-    """The client of one connection, as the agent's author sees it. Made by the agent for each connection."""
+    """The client of one connection, in the agent author's API. Made by the agent for each connection."""
 
     def __init__(
         self, connection: Connection, dialect: Dialect, peer: Implementation | None, capabilities: ClientCapabilities
@@ -47,12 +47,12 @@ class Client:
         return self._connection.is_open
 
     def can(self, what: ClientFeature) -> bool:
-        """Whether the client answers such questions (`elicit`, `elicit_url`), or shows such things as they are.
+        """Whether the client answers such questions (`elicit`, `elicit_url`), or shows such events without a downgrade.
 
         Files and terminals work in any case: where the client does not offer them they are the agent's own.
 
         Raises:
-            ValueError: There is no such capability; says which there are.
+            ValueError: There is no such capability; the message lists those that exist.
         """
         capability = CAPABILITIES.get(what)
         if capability is None:

@@ -1,6 +1,6 @@
 """The agent's end of one connection: the handshake, the client's sessions and every request that the client may send.
 
-A request arrives as one of `accord.session.client_requests`, whatever the edition; a table names the method of
+A request arrives as one of `accord.session.client_requests`, in every edition; a table names the method of
 `ClientConnection` that serves it.
 """
 
@@ -123,7 +123,7 @@ class ClientConnection:
     # --- the handshake
 
     def _bind(self, loader: DialectLoader) -> None:
-        """An edition was selected: from now on its words are understood."""
+        """Register the handlers of the edition that was selected."""
         dialect = loader.dialect(drafts=self._drafts)
         for binding in (*dialect.agent_bindings, *(dialect.draft_bindings if self._drafts else ())):
             if binding.needs and not getattr(self._served, binding.needs):
@@ -196,9 +196,9 @@ class ClientConnection:
     # --- prompts
 
     def _prompt_arrived(self, binding: Binding, params: Any) -> tuple[TurnRunner, OpenPrompt] | Prompt:
-        """A prompt was read: it has its place among the others from now on, however long its request has to wait.
+        """Queue a prompt when it is read: its place among the others does not depend on when its request is handled.
 
-        Gives the prompt alone where its session is not open, or not yet.
+        Returns the prompt alone where its session is not open, or not yet.
         """
         request: Prompt = binding.decode_params(params)
         runner = self._sessions.runner(request.session_id)
@@ -264,7 +264,7 @@ class ClientConnection:
         return Done()
 
     async def _change(self, session: Session, option: str, value: OptionValue) -> None:
-        """A client's change is answered when it is kept; one that cannot be kept is none."""
+        """Make a client's change and return when it is committed; a change that cannot be committed is undone."""
         before = session.option(option)
         await session.set_option(option, value)
         try:
@@ -273,7 +273,7 @@ class ClientConnection:
             session._settings.set(option, before)
             raise
 
-    # --- beside the protocol
+    # --- extensions of the protocol
 
     async def _extension(self, call: Callable[..., Awaitable[Any]], handler: Callable[..., Any], params: Any) -> Any:
         session_id = params.get("sessionId") if isinstance(params, dict) else None
@@ -285,7 +285,7 @@ class ClientConnection:
         except Exception as error:
             raise answerable(error, self._registrations.auth_methods(self.capabilities)) from error
 
-    # --- what we ask
+    # --- requests to the client
 
     async def call(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
         """Send one of `accord.session.agent_requests` to the client, in its edition.

@@ -19,11 +19,12 @@ __all__ = ["Files"]
 class Files:
     """Text files inside the directories of a session. Made by the session.
 
-    Reading and writing go to the client each on its own, wherever it offers that: a client shows what is not saved
-    yet, and knows what was changed. Otherwise they are those on this machine's disk.
+    Reading and writing go to the client, each where it offers that: a client has buffers that are not saved yet, and
+    tracks changes. Otherwise they use this machine's disk.
 
-    What is raised is the same on both ways: `NoSuchFile` and `AccessDenied` stand for the client's -32002 and -32003
-    too (its own error is then the cause). Any other refusal of a client is a `RequestError`. Both kinds have a `code`.
+    The exceptions are the same on both ways: `NoSuchFile` and `AccessDenied` also represent the client's -32002 and
+    -32003 too (its own error is then the cause). Any other refusal of a client is a `RequestError`. Both kinds have a
+    `code`.
     """
 
     def __init__(
@@ -41,13 +42,10 @@ class Files:
         unless a client sees that otherwise.
 
         Raises:
-            PathOutsideRoots: It leads out of the roots; the client was not asked.
-            NoSuchFile: Nothing is there.
-            WorkspaceError: What else is wrong with a file on this machine, as a directory or a binary file; see
-                `accord.workspace.errors`.
-            RequestError: What else the client answered.
-            ConnectionLost: The client is gone.
-            ValueError: A negative `line` or `limit`.
+            PathOutsideRoots: It leads out of the roots; the client was not asked. NoSuchFile: The file does not exist.
+            WorkspaceError: Any other fault of a file on this machine, such as a directory or a binary file; see
+            `accord.workspace.errors`. RequestError: The client answered with another error. ConnectionLost: The client
+            is gone. ValueError: A negative `line` or `limit`.
         """
         if (line or 0) < 0 or (limit or 0) < 0:
             raise ValueError("line and limit cannot be negative")
@@ -66,9 +64,8 @@ class Files:
         they were asked for. One that is cancelled may still happen. Half a character is written as U+FFFD.
 
         Raises:
-            PathOutsideRoots: It leads out of the roots; the client was not asked.
-            WorkspaceError: What else is wrong with a file on this machine; see `accord.workspace.errors`.
-            RequestError: What else the client answered.
+            PathOutsideRoots: It leads out of the roots; the client was not asked. WorkspaceError: Any other fault of a
+            file on this machine; see `accord.workspace.errors`. RequestError: The client answered with another error.
             ConnectionLost: The client is gone.
         """
         place = self._paths.file(path)

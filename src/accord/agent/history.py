@@ -35,9 +35,9 @@ async def outlined(store: Store, session_id: str) -> Outline:
 
 
 async def replayed(store: Store, session_id: str, outline: Outline) -> AsyncIterator[list[Event]]:
-    """The conversation for one who was not there, some events at a time, as far as the outline goes.
+    """The conversation for a client that loads it, some events at a time, as far as the outline goes.
 
-    The options are left out: they are what the answer says, as they are today.
+    The options are left out: the response has their current values.
     """
     yield [event for event in outline.settings() if not isinstance(event, ConfigChanged)]
     replay = Replay(outline)

@@ -1,7 +1,7 @@
 """The event publisher of one session: commits events to the store, then sends them to the client, in order.
 
-Events that are sent together were committed together before: the client never knows more than a restart would. Until
-the response that opens the session is sent, all events wait behind it.
+Events that are sent together were committed together before: the client never has an event that a restart would lose.
+Until the response that opens the session is sent, all events wait behind it.
 """
 
 from __future__ import annotations

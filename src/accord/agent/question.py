@@ -16,12 +16,12 @@ ALLOW_OPTIONS = (
     PermissionOption("allow-always", "Always allow", "allow_always"),
     PermissionOption("reject", "Reject", "reject_once"),
 )
-"""The options where an author names none."""
+"""The default options of a permission request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """The answer to a permission question: the option that was chosen, None if none was.
+    """The answer to a permission request: the option that was chosen, None if none was.
 
     It is true if the option allows: `if await turn.request_permission("Delete it?"):`.
     """
@@ -46,7 +46,7 @@ class Permission:
 
     @property
     def always(self) -> bool:
-        """Whether the answer is meant to hold from now on; remembering that is the author's business."""
+        """Whether the answer is meant for later requests too; remembering it is up to the author."""
         return self.option is not None and self.option.kind.endswith("_always")
 
     def __bool__(self) -> bool:
@@ -57,7 +57,7 @@ class Permission:
 class Elicitation:
     """The result of a form or an address; true if the user accepted. `content` are a form's values.
 
-    `id` is that of an address; `Client.complete_elicitation` takes it when what was begun there is finished.
+    `id` is that of an address; `Client.complete_elicitation` takes it when the interaction there is finished.
     """
 
     action: Literal["accept", "decline", "cancel"]
@@ -80,13 +80,13 @@ class PendingQuestion:
         self._retired = False
 
     def retire(self) -> None:
-        """Stop waiting: it counts as not approved, whatever is answered later."""
+        """Stop waiting: it counts as not approved, also if it is answered later."""
         self._retired = True
         if self._task is not None:
             self._task.cancel()
 
     async def answer(self) -> Any:
-        """Ask, and give the answer; None once it is retired."""
+        """Send the request and return the answer; None once it is retired."""
         if self._retired:
             return None
         self._task = asyncio.get_running_loop().create_task(self._send())

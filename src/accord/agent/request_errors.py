@@ -1,7 +1,7 @@
-"""Maps exceptions to an agent's error responses; the only place that does.
+"""The mapping of exceptions to an agent's error responses; the only place that does this.
 
-Errors that authors raise on purpose travel as they are. What the store or the workspace says of itself has a code and a
-sentence that says what to do; nothing else gets out, the log has it.
+A `RequestError` of an author is sent unchanged. Errors of the store and the workspace have a code and a sentence with
+advice. Every other exception is logged and not sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from accord.workspace.errors import WorkspaceError
 
 __all__ = ["answerable", "store_error", "unknown_session", "work_error"]
 
-# What a user can do when the store cannot keep a session. The path stays in the log.
+# Advice for the user when the store cannot keep a session. The path is in the log only.
 _REMEDIES = {
     "full": "The disk that keeps the sessions is full: free some space and try again",
     "read_only": "The sessions' database is read-only: give the agent a place where it may write",
@@ -57,7 +57,7 @@ def store_error(error: StoreError, session_id: str | None = None) -> RequestErro
 
 
 def answerable(error: Exception, methods: Sequence[AuthMethod] = ()) -> Exception:
-    """The exception that may answer a request; whatever is not made for that comes back as it is."""
+    """The exception that may answer a request; an exception without such a form is returned unchanged."""
     if isinstance(error, AuthRequired) and not error.received and "authMethods" not in error.data:
         return AuthRequired(error.message, [_auth_method(method) for method in methods])
     if isinstance(error, StoreError):

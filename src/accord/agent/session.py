@@ -1,6 +1,6 @@
 """One session of an agent: its directories, its settings, its state in the store, and its work beside turns.
 
-It lives as long as its client has it open; what must outlast that is in the store.
+It lives as long as its client has it open; state that must outlast that is in the store.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ T = TypeVar("T")
 
 
 def new_id(kind: str) -> str:
-    """A name that nothing else has, also not in another process."""
+    """A name that is unique, also across processes."""
     return f"{kind}-{secrets.token_hex(8)}"
 
 
 class Session:
-    """A session as the agent's author sees it, in a turn and outside of one. Made by the agent for each client.
+    """A session in the agent author's API, in a turn and outside of one. Made by the agent for each client.
 
-    It lives as long as its client has it open; what must outlast that is in the store. Its files and commands stay
-    inside `cwd` and `additional_directories`.
+    It lives as long as its client has it open; state that must outlast that is in the store. Its files and commands
+    stay inside `cwd` and `additional_directories`.
     """
 
     def __init__(
@@ -116,12 +116,12 @@ class Session:
         self._beside: set[asyncio.Task[Any]] = set()
         self._kept: set[str] = set()
         self._cancellable: dict[str, Callable[[], None]] = {}
-        """How to stop each tool call that its client may cancel, by id."""
+        """The function that stops each tool call that its client may cancel, by id."""
 
     def __repr__(self) -> str:
         return f"<session {self.id} in {self.cwd}>"
 
-    # --- what it can use
+    # --- services
 
     @property
     def workspace(self) -> Workspace:
@@ -183,7 +183,7 @@ class Session:
             if self.client.capabilities.notices:
                 await self._publisher.publish(notice, keep=False)
             else:
-                # It would become a message of the agent: that has its place in a turn.
+                # It would become a message of the agent, which belongs in a turn.
                 self._unreported.append(notice)
 
     def _take_unreported(self) -> list[Noticed]:
@@ -191,10 +191,10 @@ class Session:
         notices, self._unreported = self._unreported, []
         return notices
 
-    # --- what it keeps
+    # --- stored state
 
     async def save(self, state: JsonValue = UNSET) -> None:
-        """Keep the author's own state: what is given, or `state` as it is now. Survives a restart.
+        """Keep the author's own state, the given value or `state` as it is now. Survives a restart.
 
         Raises:
             LocalProtocolError: The agent has no store.
@@ -208,7 +208,7 @@ class Session:
         await self._store.patch(self.id, state=encode_json(self.state))
 
     async def history(self, *, refused: bool = False) -> Transcript:
-        """The conversation so far, from the store. What was refused is left out unless it is asked for.
+        """The conversation so far, from the store. Refused parts are left out unless they are requested.
 
         Raises:
             LocalProtocolError: The agent has no store.
@@ -246,7 +246,7 @@ class Session:
         self._settings.check(option_id, value)
         if self.option(option_id) == value:
             return
-        # Before it is made: a change that is refused was never there.
+        # Before the change: a handler that refuses it must leave no trace.
         for handler in self._registrations.on_option:
             await self._registrations.threads.call(handler, self, option_id, value)
         self._settings.set(option_id, value)
@@ -277,7 +277,7 @@ class Session:
         if self.client.capabilities.notices:
             await self._publisher.publish(notice, keep=False)
         else:
-            # What was shown as a message is a message of the conversation, also for who loads the session.
+            # A notice that was shown as a message belongs to the conversation, also for a client that loads it.
             text, _ = downgrade_notice(notice)
             await self._publisher.publish(MessageChunk("agent", text, new_id("notice"), notice.meta))
 
@@ -328,7 +328,7 @@ class Session:
         self._feed(BackgroundChanged(tuple(self._background.values())))
 
     async def _stop_background(self) -> None:
-        """Stop all that goes on beside the turns; say so when it is over."""
+        """Stop all background work; feed the automaton when it is over."""
         await self._stop_beside()
         if self._terminals is not None:
             await self._terminals._stop()
@@ -358,7 +358,7 @@ class Session:
             self._withdraw("terminal", terminal.id)
 
     async def _end_commands(self) -> None:
-        """A turn is over: release what it started and did not `keep`."""
+        """At the end of a turn, release the commands that it started and did not `keep`."""
         if self._terminals is not None:
             left = [each for each in self._terminals._unreleased if each.id not in self._kept]
             await asyncio.gather(*(terminal.release() for terminal in left))

@@ -1,4 +1,4 @@
-"""The directories and MCP servers of a session: the checks of what a client gives, and the paths inside the roots.
+"""The directories and MCP servers of a session: validation of a client's params, and the paths inside the roots.
 
 A path means the same on this machine and on the client's: relative paths start at the session's directory, and dots
 are removed from the text alone. Nothing here reads or writes a file.
@@ -83,7 +83,7 @@ _DIRECTORY_ENDINGS = tuple({"/", "/.", os.sep, f"{os.sep}."})
 class SessionPaths:
     """The roots of a session; the first is its directory.
 
-    `workspace` makes, or has, the same roots on this machine; it is called when it is needed, and raises
+    `workspace` makes, or returns, the same roots on this machine; it is called when it is needed, and raises
     `NotADirectory` where they are not here.
     """
 
@@ -132,13 +132,12 @@ class SessionPaths:
         return place
 
     async def check(self, place: str) -> None:
-        """Refuse what leads out of the roots, by its text or through a link that this machine can see.
+        """Refuse a path that leads out of the roots, by its text or through a link on this machine.
 
-        What is not here, or may not be looked at, is the client's to judge.
+        A path that does not exist here, or that may not be read, is left to the client to judge.
 
         Raises:
-            PathOutsideRoots: It leads out.
-            InvalidPath: It goes round in circles.
+            PathOutsideRoots: It leads out. InvalidPath: Its links form a loop.
         """
         try:
             disk = self._local_disk()

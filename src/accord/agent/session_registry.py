@@ -46,7 +46,7 @@ log = logging.getLogger("accord.agent")
 
 PAGE = 50
 UNPROMPTED_SECONDS = 7 * 24 * 3600.0
-"""How long a session is kept that nobody prompted; it is listed only while it is open."""
+"""How long a session without a prompt is kept; it is listed only while it is open."""
 
 InUse: TypeAlias = Literal["error", "read_only"]
 """The result for a client that opens a session which another process has open."""
@@ -124,7 +124,7 @@ class SessionRegistry:
         return live.session
 
     def runner(self, session_id: str) -> TurnRunner | None:
-        """The session's turns, if it is open here and may have any."""
+        """The session's turn runner, if it is open here and no view."""
         live = self._live.get(session_id)
         return None if live is None or live.is_view else live.runner
 
@@ -175,7 +175,7 @@ class SessionRegistry:
         try:
             await store.fork(request.session_id, record, owned=True)
             live = self._make(record, roots, request.meta)
-            # The copy of a turn that goes on in the source is one that was broken off here.
+            # A turn that still runs in the source is an interrupted turn in the copy.
             await self._encode_history(live, store, await self._remember(live, store, heal=True))
             return await self._open(live, servers)
         except BaseException:
@@ -192,7 +192,7 @@ class SessionRegistry:
                 expected = "the directory that the session was made with"
                 raise InvalidParams("The session belongs to another directory", {"field": "cwd", "expected": expected})
             if live is not None and live.is_view:
-                # Its owner may be gone by now.
+                # Its owner process may have ended by now.
                 await self._shut(request.session_id)
             elif live is not None:
                 return await self._reopen_live(live, replay=request.replay)
@@ -247,9 +247,9 @@ class SessionRegistry:
             raise
 
     async def _remember(self, live: _Live, store: Store, *, heal: bool) -> Outline:
-        """Bring back what the session was: its settings, its author's state, and what must be known of its log.
+        """Restore the session: its settings, its author's state, and the outline of its log.
 
-        Only who has just become the owner may heal: what others work on is no wreck.
+        Only a new owner may heal the log: an open turn of another process is not an interrupted one.
         """
         session = live.session
         outline = await outlined(store, session.id)
@@ -275,7 +275,7 @@ class SessionRegistry:
                 for event in events:
                     encoder.encode(event)
             if session.id not in self._live:
-                # Only who has it open can still have a message at hand, and say more of it.
+                # Only a client that has it open can still get chunks of an earlier message.
                 encoder.forget_messages()
         await publisher.replay([live.runner.snapshot], encoder)
 
@@ -330,12 +330,12 @@ class SessionRegistry:
         else:
             for event in dialect.leftover_events(opened):
                 session._publisher.publish_soon(event, keep=False)
-        # The answer is sent in the very step in which we return it: what is released after that comes behind it.
+        # The answer is sent in the very step in which it is returned: events that are released later follow it.
         asyncio.get_running_loop().call_soon(session._publisher.release)
         return opened
 
     async def _forget(self, session_id: str) -> None:
-        """A session that was never opened is none that could be listed."""
+        """Delete the record of a session whose opening failed, so that it is not listed."""
         if self._store is None:
             return
         try:
@@ -345,17 +345,17 @@ class SessionRegistry:
         await self._release(session_id)
 
     async def _prune(self, store: Store) -> None:
-        """Once for each client: delete the sessions that nobody prompted for a week. What fails there stops nothing."""
+        """Once for each client: delete week-old sessions without a prompt. A failure is logged and stops nothing."""
         if self._is_pruned:
             return
         self._is_pruned = True
         try:
             gone = await store.prune_unprompted(time.time() - UNPROMPTED_SECONDS)
         except StoreError as error:
-            log.debug("sessions that nobody prompted stay in the store: %s", error)
+            log.debug("sessions without a prompt stay in the store: %s", error)
         else:
             if gone:
-                log.info("%d sessions that nobody prompted were deleted", len(gone))
+                log.info("%d sessions without a prompt were deleted", len(gone))
 
     async def _release(self, session_id: str) -> None:
         if self._store is None:
@@ -390,17 +390,17 @@ class SessionRegistry:
         return SessionsListed([_summary(record) for record in page.records], page.next_cursor)
 
     async def close_session(self, session_id: str) -> None:
-        """End the session's work and free what it holds; one that is not open is closed already."""
+        """End the session's work and free its resources; on a session that is not open this does nothing."""
         await self._alone(session_id, self._shut)
 
     async def delete(self, session_id: str) -> None:
-        """Forget the session; one that is not there is forgotten already."""
+        """Delete the session; one that does not exist is deleted already."""
         await self._alone(session_id, self._erase)
 
     async def _alone(self, session_id: str, end: Callable[[str], Coroutine[Any, Any, None]]) -> None:
         lock = self._lock(session_id)
         await lock.acquire()
-        # An end that its client takes back is one all the same: nothing stays half closed.
+        # A close whose request is cancelled still happens: no session stays half closed.
         ending = asyncio.ensure_future(end(session_id))
         ending.add_done_callback(lambda _: lock.release())
         await asyncio.shield(ending)

@@ -32,10 +32,10 @@ class Settings:
         raise KeyError(option_id)
 
     def check(self, option_id: str, value: OptionValue) -> None:
-        """See whether an option can have a value.
+        """Check that an option can have a value.
 
         Raises:
-            InvalidParams: There is no such option, or it cannot; says what there is.
+            InvalidParams: There is no such option, or no such value; the message lists those that exist.
         """
         known = [option for option in self.options if isinstance(option, Select | Toggle)]
         option = next((each for each in known if each.id == option_id), None)

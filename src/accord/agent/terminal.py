@@ -65,7 +65,7 @@ class Terminal(ABC):
     @property
     @abstractmethod
     def is_running(self) -> bool:
-        """Whether its end is not known yet. That of a command that the client runs is known to who waited for it."""
+        """Whether its end is not known yet. The end of a command that the client runs is known after `wait`."""
 
     @property
     @abstractmethod
@@ -89,7 +89,7 @@ class Terminal(ABC):
     async def wait(self, timeout_seconds: float | None = None) -> TerminalExit | None:
         """How it ended, when it has ended; None if the time was over first, and it runs on.
 
-        A release ends it for all who wait.
+        A release ends every wait.
 
         Raises:
             RequestError: The client refused.
@@ -108,8 +108,8 @@ class Terminal(ABC):
     async def release(self) -> None:
         """Kill it if it runs, publish its end, and release it; further calls wait for the first one.
 
-        Returns after a few seconds at the latest, also if a client does not answer; and not before, also if the
-        caller is cancelled meanwhile. What a client answers is no matter: there is nothing left to do about it.
+        Returns after a few seconds at the latest, also if a client does not answer; and not before, also if the caller
+        is cancelled meanwhile. An error that the client answers is ignored: nothing can be done about it.
 
         Raises:
             AccordError: An event could not be published or kept; the terminal is released all the same.
@@ -119,7 +119,7 @@ class Terminal(ABC):
             task.result()
 
     async def _discard(self) -> None:
-        """Release it where something else went wrong already: raises nothing."""
+        """Release it after another failure; raises nothing."""
         await self._settle()
 
     def _when_released(self, callback: Callable[[], None]) -> None:
@@ -136,7 +136,7 @@ class Terminal(ABC):
 
     @abstractmethod
     async def _let_go(self) -> None:
-        """Do what a release is."""
+        """The release itself, different for each kind of terminal."""
 
     async def _settle(self) -> asyncio.Task[None]:
         if self._releasing is None:

@@ -68,7 +68,7 @@ class OutputScreen:
         return TerminalOutput(terminal_id, data)
 
     def take_last(self, terminal_id: str) -> Event | None:
-        """The same when no more will come: what is shown in the end is within the limit."""
+        """The last part of the output, after which no more comes; the final output is within the limit."""
         if self._shown_bytes + len(self._waiting) > self._limit_bytes:
             self._overrun()
         return self.take(terminal_id)
@@ -131,7 +131,7 @@ class LocalTerminal(Terminal):
         return _output_pages(await self._command.wait()) if await self._command.wait_for(timeout_seconds) else None
 
     async def kill(self) -> None:
-        """End it and whatever it started, politely first."""
+        """End it and its descendants, by SIGTERM first."""
         await self._command.kill()
 
     async def _let_go(self) -> None:
@@ -146,7 +146,7 @@ class LocalTerminal(Terminal):
         try:
             await self._publish(self._started)
         finally:
-            # Also if it failed: who waits for it asks.
+            # Also if it failed: `_announce` raises the exception to its caller.
             self._announced.set()
         while self.is_running:
             await self._screen.changed.wait()
@@ -205,7 +205,7 @@ class ClientTerminal(Terminal):
         await self._publish(self._started)
 
     async def output(self) -> TerminalText:
-        """Ask for what it has written; once a release began, what was known then."""
+        """Request its output; once a release began, the last output that was received."""
         if self._releasing is not None:
             await self._was_read.wait()
         if isinstance(self._last, AccordError):
@@ -231,7 +231,7 @@ class ClientTerminal(Terminal):
 
     async def _kill(self, timeout_seconds: float | None) -> None:
         await self._caller.call(KillTerminal(self._session_id, self.id), timeout_seconds=timeout_seconds)
-        # How it ended can be asked for later too.
+        # Its exit can also be requested later.
         with suppress(AccordError):
             await self.wait(STEP_SECONDS)
 
@@ -239,7 +239,7 @@ class ClientTerminal(Terminal):
         try:
             answer: TerminalEnded = await self._caller.call(AwaitTerminal(self._session_id, self.id))
         finally:
-            # If it failed, the next one who waits asks again.
+            # If it failed, the next waiter sends the request again.
             self._watching = None
         self._note(answer.exit)
 
@@ -279,7 +279,7 @@ class ClientTerminal(Terminal):
             except AccordError as error:
                 self._last = error
         finally:
-            # Over it is, whether or not anybody said how.
+            # It has ended, also if the client did not report how.
             self._note(TerminalExit())
             self._was_read.set()
 
@@ -288,6 +288,6 @@ class ClientTerminal(Terminal):
         output: bytes | UnsetType = UNSET
         if isinstance(self._last, TerminalText):
             self._last = self._last._replace(exit=ended)
-            # Half a character is what a client in another language can send.
+            # A client in another language can send a lone surrogate.
             output = self._last.text.encode(errors="replace")
         await self._publish(TerminalChanged(self.id, output=output, exit=ended))

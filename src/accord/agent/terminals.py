@@ -1,6 +1,6 @@
 """The commands of a session, with one interface: in the client's terminals where it offers them, else local processes.
 
-Nothing outlives what it was started for: not a call that is cancelled, not a client that is gone, not the session.
+No command outlives the call that started it when that is cancelled, nor its client, nor the session.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["CommandOutcome", "OnStart", "Terminal", "TerminalText", "Terminals"]
 OnStart: TypeAlias = Callable[[Terminal], Awaitable[None] | None]
 """Gets a terminal as soon as its command has started."""
 
-# How long a start that is cancelled waits for the client to say what there is to release; it is released in any case.
+# How long a cancelled start waits for the id of the client's terminal; that is released in any case.
 START_SECONDS = scaled(1.0)
-# More than a release may take with all its steps: what is cancelled before would not be given back.
+# More than all steps of a release may take: a release that is cancelled earlier would leave a terminal behind.
 CLOSE_SECONDS = RELEASE_SECONDS + 3.0
-# How long what does not end by itself may take to end when it is cancelled.
+# How long tasks that do not end by themselves may take to end when they are cancelled.
 SWEEP_SECONDS = 1.0
 
 _T = TypeVar("_T")
@@ -102,13 +102,10 @@ class Terminals:
 
         Raises:
             StartFailed: There is no such program, or it may not be run; or the client refused, and its error is the
-                cause.
-            PathOutsideRoots: `cwd` leads out of the roots; the client was not asked.
-            WorkspaceError: What else is wrong with `cwd`; see `accord.workspace.errors`.
-            ConnectionLost: The client is gone.
-            LocalProtocolError: The session is closed.
-            TypeError: `argv` is a line for a shell.
-            ValueError: A negative limit.
+                cause. PathOutsideRoots: `cwd` leads out of the roots; the client was not asked. WorkspaceError: Any
+                other fault of `cwd`; see `accord.workspace.errors`. ConnectionLost: The client is gone.
+                LocalProtocolError: The session is closed. TypeError: `argv` is a line for a shell. ValueError: A
+                negative limit.
         """
         order = self._order(argv, cwd, env, output_byte_limit, cancellable=cancellable)
         terminal = await self._open(order)
@@ -149,7 +146,7 @@ class Terminals:
                 if inspect.isawaitable(shown):
                     await shown
             ended = await terminal.wait(None if deadline is None else max(deadline - loop.time(), 0))
-        # Behind the release: what it wrote while it was being ended counts too.
+        # After the release: output that it wrote while it was being ended counts too.
         text = await terminal.output()
         code, name = (None, None) if text.exit is None else (text.exit.code, text.exit.signal)
         return CommandOutcome(code, name, text.text, text.truncated, ended is None, terminal.id)
@@ -170,7 +167,7 @@ class Terminals:
         )
 
     async def _stop(self) -> None:
-        """Release all of them, and what is being started; bounded, and raises nothing. Others may follow."""
+        """Release all terminals, also those being started; bounded, and raises nothing. Others may be started later."""
         ending = [self._spawn(terminal._discard()) for terminal in self._terminals]
         ending += [self._spawn(_discard(starting)) for starting in self._starting]
         if ending:
@@ -219,7 +216,7 @@ class Terminals:
         self._starting.add(starting)
         starting.add_done_callback(self._starting.discard)
         try:
-            # In a task: only the client's answer says what there is to release.
+            # In a task: only the client's answer has the id to release.
             await asyncio.wait([starting])
         except asyncio.CancelledError:
             discarding = self._spawn(_discard(starting))

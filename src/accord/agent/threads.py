@@ -1,9 +1,9 @@
-"""Threads for the handlers that authors write without `async`, and the way from such a thread back to the loop.
+"""Threads for handlers without `async`, and the calls from such a thread to the event loop.
 
-A handler in a thread may block for as long as it likes: the loop goes on. What it is given are blocking views
+A handler in a thread may block for as long as it likes: the loop goes on. Its arguments are blocking views
 (`accord.agent.blocking`) of the turn, the session and so on; each of their verbs runs on the loop while the thread
-waits. A cancel reaches the thread at its next verb, or in the verb that it waits for. It never reaches it elsewhere:
-no thread can be stopped from outside, so a turn does not wait for the thread of its handler.
+waits. A cancel reaches the thread at its next verb, or in the verb that it waits for. It never reaches it elsewhere: no
+thread can be stopped from outside, so a turn does not wait for the thread of its handler.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ log = logging.getLogger("accord.agent")
 T = TypeVar("T")
 Work = Callable[[], None]
 
-# How many handlers may run in threads at once; what comes then waits. A thread that waits costs some 50 KiB.
+# How many handlers may run in threads at once; further ones wait. A waiting thread costs some 50 KiB.
 MAX_THREADS = 1024
 # How long a thread without work waits for some.
 IDLE_SECONDS = 5.0
-# How deep handlers may call each other through verbs: each level needs a thread, whatever `MAX_THREADS` says.
+# How deep handlers may call each other through verbs: each level needs a thread, beyond `MAX_THREADS`.
 MAX_DEPTH = 32
-# How long the end of threads that have nothing to do is waited for.
+# How long the end of idle threads is awaited.
 JOIN_SECONDS = scaled(0.5)
 
 _scope: ContextVar[HandlerScope | None] = ContextVar("accord-handler-scope", default=None)
@@ -50,7 +50,7 @@ def blocking_view(value: Any, _: HandlerScope) -> Any:
 
 
 def runs_on_the_loop(handler: Callable[..., Any]) -> bool:
-    """Whether a handler is a coroutine function, or a partial, a method, an object or a wrapper that stands for one."""
+    """Whether a handler is a coroutine function, or a partial, a method, an object or a wrapper of one."""
     while isinstance(handler, functools.partial):
         handler = handler.func
     # A decorator that was made with `functools.wraps` passes the coroutine on without being one.
@@ -87,7 +87,7 @@ class HandlerScope:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether nothing more can be done in it."""
+        """Whether it was cancelled: then its verbs raise."""
         return self.cancelled_at is not None
 
     @property
@@ -106,7 +106,7 @@ class HandlerScope:
         return _scope.get() or self
 
     def check(self) -> None:
-        """Raise if nothing more may be done here.
+        """Raise if this scope was cancelled.
 
         Raises:
             asyncio.CancelledError: The turn was cancelled, or the call of a tool whose block this is.
@@ -119,7 +119,7 @@ class HandlerScope:
             raise asyncio.CancelledError("the tool call was cancelled")
 
     def wait(self, verb: Callable[..., Awaitable[T]], *arguments: Any, **named: Any) -> T:
-        """Run a coroutine function on the loop and wait for what it returns or raises.
+        """Run a coroutine function on the loop and wait for its result or exception.
 
         Raises:
             asyncio.CancelledError: The scope was cancelled, before or meanwhile; or the agent has ended.
@@ -156,7 +156,7 @@ class HandlerScope:
 
     @contextlib.contextmanager
     def on_cancel(self, end: Callable[[], Coroutine[Any, Any, Any]]) -> Iterator[None]:
-        """While this lasts, a cancel runs `end` on the loop: the thread itself can say nothing any more."""
+        """While this lasts, a cancel runs `end` on the loop, because the thread itself can send nothing any more."""
         scope = self.current
         scope._on_cancel.append(end)
         try:
@@ -185,7 +185,7 @@ class HandlerScope:
             call.set_exception(error)
 
     def interrupt(self, thread: int) -> None:
-        """Let what a thread waits for raise a cancel; what it does next works again, unless a block is stopped."""
+        """Raise a cancel in the verb that a thread waits for; later verbs work again, unless a block is stopped."""
         with self._lock:
             self._abandon([future for future, call in self._calls.items() if call.thread == thread])
 
@@ -248,9 +248,9 @@ class HandlerThreads:
                 await self._stop(grace_seconds)
 
     async def call(self, handler: Callable[..., Any], *arguments: Any) -> Any:
-        """Call what an author registered: a coroutine function on the loop, anything else in a thread.
+        """Call an author's handler: a coroutine function on the loop, any other callable in a thread.
 
-        What a function in a thread returns is awaited on the loop, if it can be.
+        An awaitable result of a function in a thread is awaited on the loop.
         """
         if runs_on_the_loop(handler):
             return await handler(*arguments)
@@ -310,7 +310,7 @@ class HandlerThreads:
         mailbox: SimpleQueue[Work | None] = SimpleQueue()
         while work is not None:
             work()
-            work = None  # what it holds is not to be kept while there is nothing to do
+            work = None  # drops the references of the last call while the thread is idle
             work = self._next(mailbox)
         with self._lock:
             self._threads.discard(threading.current_thread())

@@ -41,7 +41,7 @@ class ToolFailed(Exception):
 
 @runtime_checkable
 class Viewable(Protocol):
-    """Something that a tool call can show, such as a `Terminal`."""
+    """An object that a tool call can show, such as a `Terminal`."""
 
     @property
     def view(self) -> TerminalView:
@@ -53,7 +53,7 @@ Showable: TypeAlias = str | Block | ToolContent | FileChange | Viewable
 
 
 def tool_content(item: Showable) -> ToolContent:
-    """An item as a tool call holds it."""
+    """An author's item as content of a tool call."""
     match item:
         case str():
             return Shown(Text(plain_text(item)))
@@ -96,8 +96,8 @@ class Tool:
     """A tool call of a turn. Made by `Turn.tool`; as an async context it is announced first and ended at its end.
 
     Leaving the context completes the call. An exception inside ends it as failed and is logged, but does not end the
-    turn: `failed` tells. `ToolFailed` says to the user why. Cancelling the turn ends it as cancelled; a client that
-    cancels the call alone (`cancellable=True`, v2) ends only what is inside the context.
+    turn: `failed` is then True. The text of a `ToolFailed` is shown to the user. Cancelling the turn ends it as
+    cancelled; a client that cancels the call alone (`cancellable=True`, v2) ends only the block of the context.
 
     A `background` call may go on when its turn is over; it must then be ended by hand.
     """
@@ -132,9 +132,9 @@ class Tool:
         self.background: bool = background
         """Whether the call may go on when its turn is over."""
         self.content: list[ToolContent] = []
-        """All that the call shows."""
+        """All content of the call."""
         self.locations: list[Location] = [self._located(session, place) for place in locations]
-        """The places in files that the call works at."""
+        """The locations in files that the call works on."""
         self.raw_input: JsonValue = raw_input if raw_input is UNSET else checked_json(raw_input, "input")
         """The input of the tool, a JSON value; UNSET where none was given."""
         self.error: BaseException | None = None
@@ -164,12 +164,12 @@ class Tool:
 
     @property
     def finished(self) -> bool:
-        """Whether it came to an end."""
+        """Whether it has ended."""
         return self.status in FINISHED
 
     @property
     def failed(self) -> bool:
-        """Whether it came to a bad end."""
+        """Whether it ended as failed."""
         return self.status in {"failed", "cancelled"}
 
     # --- life
@@ -213,7 +213,7 @@ class Tool:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         task, self._task = self._task, None
-        # Like a timeout: what the client cancelled is this block alone, unless the whole turn was meant as well.
+        # Like a timeout: the client cancelled this block alone, unless the whole turn was cancelled as well.
         ends_here = self._stopped and task is not None and task.uncancel() == 0
         if error is None:
             await self._leave()
@@ -288,7 +288,7 @@ class Tool:
         return ToolChanged(self.id, status=status, raw_output=raw_output, cancellable=cancellable)
 
     def _cut_short(self) -> ToolChanged | None:
-        """Its turn goes on without it: the event to send."""
+        """The event that ends it because its turn is over."""
         return self._ended("cancelled", UNSET) if self._announced and not self.finished else None
 
     # --- changes
@@ -303,7 +303,7 @@ class Tool:
         output: JsonValue = UNSET,
         meta: Maybe[Meta] = UNSET,
     ) -> None:
-        """Change what is given. A status that ends the call has its own methods.
+        """Change the given fields. A status that ends the call has its own methods.
 
         Raises:
             ValueError: The status is one that ends the call.
@@ -327,7 +327,7 @@ class Tool:
         )
 
     async def show(self, *items: Showable) -> None:
-        """Append to what it shows."""
+        """Append content."""
         await self.start()
         for item in items:
             content = tool_content(item)
@@ -339,7 +339,7 @@ class Tool:
         await self.show(text)
 
     async def replace(self, *items: Showable) -> None:
-        """Show this instead of all before."""
+        """Replace all content."""
         await self.start()
         self.content = [tool_content(item) for item in items]
         await self._publish(ToolChanged(self.id, content=list(self.content)))
@@ -350,7 +350,7 @@ class Tool:
         await self.show(FileChange(self._absolute(self._session, path), old, new, operation))
 
     async def locate(self, *places: Location | str) -> None:
-        """Say where it works now, so that an editor can follow; replaces the places before."""
+        """Report the locations it works on now, so that an editor can follow; replaces the earlier ones."""
         self.locations = [self._located(self._session, place) for place in places]
         await self.start()
         await self._publish(ToolChanged(self.id, locations=list(self.locations)))

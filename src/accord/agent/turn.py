@@ -57,8 +57,8 @@ TRACE_KEYS = ("traceparent", "tracestate", "baggage")
 class Turn:
     """One prompt, from its arrival to its end. Made for each prompt and given to its handler.
 
-    What is awaited here has its place in the conversation when it returns, and reaches the client in that order. When
-    the turn is over, every method that sends something raises `LocalProtocolError`.
+    A method that is awaited has added its event to the conversation when it returns; the client gets events in that
+    order. When the turn is over, every method that sends something raises `LocalProtocolError`.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Turn:
     def __repr__(self) -> str:
         return f"<turn in {self.session!r}, {'over' if self._over else 'running'}>"
 
-    # --- what is there
+    # --- state
 
     @property
     def text(self) -> str:
@@ -141,14 +141,14 @@ class Turn:
         return self.session.option(option_id)
 
     async def history(self) -> Transcript:
-        """The conversation so far, with this prompt, without what was refused."""
+        """The conversation so far, with this prompt, without refused parts."""
         return await self.session.history()
 
     async def save(self, state: JsonValue = UNSET) -> None:
-        """Keep the author's own state with the session: what is given, or `session.state` as it is now."""
+        """Keep the author's own state with the session, the given value or `session.state` as it is now."""
         await self.session.save(state)
 
-    # --- saying
+    # --- messages
 
     async def say(self, content: Blocks, *, annotations: Annotations | None = None, meta: Meta | None = None) -> str:
         """Send text, or any blocks, to the user. Pieces that follow each other are one message.
@@ -270,7 +270,7 @@ class Turn:
         summary: Maybe[list[Block]] = compaction.blocks or [Text("The context was compacted")]
         await self.send(CompactionChanged(compaction.id, "completed", summary=summary))
 
-    # --- doing
+    # --- tool calls and the end
 
     def tool(  # noqa: PLR0913 - all of it is what a tool call can say
         self,
@@ -321,7 +321,7 @@ class Turn:
             raise ValueError(f"a turn ends with one of {known}, or with a reason that starts with _")
         self.stop_reason = stop_reason
 
-    # --- asking
+    # --- requests to the user and the client
 
     async def request_permission(
         self,
@@ -363,7 +363,7 @@ class Turn:
         permission = Permission._chosen(answer and answer.option, options)
         stand_in = self.client._stand_in(request)
         if stand_in is not None:
-            # The client was shown a tool call for want of other words: it must not stay open there.
+            # The edition shows the request as a tool call, which must not stay open at the client.
             stand_in.status = "completed" if permission else "cancelled"
             await self._publisher.publish(stand_in, keep=False)
         if isinstance(subject, Tool) and not subject.finished:
@@ -372,7 +372,7 @@ class Turn:
 
     async def _after(self, tool: Tool, title: str | None, permission: Permission) -> None:
         if title is not None and title != tool.title:
-            # Some editions ask under the tool call's title: it gets its own back.
+            # Some editions show the request under the tool call's title: the call gets its own title back.
             await self.send(ToolChanged(tool.id, title=tool.title))
         if not permission:
             tool.refused = True
@@ -422,7 +422,7 @@ class Turn:
     async def request(
         self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None
     ) -> JsonValue:
-        """`client.request` behind all that was said in this turn: call an extension method (`_name`) of the client."""
+        """`client.request` behind all earlier events of this turn: call an extension method (`_name`) of the client."""
         self._check()
         await self._publisher.flush()
         return await self.client.request(method, params, timeout_seconds=timeout_seconds)
@@ -438,7 +438,7 @@ class Turn:
         finally:
             self.session._feed(QuestionAnswered(question))
 
-    # --- underneath
+    # --- events
 
     async def send(self, event: Event) -> None:
         """Send an event of this turn for which there is no method here."""
@@ -458,7 +458,7 @@ class Turn:
         raise LocalProtocolError("the turn is over: use the session for events outside of turns")
 
     def _fail(self, failure: Exception) -> None:
-        """Nothing more can be kept: everything that is sent from now on raises this."""
+        """Mark the turn as failed because nothing more can be committed: every later send raises this."""
         self._failure = failure
 
     def _end(self) -> None:

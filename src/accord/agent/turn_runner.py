@@ -1,4 +1,4 @@
-"""Executes the outputs of the turn automaton: starts and cancels handlers, answers prompts, publishes states.
+"""The turn runner executes the outputs of the turn automaton: runs handlers, answers prompts, publishes states.
 
 The automaton decides, the runner acts. Every prompt of a session passes through it, from its arrival to its answer.
 """
@@ -90,7 +90,7 @@ class OpenPrompt:
         """Wait for the answer; may be waited for again.
 
         Raises:
-            RequestError: It is one, or what goes before it could not be kept.
+            RequestError: The answer is an error, or an earlier event could not be committed.
         """
         try:
             answer = await asyncio.shield(self._answer)
@@ -113,7 +113,7 @@ class TurnRunner:
     """One session's turns.
 
     A handler that does not end within `grace_seconds` after it was cancelled is left behind: its turn is over, and
-    nothing more can be said in it.
+    nothing more can be sent in it.
     """
 
     def __init__(
@@ -148,10 +148,10 @@ class TurnRunner:
     # --- prompts
 
     def check(self, request: Prompt) -> None:
-        """See whether the agent takes such a prompt.
+        """Check that the agent accepts a prompt.
 
         Raises:
-            InvalidParams: It is empty, or holds what the agent does not take, or names a command that is not there.
+            InvalidParams: It is empty, has a kind of block that the agent does not accept, or names an unknown command.
         """
         if not request.content:
             expected = {"field": "prompt", "expected": "at least one block"}
@@ -171,13 +171,13 @@ class TurnRunner:
             raise InvalidParams("There is no such command", {"field": "prompt", "expected": f"one of {commands}"})
 
     def arrive(self, request: Prompt) -> OpenPrompt:
-        """A prompt that was checked is there; it has its turn when those before it had theirs."""
+        """Queue a checked prompt; its turn begins when those of earlier prompts have ended."""
         prompt = OpenPrompt(request)
         self.feed(PromptArrived(prompt))
         return prompt
 
     async def answer(self, prompt: OpenPrompt, *, is_open: Callable[[], bool]) -> PromptAnswered:
-        """The answer to a prompt, when all that was said before it has left.
+        """The answer to a prompt, when all earlier events were sent.
 
         Raises:
             RequestError: It is answered with an error.
@@ -188,16 +188,16 @@ class TurnRunner:
             except asyncio.CancelledError:
                 if not is_open():
                     raise
-                # The client takes this one back; what that means is the automaton's to say.
+                # The client withdraws this prompt; the automaton decides what follows.
                 self.feed(PromptWithdrawn(prompt))
 
     # --- the outputs of the automaton
 
     def feed(self, event: Input) -> None:
-        """Something happened; do what follows from it."""
+        """Feed an input to the automaton and execute its outputs."""
         self._inputs.append(event)
         if self._feeding:
-            return  # from inside an output: it has its turn behind those that are still to be carried out
+            return  # fed while an output is executed: handled after the remaining outputs
         self._feeding = True
         try:
             while self._inputs:
@@ -220,7 +220,7 @@ class TurnRunner:
         self._start_task(self._insert_prompt(output.prompt))  # type: ignore[arg-type]
 
     async def _insert_prompt(self, prompt: OpenPrompt) -> None:
-        """Give the user's message its place: it is kept before anything follows from it."""
+        """Add the user's message to the conversation: it is committed before the turn starts."""
         publisher = self._session._publisher
         message = MessageChanged("user", prompt.message_id, list(prompt.request.content))
         try:
@@ -296,9 +296,9 @@ class TurnRunner:
         return HandlerFailed(failure, turn.token_usage)
 
     async def _tidy(self, turn: Turn, status: str) -> None:
-        """Bring to an end what the handler left open."""
+        """End the tool calls and commands that the handler left open."""
         if self._turn is not turn:
-            return  # it was left behind, and by now there may be another
+            return  # it was abandoned, and another turn may run by now
         try:
             await self._end_tools(turn, status if self._timer is None else "cancelled")
             await self._session._end_commands()
@@ -344,7 +344,7 @@ class TurnRunner:
             scope.close()
 
     def _abandon(self) -> None:
-        """The handler goes on although it was cancelled: the turn does not."""
+        """End the turn of a handler that ignores its cancellation; the handler itself cannot be stopped."""
         self._timer = None
         log.warning("a prompt handler did not end within %g s after it was cancelled", self._grace_seconds)
         if self._handler is not None:
@@ -378,7 +378,7 @@ class TurnRunner:
 
     def _answer_stopped(self, output: AnswerStopped) -> None:
         prompt: OpenPrompt = output.prompt  # type: ignore[assignment]
-        # The answer is the end of the turn: all of that goes before it.
+        # The answer is the end of the turn: all events are sent before it.
         answer = PromptAnswered(output.stop_reason, token_usage=output.token_usage)
         prompt.answer(answer, self._session._publisher.flush_future())
 
@@ -406,7 +406,7 @@ class TurnRunner:
                 await tool.cancel()
             await self._session._stop_background()
         except Exception:
-            # The close of the session waits for this input, whatever could not be stopped.
+            # The close of the session waits for this input, also if something could not be stopped.
             log.exception("the background of a session could not be stopped")
             self.feed(BackgroundChanged())
 

@@ -15,10 +15,10 @@ PLAN_PRIORITIES = frozenset({"high", "medium", "low"})
 
 
 def check_entry(entry: PlanEntry) -> None:
-    """See whether a plan's entry has words that clients know.
+    """Check that the status and priority of a plan's entry are defined.
 
     Raises:
-        ValueError: Its status or its priority is another word, and not one of the author's own (`_name`).
+        ValueError: Its status or its priority is undefined, and no extension (`_name`).
     """
     _check_word(entry.status, PLAN_STATUSES, "status")
     _check_word(entry.priority, PLAN_PRIORITIES, "priority")
@@ -34,7 +34,7 @@ MAX_COUNT = 2**64 - 1
 
 
 def add_tokens(usage: TokenUsage | None, added: TokenUsage) -> TokenUsage:
-    """The sum; a count that only one of the two has is that one's.
+    """The sum of two usages; a count that only one of them has is taken from that one.
 
     Raises:
         TypeError: A count is no integer.

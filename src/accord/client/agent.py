@@ -55,7 +55,7 @@ log = logging.getLogger("accord.client")
 
 
 class ConnectedAgent:
-    """An agent as its client sees it: who it is, its capabilities, its sessions. Made by `accord.connect`.
+    """An agent in the client author's API: its name, its capabilities, its sessions. Made by `accord.connect`.
 
     As an async context it is opened and closed. If its program is lost it is started again, see `accord.connect`.
     """
@@ -195,7 +195,7 @@ class ConnectedAgent:
 
     @property
     def can_reopen_sessions(self) -> bool:
-        """Whether the agent can go on with sessions from before: by load, or by resume."""
+        """Whether the agent can reopen earlier sessions: by load, or by resume."""
         return self.capabilities.load or self._dialect.can_resume(self.capabilities)
 
     @property
@@ -237,9 +237,9 @@ class ConnectedAgent:
         mcp_servers: Sequence[McpServer] = (),
         key: str | None = None,
     ) -> Session:
-        """A session from before; its transcript has the whole conversation.
+        """Open an earlier session; its transcript has the whole conversation.
 
-        `key` is the session's `key` from when it was made here: answers that were remembered for it hold on.
+        `key` is the session's `key` from when it was created here: answers that were remembered for it apply again.
 
         Raises:
             LocalProtocolError: The agent cannot.
@@ -255,7 +255,7 @@ class ConnectedAgent:
         mcp_servers: Sequence[McpServer] = (),
         key: str | None = None,
     ) -> Session:
-        """A session from before, without its conversation being sent again."""
+        """Open an earlier session without a replay of its conversation."""
         return await self._reopen(session_id, cwd, additional_directories, mcp_servers, key, replay=False)
 
     async def fork_session(self, session: Session) -> Session:
@@ -287,7 +287,7 @@ class ConnectedAgent:
             cursors.add(cursor)
 
     async def delete_session(self, session_id: str) -> None:
-        """Let the agent forget a session that is not open here; `Session.delete` is for one that is.
+        """Have the agent delete a session that is not open here; `Session.delete` is for one that is.
 
         Raises:
             LocalProtocolError: The agent cannot.
@@ -343,13 +343,13 @@ class ConnectedAgent:
         self._attended.pop(session.id, None)
         self._inbox.remove(session)
 
-    # --- lost and found
+    # --- loss and restart
 
     async def _attend(self, session: Session) -> None:
-        """See that the agent has the session open; start it again if it was lost, once for each loss.
+        """Ensure that the agent has the session open; restart the agent if it was lost, once for each loss.
 
         Raises:
-            ConnectionLost: It is gone, and cannot be brought back.
+            ConnectionLost: It is gone, and cannot be restarted.
         """
         connected = self._connected()
         if connected.connection.is_open and self._attended.get(session.id) is connected:
@@ -364,11 +364,11 @@ class ConnectedAgent:
             session._reopened(connected.dialect)
             self._inbox.add(session)
             session._opened(await self._reopen_as_able(session, replay=False))
-            # A login on the way may have started it once more.
+            # A login in between may have started it once more.
             self._attended[session.id] = self._connected()
 
     async def _be_there(self) -> None:
-        """See that there is an agent to ask, before something is asked that it need not know."""
+        """Ensure that the agent is connected, for requests that need no open session."""
         if not self._connected().connection.is_open:
             async with self._reviving:
                 await self._revive()
@@ -377,7 +377,7 @@ class ConnectedAgent:
         if self._connected().connection.is_open:
             return
         if self._watcher is not None:
-            # It knows the reason; and what was done for the old one ends first.
+            # Closing gives the reason, and ends the services of the old process first.
             await self._watcher
         reason = self._lost or ConnectionLost("the agent is gone")
         if self._is_closed or not self._may_respawn or not self._launcher.can_reopen:
@@ -387,7 +387,7 @@ class ConnectedAgent:
         self.respawns += 1
         self.on_respawn(reason)
 
-    # --- asking
+    # --- requests
 
     async def _request(self, request: Any, *, timeout_seconds: float | None = None) -> Any:
         """Send one of the requests of `accord.session.client_requests`, in the messages of the agent's edition.

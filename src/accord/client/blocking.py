@@ -58,7 +58,7 @@ class Reply:
 
 
 class _Thread:
-    """A loop in a thread, for callers that have a loop of their own, or none."""
+    """An event loop in a thread, for callers with a loop of their own or without one."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -78,12 +78,12 @@ class _Thread:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def soon(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Let a plain function run there."""
-        with suppress(RuntimeError):  # the loop is closed: there is nothing to be done any more
+        """Run a plain function on the loop."""
+        with suppress(RuntimeError):  # the loop is closed: there is nothing left to do
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def wait(self, work: Coroutine[Any, Any, T], on_interrupt: Callable[[], None] | None = None) -> T:
-        """Let it run there, and wait for it here. Ctrl+C runs `on_interrupt` first, and is then raised."""
+        """Run a coroutine on the loop and wait for it here. Ctrl+C runs `on_interrupt` first, and is then raised."""
         future = self.submit(work)
         try:
             while True:
@@ -104,7 +104,7 @@ class _Thread:
 
 
 class _Pump:
-    """Brings a turn's events from the loop's thread to the caller's, not many at a time."""
+    """Passes a turn's events from the loop's thread to the caller's, through a short queue."""
 
     def __init__(self, turn: Turn, thread: _Thread) -> None:
         self._turn = turn
@@ -147,7 +147,7 @@ class _Pump:
             self._slots.release()
 
     def let_go(self) -> None:
-        """Events are not consumed any more."""
+        """Stop passing events: the caller consumes no more of them."""
         self._is_left = True
         self._thread.soon(self._free_slots, 1)
 
@@ -206,7 +206,7 @@ class BlockingSession:
         )
 
     def close(self) -> None:
-        """End the agent, after a cancel of what it still works at; may be called again."""
+        """End the agent, after a cancel of its running turn; may be called again."""
         if self._thread is None:
             return
         for turn in list(self._turns):
@@ -225,7 +225,7 @@ class BlockingSession:
     ) -> None:
         self.close()
 
-    # --- talking
+    # --- prompts
 
     def prompt(self, *content: Promptable, deadlines: Deadlines | None = None, meta: Meta | None = None) -> Reply:
         """Prompt the agent and wait for the end of the turn. See `Session.prompt` for the content.
@@ -319,7 +319,7 @@ class BlockingSession:
         thread.wait(session.set_mode(mode))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await something of the async client in its own loop: `session.run(session.agent.logout())`."""
+        """Await a coroutine of the async client in its own loop: `session.run(session.agent.logout())`."""
         try:
             thread, _ = self._there()
         except RuntimeError:
@@ -373,11 +373,11 @@ def open_session(
     else is for `accord.connect`; plain functions given there may block, they run in threads. Works inside a running
     event loop.
 
-    The target may also be what `accord.connect` returned, not yet opened, for an agent that speaks a dialect:
+    The target may also be the unopened result of `accord.connect`, for an agent that speaks a dialect:
     `accord.open(accord.connect("backend").use_dialect(...))`. It has its options already.
 
     Raises:
-        TypeError: The target is none, or has its options already.
+        TypeError: The target is invalid, or has its options already.
     """
     if len(target) == 1 and isinstance(target[0], ConnectedAgent):
         if options:
@@ -431,7 +431,7 @@ async def _called_in_thread(callback: Callable[[Any], Any], question: Any) -> An
 
 
 async def _ended() -> None:
-    """End what still runs in this loop."""
+    """End the tasks that still run in this loop."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

@@ -78,28 +78,26 @@ def connect(  # noqa: PLR0913 - each is one thing that a client may want to deci
     with the scheme ws, wss, http or https is an address; addresses are refused until there is a transport for them.
 
     **Its program.** It starts in `program_cwd` (this process's directory unless given) with `env` on top of this
-    process's environment; None unsets a variable. `framing` is how it parts its messages, `stderr` gets what it writes
-    there. When the program is lost, the next prompt starts it again and resumes the session, unless `respawn` is off; a
-    prompt is never sent twice.
+    process's environment; None unsets a variable. `framing` is the framing of its messages, `stderr` gets its stderr
+    output. When the program is lost, the next prompt starts it again and resumes the session, unless `respawn` is off;
+    a prompt is never sent twice.
 
-    **The edition** is `auto` (the newest stable one, or what the agent speaks instead), `newest` (drafts first), or one
-    to insist on: `1`, `2`, `2-june`. `client_info` is how this client introduces itself.
+    **The edition** is `auto` (the newest stable one, or the one that the agent selects), `newest` (drafts first), or
+    one to insist on: `1`, `2`, `2-june`. `client_info` is the name and version that this client gives.
 
-    **What the agent may use**: `offer` says so for files and terminals of this machine, see `Offer`. The user answers
+    **Services for the agent**: `offer` selects files and terminals of this machine, see `Offer`. The user answers
     through callbacks. `permission` gets a `PermissionQuestion` and returns an option, its id, True, False, or None to
-    dismiss it (which is also what happens without a callback); a `Policy` is such a callback. `elicit` gets a
-    `FormQuestion` or a `UrlQuestion`. `login` gets the ways to log in when the agent wants that, and returns the id of
-    one.
+    dismiss it (the default without a callback); a `Policy` is such a callback. `elicit` gets a `FormQuestion` or a
+    `UrlQuestion`. `login` gets the ways to log in when the agent wants that, and returns the id of one.
 
-    `deadlines` bound how long it may take. `observers` see every text on the wire, and `strict` turns what is otherwise
-    tolerated there into errors, both for debugging.
+    `deadlines` limit the time of each phase. `observers` see every text on the wire, and `strict` turns violations that
+    are otherwise tolerated into errors, both for debugging.
 
     An agent that speaks a dialect of ACP needs a plug-in: `connect(...).use_dialect(...)`.
 
     Raises:
-        TypeError: The target is no command, no agent and no transport.
-        ValueError: The target is an address, or there is no such edition.
-        LocalProtocolError: Options do not go together.
+        TypeError: The target is no command, no agent and no transport. ValueError: The target is an address, or there
+        is no such edition. LocalProtocolError: Options contradict each other.
     """
     return ConnectedAgent(
         AgentLauncher(target, program_cwd=program_cwd, env=env, framing=framing, stderr=stderr),

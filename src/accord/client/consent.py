@@ -1,4 +1,4 @@
-"""Claims and grants of one session: the knowledge that a policy needs beyond its rules.
+"""Claims and grants of one session: the state that a policy needs beyond its rules.
 
 Claims are collected from every report of a tool call. An allowed question is a grant: it lets the agent's requests for
 the same files and commands pass, inside the same turn, until the call has ended.
@@ -24,21 +24,21 @@ __all__ = ["Grant", "SessionConsent"]
 
 @dataclass(frozen=True)
 class Grant:
-    """A question that was allowed: in which turn, for which call, and what it was about."""
+    """A question that was allowed: its turn, its call, and its subject."""
 
     turn: object
     call_id: str | None
     targets: tuple[Target, ...]
 
     def covers(self, target: Target) -> bool:
-        """Whether what was allowed is what is wanted now."""
+        """Whether the grant covers a request."""
         if isinstance(target, PathTarget):
             return any(isinstance(each, PathTarget) and _is_same_file(each, target) for each in self.targets)
         return any(_is_same_command(each, target) for each in self.targets)
 
 
 def _is_same_file(granted: PathTarget, wanted: PathTarget) -> bool:
-    """A write needs a question about a change; who may change a file may also read it."""
+    """A write needs a grant for a change; a grant for a change also covers reads."""
     return granted.path == wanted.path and (granted.kind == wanted.kind or granted.kind in WRITING_KINDS)
 
 
@@ -72,10 +72,10 @@ class SessionConsent:
     _calls: dict[str, _Call] = field(default_factory=dict)
     _grants: list[Grant] = field(default_factory=list)
 
-    # --- what the agent says
+    # --- reports of the agent
 
     def on_event(self, event: Event) -> None:
-        """An event of the session, after it became part of the transcript."""
+        """Take an event of the session, after it was folded into the transcript."""
         if type(event) is not ToolChanged and type(event) is not ToolContentAdded:
             return
         entry = self.session.transcript.tool_calls.get(event.id)
@@ -83,7 +83,7 @@ class SessionConsent:
             return
         call = self._calls.setdefault(event.id, _Call())
         if call.is_ended and not entry.finished:
-            # The id is used again, for another call: nothing of what was allowed passes over to it.
+            # The id is used again, for another call: no grant applies to it.
             call = self._calls[event.id] = _Call()
         now = claims_of(entry)
         call.claims = now if call.claims is None else now.joined(call.claims)
@@ -94,14 +94,14 @@ class SessionConsent:
                 self.on_completed(self, entry)
 
     def claims(self, call_id: str) -> CallClaims | None:
-        """All that was said of a call so far."""
+        """All claims about a call so far."""
         call = self._calls.get(call_id)
         return None if call is None else call.claims
 
-    # --- what is judged
+    # --- subjects
 
     def rules(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
-        """The rules with the places that their patterns lead to just now."""
+        """The rules, with their patterns resolved to current paths."""
         return resolve_rules(rules, self.resolver.roots)
 
     def subject_of(self, question: PermissionQuestion) -> Subject:
@@ -122,7 +122,7 @@ class SessionConsent:
         known = self._calls.get(call.id, _Call())
         return Subject(tuple(access for access in subject.accesses if access not in known.allowed), subject.roots)
 
-    # --- what was allowed
+    # --- grants
 
     def grant(self, question: PermissionQuestion, subject: Subject) -> None:
         turn, call_id = self.session.running_turn, question.call_id

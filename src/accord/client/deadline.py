@@ -13,7 +13,7 @@ __all__ = ["Deadlines", "Watch"]
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """How long an agent may take; None is for ever. `accord.DeadlineExceeded.phase` names the one that passed."""
+    """Time limits of an agent; None is no limit. `accord.DeadlineExceeded.phase` names the one that passed."""
 
     start_seconds: float | None = 60.0
     """For the start of its program and the handshake."""
@@ -46,7 +46,7 @@ class Watch:
         self._set()
 
     def sign_of_life(self) -> None:
-        """The agent said something: cheap, because it happens with every update."""
+        """Note a message of the agent; cheap, because it is called for every update."""
         if self._alive and self._deadlines.idle_seconds is None:
             return
         self._last_sign = self._loop.time()
@@ -60,7 +60,7 @@ class Watch:
         self._unset()
 
     def go_on(self) -> None:
-        """It does not any more."""
+        """The agent no longer waits for us."""
         self._rests -= 1
         self._last_sign = self._loop.time()
         self._set()

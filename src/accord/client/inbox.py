@@ -1,4 +1,4 @@
-"""Dispatches the updates and requests of an agent to sessions, also those that arrive before a session id is known."""
+"""The inbox dispatches an agent's updates and requests to sessions, also those that arrive before the id is known."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ExtensionCallback: TypeAlias = Callable[[JsonValue], JsonValue]
 
 
 class Inbox:
-    """All sessions of one agent, and what each may use."""
+    """All sessions of one agent, and the services of each."""
 
     def __init__(self, serving: Serving) -> None:
         self.requests: dict[str, ExtensionCallback] = {}
@@ -54,7 +54,7 @@ class Inbox:
         """Updates of unknown sessions that were dropped, beyond those that are kept."""
 
     def listen(self, handlers: Handlers, proposal: EditionProposal) -> None:
-        """Handle what comes in the editions of a proposal."""
+        """Register the handlers for the editions of a proposal."""
         for dialect in proposal.dialects:
             handlers.on(dialect.update, functools.partial(self._update, dialect.decode_update))
             for binding in dialect.client_bindings:
@@ -68,10 +68,10 @@ class Inbox:
     # --- sessions
 
     def add(self, session: Session) -> None:
-        """A session is there, perhaps again.
+        """Add a session, which may be a reopened one.
 
-        One that gets the id of another takes its place: what is asked under that id is never judged by the directories
-        and the turn of the session before.
+        One that gets the id of another replaces it: requests under that id are never judged by the directories and the
+        turn of the earlier session.
         """
         earlier = self._sessions.get(session.id)
         if earlier is not None and earlier is not session:
@@ -111,7 +111,7 @@ class Inbox:
             self._muted.discard(session_id)
 
     async def lost(self, error: AccordError) -> None:
-        """The agent is gone, and all that was done for it ends."""
+        """The agent is gone: end the services that run for it."""
         for session in list(self._sessions.values()):
             session._lost(error)
         await self.close()
@@ -122,7 +122,7 @@ class Inbox:
         closing = [service.close() for service in services]
         await asyncio.gather(*closing, *self._closing, return_exceptions=True)
 
-    # --- what comes
+    # --- updates and requests
 
     def _update(self, decode: Callable[[Any], tuple[str, Any]], params: Any) -> Awaitable[None] | None:
         session_id, update = decode(params)
@@ -130,7 +130,7 @@ class Inbox:
         if session is not None:
             return None if self._muted and session_id in self._muted else session._receive(update)
         left_bytes = MAX_EARLY_BYTES - self._early_bytes
-        # Not encoded for nothing: when it is full it stays so, and the agent may say much more.
+        # Not encoded in vain: a full buffer stays full, and the agent may send many more updates.
         size_bytes = EARLY_OVERHEAD_BYTES + (len(encode(params)) if left_bytes > EARLY_OVERHEAD_BYTES else 0)
         if size_bytes < left_bytes:
             self._early_bytes += size_bytes
@@ -152,7 +152,7 @@ class Inbox:
     async def _extension(self, handler: Callable[[Any], Any], params: Any) -> Any:
         session_id = params.get("sessionId") if isinstance(params, dict) else None
         session = self._sessions.get(session_id) if isinstance(session_id, str) else None
-        # The agent waits for us: that time is not the agent's.
+        # The agent waits for us: its deadlines rest meanwhile.
         with contextlib.nullcontext() if session is None else session._while_agent_waits():
             return await called(handler, params)
 

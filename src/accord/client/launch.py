@@ -1,4 +1,4 @@
-"""Launches an agent: starts its program, runs it in this process, or takes an existing transport."""
+"""The launcher of an agent: starts its program, runs it in this process, or takes an existing transport."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class InProcessAgent(Protocol):
 
 
 class AgentLauncher:
-    """Opens the way to one agent, again if need be.
+    """Opens a transport to one agent, also repeatedly.
 
     Raises:
         TypeError: The target is no command, no Agent and no transport.
@@ -50,7 +50,7 @@ class AgentLauncher:
         self.program_cwd = program_cwd
         self.env = env
         self.failure: BaseException | None = None
-        """How an agent in this process failed, if it did."""
+        """The exception of an agent in this process, if it failed."""
         self._target = target[0] if target else None
         self._framing: Framing = framing
         self._stderr = stderr
@@ -63,14 +63,14 @@ class AgentLauncher:
 
     @property
     def can_reopen(self) -> bool:
-        """Whether there is a new agent behind it each time."""
+        """Whether each `open` starts a new agent."""
         return self.argv is not None or isinstance(self._target, InProcessAgent)
 
     async def open(self) -> Transport:
-        """The way in.
+        """Open a transport to the agent.
 
         Raises:
-            ConnectFailed: There is none.
+            ConnectFailed: It cannot be started.
         """
         return self.wrap(await self._open())
 
@@ -97,11 +97,11 @@ class AgentLauncher:
         except Exception as error:  # noqa: BLE001 - raised to the waiter of the agent
             self.failure = error
         finally:
-            # An agent that gave up would else be waited for.
+            # Otherwise the client would wait for an agent that has failed.
             await link.close()
 
     async def close(self) -> None:
-        """Let an agent in this process come to its end; a program ends with its transport."""
+        """End an agent in this process; a program ends with its transport."""
         serving, self._serving = self._serving, None
         if serving is None:
             return

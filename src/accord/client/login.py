@@ -14,14 +14,14 @@ from accord.session.capability import AuthMethod
 __all__ = ["LoginCallback", "choose", "run_in_terminal"]
 
 LoginCallback: TypeAlias = Callable[[Sequence[AuthMethod]], "str | Awaitable[str | None] | None"]
-"""Gets the ways to log in and gives the id of one, or None to give up."""
+"""Gets the login methods and returns the id of one, or None to give up."""
 
 
 async def choose(callback: LoginCallback | None, methods: Sequence[AuthMethod], error: AuthRequired) -> AuthMethod:
-    """The way to log in that the caller wants.
+    """The login method that the caller selects.
 
     Raises:
-        AuthRequired: It wants none; the exception names those that there are, also where the agent's answer did not.
+        AuthRequired: It selects none; the exception names the methods, also where the agent's answer did not.
     """
     if callback is not None and methods:
         wanted = callback(methods)

@@ -1,8 +1,8 @@
 """Requests of an agent that touch this machine: each is judged by the policy before anything is done.
 
-They carry no id of a tool call. What is judged is the real path that the request leads to, and the deed is bound to
-that path: one that leads elsewhere by then is refused. Without a policy everything inside the session's directories is
-served.
+They carry no id of a tool call. The policy judges the real path of the request, and the operation is bound to that
+path: if the path resolves differently by then, it is refused. Without a policy everything inside the session's
+directories is served.
 """
 
 from __future__ import annotations
@@ -58,15 +58,14 @@ class MachineRequests:
         self._describing = asyncio.Lock()
 
     async def check(self, request: MachineRequest) -> Path | None:
-        """The real path that the request may use; None where nothing is judged.
+        """The real path that the request may use; None without a policy.
 
         Raises:
-            PermissionDenied: It may not be done.
-            WorkspaceError: It leads out of the session's directories.
+            PermissionDenied: The policy denies it. WorkspaceError: It leads out of the session's directories.
         """
         if self._policy is None:
             return None
-        # Looking at the disk takes time, in which a prompt may be sent: what came before it is outside of its turn.
+        # Resolving the path takes time, in which a prompt may be sent: an earlier request is not part of its turn.
         turn, workspace = self._session.running_turn, self._workspace()
         spelled = str(request.cwd or workspace.roots[0]) if isinstance(request, StartTerminal) else request.path
         real = await workspace.real_path(spelled)
@@ -97,7 +96,7 @@ class MachineRequests:
 
     @contextlib.asynccontextmanager
     async def _described(self, question: PermissionQuestion) -> AsyncIterator[PermissionQuestion]:
-        """The question with what would change. One at a time: a thousand requests may each be as large as a file."""
+        """The question with the change to the file. One at a time: each of many requests may be as large as a file."""
         async with self._describing:
             request, call = question.request, question.tool
             if isinstance(request, WriteFile) and call is not None:

@@ -1,4 +1,4 @@
-"""Starts an agent and negotiates the edition with it, one proposal after the other."""
+"""Negotiation: starts an agent and agrees on the edition with it, one proposal after the other."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def negotiate(
     behind its answer.
 
     Raises:
-        AccordError: How the first proposal failed, where all of them failed.
+        AccordError: All proposals failed; this is the exception of the first one.
     """
     negotiator = _Negotiator(launcher, client, capabilities, listen, make, observers)
     failure: AccordError | None = None

@@ -1,4 +1,4 @@
-"""Permission policies: rules, remembered answers and the user decide about an agent's questions and requests.
+"""Permission policies: decisions about an agent's questions and requests, by rules, remembered answers and the user.
 
 A `Policy` is a callback for `accord.connect(permission=...)`. It also judges every request of the agent that touches
 this machine: files that are written or read, terminals. `accord.session.rules` has the decision itself.
@@ -45,10 +45,10 @@ DecidedBy: TypeAlias = Literal["rule", "remembered", "question", "default", "use
 
 @dataclass(frozen=True)
 class Verdict:
-    """How one question, or one request of the agent, was decided.
+    """The decision about one question, or one request, of the agent.
 
     `by` is who decided: a `rule`, a `remembered` answer, an earlier `question` that was allowed, the `default` (a read
-    inside the session's directories), the `user`, or `nobody`, where nobody could be asked. `option` is the answer.
+    inside the session's directories), the `user`, or `nobody`, where there is no user to ask. `option` is the answer.
     """
 
     question: PermissionQuestion
@@ -59,10 +59,10 @@ class Verdict:
 
 
 class AnswerStore(Protocol):
-    """Where answers that hold on are kept beyond the process."""
+    """The interface of a store that keeps remembered answers beyond the process."""
 
     def load(self, session: Session) -> list[RememberedAnswer]:
-        """The answers that hold in a session."""
+        """The remembered answers of a session."""
 
     def add(self, session: Session, answer: RememberedAnswer) -> None:
         """Keep one more."""
@@ -71,14 +71,14 @@ class AnswerStore(Protocol):
 class Policy:
     """A permission callback that answers by rules; it calls `on_question` where they say `ask`, and denies without one.
 
-    `rules` are texts (`"allow read"`, `"deny execute:rm *"`) or `Rule`s; a `file` of such lines comes before them. What
-    the user answers with "always" is remembered for exactly that, in this session (`remember="session"`), never, or in
-    an `AnswerStore`. It speaks only where no rule allows or denies.
+    `rules` are texts (`"allow read"`, `"deny execute:rm *"`) or `Rule`s; a `file` of such lines comes before them. An
+    answer with "always" is remembered for exactly its subject, in this session (`remember="session"`), never, or in an
+    `AnswerStore`. It applies only where no rule allows or denies.
 
-    Where a rule allows, the agent gets the least of its options that does; with `prefer_lasting` the one that holds on.
+    Where a rule allows, the agent gets its narrowest option that allows; with `prefer_lasting` the lasting one.
 
-    `on_verdict` hears how each question and each request was decided, `on_unasked` of each call that a rule denies
-    and that the agent completed without having been allowed to.
+    `on_verdict` is called with each decision, `on_unasked` with each call that a rule denies and that the agent
+    completed without having been allowed to.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Policy:
         self._on_unasked = on_unasked
         self._consents: WeakKeyDictionary[Session, SessionConsent] = WeakKeyDictionary()
         self.denied_unasked: int = 0
-        """How many questions and requests were denied because nobody could be asked."""
+        """How many questions and requests were denied because there was no user to ask."""
         self.refused_requests: int = 0
         """How many requests for a file or a terminal a rule refused."""
         self.completed_unasked: int = 0
@@ -115,7 +115,7 @@ class Policy:
         if found is None:
             answers = [] if isinstance(self._remember, str) else self._remember.load(session)
             resolver = SubjectResolver(session.cwd, session.additional_directories)
-            # Weakly: what is known of a session must not keep it.
+            # Weakly: this state must not keep a session alive.
             found = SessionConsent(proxy(session), resolver, list(answers), self._completed)
             self._consents[session] = found
         return found
@@ -164,20 +164,20 @@ class Policy:
     def _note(
         self, consent: SessionConsent, question: PermissionQuestion, subject: Subject, answer: PermissionAnswer
     ) -> None:
-        """Remember what was answered with "always": exactly what was shown, unless the user chose more."""
+        """Remember an answer with "always", for exactly the shown subject unless the user chose a wider scope."""
         option = chosen_option(question, answer)
         if option is None or option.consent == "unknown" or self._remember == "never":
             return
         effect: Literal["allow", "deny"] = "allow" if option.consent == "allow" else "deny"
         if isinstance(answer, WiderAnswer):
-            # The scope is the user's own choice, also where the agent offers no answer that holds on.
+            # The user chose the scope, also where the agent offers no lasting answer.
             remembered = answer.remembered
             if remembered.effect != effect:
                 return
         elif not option.is_lasting:
             return
         elif subject.targets is None:
-            # The agent did not say what it is about, so there is nothing that could hold on.
+            # The question names no subject, so there is nothing to remember.
             return
         else:
             remembered = RememberedAnswer(effect, "exact", subject.targets)
@@ -190,7 +190,7 @@ class Policy:
     async def _permits(
         self, question: PermissionQuestion, subject: Subject, describe: Describe = contextlib.nullcontext
     ) -> bool:
-        """Whether this client may do what the agent requests: `question` says what, with options of our own.
+        """Whether this client may execute the agent's request: `question` describes it, with options of our own.
 
         `describe` adds the details that only a person who is asked needs.
         """
@@ -203,7 +203,7 @@ class Policy:
         if decision.effect == "deny":
             by, is_allowed = _source(decision), False
             self.refused_requests += decision.rule is not None
-        # Before the rules that allow: the agent did ask, and what is shown must not say otherwise.
+        # Before the rules that allow: the agent did ask, and the verdict must say so.
         elif in_turn and consent.is_granted(subject):
             by, is_allowed = "question", True
         elif decision.effect == "allow" and (in_turn or is_reading):
@@ -221,7 +221,7 @@ class Policy:
     def _judge_request(self, consent: SessionConsent, subject: Subject) -> Decision:
         return judge(consent.rules(self.rules), subject, tuple(consent.answers), self._default)
 
-    # --- what was done all the same
+    # --- calls without permission
 
     def _completed(self, consent: SessionConsent, call: ToolCall) -> None:
         if not any(rule.effect == "deny" for rule in self.rules):
@@ -252,7 +252,7 @@ MAX_RULES_FILE_BYTES = 1024 * 1024
 
 
 class RulesFileError(AccordError):
-    """A rules file that cannot be used; says where and what was expected. Nothing of it holds."""
+    """A rules file that cannot be used; the message names the line and the expected form. None of its rules applies."""
 
     def __init__(self, message: str, *, path: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -278,7 +278,7 @@ def load_rules(path: str | os.PathLike[str]) -> list[Rule]:
     if text.lstrip().startswith("["):
         return _from_json(text, place)
     rules = []
-    # Not `splitlines`: it knows nine further separators, which no editor shows as the end of a line.
+    # Not `splitlines`: it splits at nine further characters, which no editor shows as the end of a line.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.isprintable():
             odd = next(character for character in line if not character.isprintable())

@@ -29,10 +29,8 @@ def prompt_blocks(content: Iterable[Promptable], cwd: str, kinds: frozenset[str]
     """The blocks; `kinds` are those that the agent takes beside text and links.
 
     Raises:
-        ValueError: There is nothing in it.
-        TypeError: Something is no text, path or block.
-        LocalProtocolError: The agent does not take such a block.
-        OSError: A file cannot be read.
+        ValueError: The prompt is empty. TypeError: Something is no text, path or block. LocalProtocolError: The agent
+        does not take such a block. OSError: A file cannot be read.
     """
     blocks = [_block(item, cwd, kinds) for item in content]
     if not blocks:
@@ -67,7 +65,7 @@ def file_block(path: Path, kinds: frozenset[str]) -> Block:
     if stat.S_ISDIR(found.st_mode):
         return Link(path.absolute().as_uri(), path.name or str(path))
     if not stat.S_ISREG(found.st_mode):
-        # To read it could wait for ever.
+        # Reading it could block for ever.
         raise ValueError(f"{path} is neither a file nor a directory")
     size = found.st_size
     media = (mime_type or "").partition("/")[0]

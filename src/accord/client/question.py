@@ -43,7 +43,7 @@ MachineRequest: TypeAlias = ReadFile | WriteFile | StartTerminal
 """A request of the agent that touches this machine."""
 # A question that names no call is shown with the calls that run; a person reads no more of them than this.
 MAX_OPEN_CALLS = 20
-# The turn of a question that does not say in which it came: the one that runs when it is made.
+# The default turn of a question: the one that runs when the question is made.
 NOW: Any = object()
 
 
@@ -51,12 +51,12 @@ NOW: Any = object()
 class PermissionQuestion:
     """May the agent do this? Frozen when it was asked: later reports of the call change nothing in it.
 
-    `tool` is the call as it stood then, with what the question said about it. `title` and `description` are the
-    agent's own words, and no fact. `claims` are all paths and commands that were ever said of the call.
+    `tool` is the call at that time, with the question's changes to it. `title` and `description` are the agent's own
+    words, and not verified. `claims` are all paths and commands that the call ever named.
 
-    `request` is what the agent wants from this client without having asked: a file to be written or read, a terminal.
-    Then `tool` and `command` describe that, and the options are our own. `open_calls` are the tool calls that run,
-    where the question names none.
+    `request` is a request to this client that no question preceded: a file to be written or read, a terminal. Then
+    `tool` and `command` describe that, and the options are our own. `open_calls` are the tool calls that run, where the
+    question names none.
     """
 
     session: Session
@@ -136,7 +136,7 @@ class UrlQuestion:
 
 @dataclass(frozen=True)
 class WiderAnswer:
-    """An option together with what is to be remembered of it: more than what was shown, as the user chose it."""
+    """An option together with the answer to remember, whose scope the user chose to be wider than the subject."""
 
     option: PermissionOption
     remembered: RememberedAnswer
@@ -176,7 +176,7 @@ def permission_given(question: PermissionQuestion, answer: PermissionAnswer) -> 
 
 
 def elicited(answer: ElicitAnswer) -> Elicited:
-    """The option that a callback's answer means."""
+    """The action that a callback's answer means."""
     if answer is DISMISSED:
         return Elicited("cancel")
     if isinstance(answer, dict):
@@ -189,9 +189,9 @@ def elicited(answer: ElicitAnswer) -> Elicited:
 def permission_question(
     session: Session, request: RequestPermission, claims: Callable[[str], CallClaims | None] = lambda _: None
 ) -> PermissionQuestion:
-    """The question; what it says about a tool call becomes part of the conversation first (v2 rule A72).
+    """The question; its changes to a tool call become part of the conversation first (v2 rule A72).
 
-    `claims` gives all that was said of a call so far, by its id.
+    `claims` returns all claims about a call so far, by its id.
     """
     tool: ToolCall | None = None
     if request.tool is not None:
@@ -244,7 +244,7 @@ class OpenQuestions:
         return len(self._open)
 
     async def call(self, callback: Callable[[Any], Any], question: Any) -> Any:
-        """The answer of the callback; `DISMISSED` as soon as the session's work is cancelled, whatever it is later."""
+        """The answer of the callback; `DISMISSED` as soon as the session's work is cancelled."""
         task = asyncio.get_running_loop().create_task(called(callback, question))
         self._open.add(task)
         try:
@@ -255,7 +255,7 @@ class OpenQuestions:
         return DISMISSED if task.cancelled() else task.result()
 
     def cancel(self) -> None:
-        """Answer all of them so."""
+        """Dismiss all of them."""
         for task in self._open:
             task.cancel()
 

@@ -1,7 +1,7 @@
-"""What single agents need of a client beyond the protocol, by the name that they give in `initialize`.
+"""Workarounds for single agents, by the name that they give in `initialize`.
 
-A closed table: an agent gets what its row says and nothing else, and what a program sets itself (`Offer`) comes first.
-Each row names how the need was seen; docs/real-agents.md has the story.
+A closed table: an agent gets the deviations of its row and no others, and an explicit `Offer` of the program comes
+first. docs/real-agents.md has the observation behind each row.
 """
 
 from __future__ import annotations

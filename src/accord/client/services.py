@@ -1,4 +1,4 @@
-"""The requests of an agent that a client serves: files and terminals of the session, the user's callbacks."""
+"""The services of a client for its agent: files and terminals of the session, the user's callbacks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Offer:
     terminals: bool = True
     """Commands inside the session's directories."""
     pty: bool = False
-    """Whether terminals are real ones for the programs in them."""
+    """Whether the programs run in a pseudo-terminal."""
     missing_file: Literal["empty", "error"] | None = None
     """The answer for a file that is not there: an error (-32002), or an empty text. None is an error, except for the
     agents that are known to need an empty text before they create a file."""
@@ -84,7 +84,7 @@ class Serving:
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """The same as capabilities of the handshake."""
+        """The capabilities for the handshake."""
         return ClientCapabilities(
             read_files=bool(self.offer.files),
             write_files=bool(self.offer.files),
@@ -114,10 +114,10 @@ class Services:
             session.listen(self._consent.on_event)
 
     async def serve(self, request: Any) -> Any:
-        """The answer to what the agent asks.
+        """The answer to a request of the agent.
 
         Raises:
-            RequestError: What to answer instead.
+            RequestError: The error to answer.
         """
         try:
             return await self._SERVERS[type(request)](self, request)
@@ -152,8 +152,8 @@ class Services:
     async def _start_terminal(self, request: StartTerminal) -> Any:
         self._need(self._offer.terminals, "terminal/create")
         cwd = request.cwd or str(self._place().roots[0])
-        # Decided once, before the rules: what they judge is what runs. Without waiting: a prompt that is sent meanwhile
-        # would make a request from before it one of its turn.
+        # Decided once, before the rules, so that the judged command is the one that runs. Without waiting: a prompt
+        # that is sent meanwhile would make a request from before it one of its turn.
         program, *args = command_argv(request.command, request.args, cwd, dict(request.env))
         request = msgspec.structs.replace(request, command=program, args=args)
         return await self._terminals.start(request, await self._requests.check(request))

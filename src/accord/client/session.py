@@ -67,7 +67,7 @@ Listener: TypeAlias = Callable[[Event], object]
 
 
 class SessionAgent(Protocol):
-    """The way to the agent, whatever connection it is just now."""
+    """The interface of a session to its agent, independent of the current connection."""
 
     info: Implementation | None
     """The name and the version that the agent gave in `initialize`."""
@@ -88,7 +88,7 @@ class SessionAgent(Protocol):
 
 
 class Session:
-    """A session as its client sees it: prompts, settings, the transcript.
+    """A session in the client author's API: prompts, settings, the transcript.
 
     Made by `ConnectedAgent.new_session`, `load_session`, `resume_session` and `fork_session`.
     """
@@ -118,7 +118,7 @@ class Session:
         """Whether the session was closed here."""
         self._roots = (cwd, *roots)
         self._is_reopening = False
-        """Whether the agent opens it again just now: what it reports meanwhile is history."""
+        """Whether the agent is reopening it: updates that arrive meanwhile are its history."""
         self._agent = agent
         self._deadlines = deadlines
         self._decoder = agent._dialect.decoder()
@@ -126,14 +126,14 @@ class Session:
         self._echo = PromptEcho([])
         self._listeners: list[Listener] = []
         self._on_cancel: Callable[[], None] = lambda: None
-        """Called when the user stops the session's work: every open question is answered so at once."""
+        """Called when the user cancels the session's work: every open question is dismissed at once."""
 
     def __repr__(self) -> str:
         return f"<session {self.id} in {self.cwd}>"
 
     @property
     def _is_cancelling(self) -> bool:
-        """Whether the turn that runs was cancelled: what is still asked in it is answered so (v1 rule 37)."""
+        """Whether the running turn was cancelled: its further questions are answered `cancelled` (v1 rule 37)."""
         return self._turns.is_cancelling
 
     @property
@@ -163,7 +163,7 @@ class Session:
         return lambda: self._listeners.remove(listener)
 
     async def _submit(self, turn: Turn) -> None:
-        """Send a prompt when its time has come, and see it to its end."""
+        """Send a prompt when the automaton allows it, and wait for the end of its turn."""
         try:
             self._check_open()
             await self._agent._attend(self)
@@ -197,7 +197,7 @@ class Session:
             self._feed(Abandoned(turn))
 
     def _feed(self, event: PromptInput[Turn]) -> None:
-        """Let something happen to the session's prompts, and carry out what follows from it."""
+        """Feed an input to the automaton of the client's turns, and execute its outputs."""
         for output in self._turns.feed(event):
             match output:
                 case MaySend():
@@ -278,7 +278,7 @@ class Session:
                 turn._go_on()
 
     def _reopened(self, dialect: Dialect) -> None:
-        """A new process has it: nothing of what the old one said is repeated."""
+        """A new process has reopened the session: no event of the old one is repeated."""
         self._decoder = dialect.decoder()
 
     # --- settings
@@ -308,7 +308,7 @@ class Session:
         """An option by its id.
 
         Raises:
-            ValueError: There is no such option; says which there are.
+            ValueError: There is no such option; the message lists those that exist.
         """
         known = [option for option in self.options if isinstance(option, Select | Toggle)]
         for option in known:
@@ -361,7 +361,7 @@ class Session:
         await self._agent._request(CancelTerminal(self.id, terminal_id))
 
     async def close(self) -> None:
-        """Let the agent free the session; where it cannot, its work is cancelled."""
+        """Have the agent close the session; where it cannot, its work is cancelled."""
         if self.is_closed:
             return
         self.is_closed = True
@@ -380,7 +380,7 @@ class Session:
             self._agent._forget(self)
 
     async def delete(self) -> None:
-        """Close it and let the agent forget it.
+        """Close the session and have the agent delete it.
 
         Raises:
             LocalProtocolError: The agent cannot.

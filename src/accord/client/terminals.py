@@ -1,4 +1,4 @@
-"""The terminals that a client runs for its agent in one session: real processes, bounded output, nothing survives."""
+"""The terminals that a client runs for its agent in one session: processes with bounded output, ended with it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["ClientTerminals"]
 
 ApplyEvent: TypeAlias = Callable[[Event], Awaitable[None] | None]
 
-# The limit for the kept output of a terminal, whatever the agent asks for.
+# The limit for the kept output of a terminal, also if the agent requests more.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 # The limit for the kept output of all terminals of a session: each has an equal part, if that is less.
 MAX_TOTAL_BYTES = 2 * MAX_OUTPUT_BYTES
@@ -54,7 +54,7 @@ class ClientTerminals:
         self._pty = pty
         self._commands: dict[str, RunningCommand] = {}
         self._limits: dict[str, tuple[int, _Screen]] = {}
-        """How much the agent wants to have of each."""
+        """The output limit that the agent requested for each."""
         self._watchers: set[asyncio.Task[None]] = set()
 
     @property
@@ -107,7 +107,7 @@ class ClientTerminals:
         return Done()
 
     async def release(self, request: ReleaseTerminal) -> Done:
-        """End it and forget it; the transcript keeps what it wrote."""
+        """End it and forget it; the transcript keeps its output."""
         command = self._find(request.terminal_id)
         await self._forget(request.terminal_id, command)
         return Done()
@@ -138,7 +138,7 @@ class ClientTerminals:
         await command.release()
 
     def _share(self) -> None:
-        """Give each terminal its part of what may be kept."""
+        """Give each terminal its part of the session's output limit."""
         count = max(1, len(self._commands))
         for terminal_id, (limit, screen) in self._limits.items():
             self._commands[terminal_id].limit_output(min(limit, MAX_TOTAL_BYTES // count))
@@ -162,7 +162,7 @@ class _Screen:
         self._id = terminal_id
         self._publish = publish
         self._shown = bytearray()
-        """The output in the transcript; kept, because its end is where it begins anew."""
+        """The output in the transcript; kept, because its end replaces it after an overflow."""
         self._held = bytearray()
         """The output since the last publication."""
         self._is_behind = False

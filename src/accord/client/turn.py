@@ -1,4 +1,4 @@
-"""One prompt of a client: its events while the turn runs, and how the turn ended."""
+"""One prompt of a client: its events while the turn runs, and its stop reason or failure."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class TurnSession(Protocol):
     transcript: Transcript
 
     async def _submit(self, turn: Turn) -> None:
-        """Send the prompt when its time has come; returns when the turn is over."""
+        """Send the prompt when the automaton allows it; returns when the turn is over."""
 
     def cancel(self) -> None: ...
 
 
 class Turn:
-    """A prompt and what follows it. Made by `Session.prompt`, to be used in one of three ways.
+    """A prompt and its turn. Made by `Session.prompt`, to be used in one of three ways.
 
     - `turn = await session.prompt("...")` waits for the end;
     - `async with session.prompt("...") as turn:` sends it, and waits for its end when the block is left; an exception
@@ -58,17 +58,17 @@ class Turn:
         self.stop_reason: StopReason | None = None
         """Why the turn ended; None while it goes on, and where it failed."""
         self.error: AccordError | None = None
-        """How the turn failed, if it did."""
+        """The exception that ended the turn, if it failed."""
         self.token_usage: TokenUsage | None = None
         """The tokens that the turn took; None while it goes on, and where the agent did not report them."""
         self._session = session
         self._first: int | None = None
         self._end: int | None = None
-        """Where in the timeline what was said in it begins and ends."""
+        """The begin and the end of its entries in the timeline."""
         self._deadlines = deadlines
         self._watch: Watch | None = None
         self._unstarted = True
-        """Whether the clock wants to know of a sign of life."""
+        """Whether the deadlines need the next sign of life."""
         self._waiting: deque[Event] = deque()
         self._waiting_bytes = 0
         """How much has come since the consumer had taken everything."""
@@ -96,7 +96,7 @@ class Turn:
 
     @property
     def answer(self) -> str:
-        """The last whole message of the agent in this turn: `text` without what was said between the tool calls."""
+        """The last whole message of the agent in this turn: `text` without the messages between tool calls."""
         if self._first is None:
             return ""
         for entry in reversed(self._session.transcript.timeline[self._first : self._end]):
@@ -106,7 +106,7 @@ class Turn:
 
     @property
     def is_over(self) -> bool:
-        """Whether the turn came to its end."""
+        """Whether the turn has ended."""
         return self._over.is_set()
 
     def cancel(self) -> None:
@@ -124,7 +124,7 @@ class Turn:
         """Wait for the end of the turn. Events that no loop takes meanwhile are dropped.
 
         Raises:
-            AccordError: How it failed.
+            AccordError: The turn failed.
         """
         self._start()
         self._ignore()
@@ -154,7 +154,7 @@ class Turn:
                 async with asyncio.timeout(LEAVE_SECONDS):
                     await self._over.wait()
             except (TimeoutError, AccordError):
-                pass  # what is on its way out is what the caller should see
+                pass  # the exception of the block is the one that the caller has to see
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         self._listening = True
@@ -190,7 +190,7 @@ class Turn:
         await self._released.wait()
 
     def _sent(self) -> None:
-        """The prompt left: the clock runs."""
+        """The prompt was sent: the deadlines start."""
         self._first = len(self._session.transcript.timeline)
         self._watch = Watch(self._deadlines, self._late)
         self._unstarted = True
@@ -216,12 +216,12 @@ class Turn:
             self._watch.rest()
 
     def _go_on(self) -> None:
-        """It does not any more."""
+        """The agent no longer waits for us."""
         if self._watch is not None:
             self._watch.go_on()
 
     def _enqueue(self, event: Event) -> Awaitable[None] | None:
-        """An event of this turn; what is returned is to be awaited before there is another."""
+        """Queue an event of this turn; the result, if any, is back-pressure to be awaited before the next one."""
         if self._unstarted:
             self._alive()
             self._unstarted = self._deadlines.idle_seconds is not None
@@ -263,7 +263,7 @@ class Turn:
             return
         self.stop_reason = stop_reason
         self.token_usage = usage
-        # A deadline that passed is why it ended, whatever the agent made of the cancel.
+        # A deadline that passed is the reason, also if the agent answered the cancel in another way.
         self.error = self.error or error
         if self._watch is not None:
             self._watch.stop()
@@ -273,7 +273,7 @@ class Turn:
         self._wake()
 
     async def _wait_over(self) -> None:
-        """Return when it is over, however that came."""
+        """Return when the turn is over, also if it failed."""
         await self._over.wait()
 
     def _ignore(self) -> None:

@@ -14,7 +14,7 @@ from accord.protocol.negotiation import Selection, select_as_agent
 
 __all__ = ["Handshake", "announcing", "complete"]
 
-_NOBODY = {"name": "unknown", "version": "unknown"}
+_UNNAMED = {"name": "unknown", "version": "unknown"}
 
 
 class Handshake:
@@ -64,7 +64,7 @@ def complete(params: Any, selection: Selection) -> Any:
     """The params for the selected edition: a client of a newer version may omit fields that this one requires."""
     if selection.exact or not selection.edition.requires_info or "info" in params:
         return params
-    return {**params, "info": _NOBODY}
+    return {**params, "info": _UNNAMED}
 
 
 def announcing(handler: Handler, version: int) -> Handler:

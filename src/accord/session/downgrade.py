@@ -154,7 +154,7 @@ def _restore_change(change: FileChange, original: ChangeOriginal) -> FileChange:
 
 
 def restore_shown(shown: Shown) -> list[ToolContent]:
-    """The item that was downgraded to a block; the block itself where it is none, None where it explains the next one."""
+    """The item that was downgraded to a block, else the block; an empty list where it only explains the next item."""
     meta, original = recall(shown.meta, ItemOriginal)
     if original is None:
         return [shown]

@@ -1,10 +1,10 @@
-"""The objects of handlers without `async`: the same as those with it, with methods that block until they are done.
+"""The objects for handlers without `async`: counterparts of the async ones, with methods that block.
 
 Every class here has the names and the signatures of its counterpart; a test compares them. A verb may be used in the
 handler's thread and in threads that it starts, never on the event loop's. When the turn is cancelled, the verb that is
 being waited for and every later one raise `asyncio.CancelledError`. That is no `Exception`, so that a handler which
-catches those, as sync code does around most of its calls, still comes to its end; and it is the same class that
-handlers with `async` get.
+catches those, as sync code does around most of its calls, still ends; and it is the same class that handlers with
+`async` get.
 """
 
 from accord.agent.blocking.services import (

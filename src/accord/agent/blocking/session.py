@@ -47,7 +47,7 @@ class BlockingClient:
 
     @property
     def is_connected(self) -> bool:
-        """Whether it is still there, as far as anybody knows."""
+        """Whether it is still connected, as far as this side knows."""
         return self._client.is_connected
 
     def can(self, what: ClientFeature) -> bool:
@@ -55,7 +55,7 @@ class BlockingClient:
         return self._client.can(what)
 
     def complete_elicitation(self, elicitation_id: str) -> None:
-        """See `Client.end_elicitation`."""
+        """See `Client.complete_elicitation`."""
         self._scope.wait(self._client.complete_elicitation, elicitation_id)
 
     def request(self, method: str, params: JsonValue = None, *, timeout_seconds: float | None = None) -> JsonValue:
@@ -90,7 +90,7 @@ class BlockingSession:
     def __repr__(self) -> str:
         return f"<blocking {self._session!r}>"
 
-    # --- what it can use
+    # --- services
 
     @property
     def files(self) -> BlockingFiles:
@@ -106,11 +106,11 @@ class BlockingSession:
         """See `Session.mcp`."""
         return BlockingMcpServers(self._scope.wait(self._session.mcp), self._scope)
 
-    # --- what it keeps
+    # --- stored state
 
     @property
     def state(self) -> JsonValue:
-        """The author's own: any JSON value, kept with `save`."""
+        """The author's own state: any JSON value, kept with `save`."""
         return self._session.state
 
     @state.setter
@@ -119,12 +119,12 @@ class BlockingSession:
 
     @property
     def title(self) -> str | None:
-        """How it is called in lists; changed by `set_title`."""
+        """The title in lists of sessions; changed by `set_title`."""
         return self._session.title
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing more can happen in it."""
+        """Whether the client, or the end of its connection, closed the session."""
         return self._session.is_closed
 
     def save(self, state: JsonValue = UNSET) -> None:
@@ -169,9 +169,9 @@ class BlockingSession:
     # --- beside the turns
 
     def spawn(self, work: Callable[[], T]) -> Future[T]:
-        """Let a function run in a thread beside the turns, until it is done or the session closes.
+        """Run a function in a thread beside the turns, until it is done or the session closes.
 
-        What is used in it is bound to the session, not to the turn that began it: a tool call in the background, the
+        Objects that it uses are bound to the session, not to the turn that began it: a tool call in the background, the
         session itself. When the session closes, their verbs raise `asyncio.CancelledError`.
         """
         outcome: Future[T] = Future()

@@ -36,7 +36,7 @@ class BlockingTool:
     def __repr__(self) -> str:
         return f"<blocking {self._tool!r}>"
 
-    # --- what is there
+    # --- state
 
     @property
     def id(self) -> str:
@@ -55,7 +55,7 @@ class BlockingTool:
 
     @property
     def status(self) -> ToolStatus:
-        """How far it is."""
+        """The status that was sent last."""
         return self._tool.status
 
     @property
@@ -70,12 +70,12 @@ class BlockingTool:
 
     @property
     def content(self) -> list[ToolContent]:
-        """The content that it shows."""
+        """All content of the call."""
         return self._tool.content
 
     @property
     def locations(self) -> list[Location]:
-        """Where it works."""
+        """The locations in files that the call works on."""
         return self._tool.locations
 
     @property
@@ -100,17 +100,17 @@ class BlockingTool:
 
     @property
     def finished(self) -> bool:
-        """Whether it came to an end."""
+        """Whether it has ended."""
         return self._tool.finished
 
     @property
     def failed(self) -> bool:
-        """Whether it came to a bad end."""
+        """Whether it ended as failed."""
         return self._tool.failed
 
     @property
     def cancel_requested(self) -> bool:
-        """Whether the client wants this call alone to stop."""
+        """Whether the client cancelled this call alone."""
         return self._tool.cancel_requested
 
     # --- life
@@ -136,7 +136,7 @@ class BlockingTool:
         self._tool._on_stop = None
         if self._block is not None:
             self._block.close()
-        # Also in the block of another call that was cancelled: this one must come to its end.
+        # Also in the block of another call that was cancelled: this one must be ended.
         wait = self._scope.current.wait_unchecked
         if isinstance(error, asyncio.CancelledError):
             wait(self._tool.cancel)

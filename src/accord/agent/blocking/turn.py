@@ -34,7 +34,7 @@ class BlockingTurn:
     Made for each prompt and command that such a handler handles.
 
     When the turn is cancelled, it ends at once and without the handler: the verb that is being waited for and every
-    later one raise `asyncio.CancelledError`. A handler that works for long without a verb looks at `cancelled`.
+    later one raise `asyncio.CancelledError`. A handler that works for long without a verb checks `cancelled`.
     """
 
     def __init__(self, turn: Turn, scope: HandlerScope) -> None:
@@ -56,7 +56,7 @@ class BlockingTurn:
     def __repr__(self) -> str:
         return f"<blocking {self._turn!r}>"
 
-    # --- what is there
+    # --- state
 
     @property
     def text(self) -> str:
@@ -65,7 +65,7 @@ class BlockingTurn:
 
     @property
     def stop_reason(self) -> StopReason:
-        """Why the turn will end, if nothing happens: see `finish`."""
+        """The stop reason that is set so far: see `finish`."""
         return self._turn.stop_reason
 
     @property
@@ -75,7 +75,7 @@ class BlockingTurn:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the turn was cancelled: nothing more can be said in it."""
+        """Whether the turn was cancelled: nothing more can be sent in it."""
         return self._turn.cancelled
 
     @property
@@ -118,7 +118,7 @@ class BlockingTurn:
         """See `Turn.save`."""
         self._scope.wait(self._turn.save, state)
 
-    # --- saying
+    # --- messages
 
     def say(self, content: Blocks, *, annotations: Annotations | None = None, meta: Meta | None = None) -> str:
         """See `Turn.say`."""
@@ -129,7 +129,7 @@ class BlockingTurn:
         return self._scope.wait(self._turn.think, content, annotations=annotations, meta=meta)
 
     def new_message(self) -> None:
-        """Let the next piece begin another message."""
+        """See `Turn.new_message`."""
         self._scope.check()
         self._turn.new_message()
 
@@ -190,13 +190,13 @@ class BlockingTurn:
             try:
                 yield BlockingCompaction(compaction, self._scope)
             except asyncio.CancelledError:
-                raise  # the scope ends it: this thread can say nothing any more
+                raise  # the scope ends it: this thread can send nothing any more
             except Exception as error:
                 self._scope.wait(compacting.end, type(error), error, error.__traceback__)
                 raise
             self._scope.wait(compacting.end, None, None, None)
 
-    # --- doing
+    # --- tool calls and the end
 
     def tool(  # noqa: PLR0913 - all of it is what a tool call can say
         self,
@@ -233,7 +233,7 @@ class BlockingTurn:
         self._scope.check()
         self._turn.finish(stop_reason)
 
-    # --- asking
+    # --- requests to the user and the client
 
     def request_permission(
         self,

@@ -1,6 +1,6 @@
 """The MCP servers that the client gave, for authors of agents: their tools as callables, and their failures.
 
-Everything that imports the `mcp` package stays behind `open_servers`, which loads it when there is a server to open.
+Only `open_servers` imports the `mcp` package, when there is a server to open.
 """
 
 from accord.agent.mcp.errors import (

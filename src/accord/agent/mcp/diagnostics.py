@@ -1,4 +1,4 @@
-"""Why an MCP server cannot be used, and what a user can do about it.
+"""Diagnostics of an MCP server that cannot be used: the reason, and advice for the user.
 
 Addresses are shown without query and user name: both may hold a secret.
 """
@@ -25,7 +25,7 @@ _SHOWN_CHARACTERS = 120
 
 @dataclass
 class Diagnostics:
-    """The program and how its link ended, the last bad HTTP status, and what came that was no message."""
+    """The program and the end of its link, the last bad HTTP status, and the texts that were no messages."""
 
     on_broken: Callable[[], None]
     """Called when it is clear that no answer can come any more, and the package would not notice."""
@@ -36,7 +36,7 @@ class Diagnostics:
     first_nonsense: str = ""
 
     async def on_stream_exception(self, error: Exception) -> None:
-        """Note something that was read and is no message; the talk goes on."""
+        """Note a text that is no message; the connection goes on."""
         self.nonsense_count += 1
         if self.nonsense_count == 1:
             self.first_nonsense = str(error)[:_SHOWN_CHARACTERS]

@@ -1,4 +1,4 @@
-"""The errors of MCP calls: how a call of a tool can fail, and whose fault it was.
+"""The exceptions of MCP calls, by whose fault it was.
 
 AccordError
 └── McpError                 `server` says which
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class McpError(AccordError):
-    """Something about an MCP server or its tools; `server` is its name, where one is meant."""
+    """A failure of an MCP server or one of its tools; `server` is its name, where it is known."""
 
     def __init__(self, message: str, *, server: str = "") -> None:
         super().__init__(message)

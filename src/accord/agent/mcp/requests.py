@@ -89,7 +89,7 @@ _raw_results: ContextVar[dict[str, dict[str, Any]] | None] = ContextVar("accord-
 
 @contextmanager
 def raw_results() -> Iterator[dict[str, dict[str, Any]]]:
-    """The last result of each method that this task asks for inside, as it came."""
+    """The raw result of each method's last request of this task."""
     results: dict[str, dict[str, Any]] = {}
     token = _raw_results.set(results)
     try:
@@ -108,7 +108,7 @@ class RawResultDispatcher:
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> dict[str, Any]:
-        """Ask the server, and remember what it says."""
+        """Send the request, and record its raw result."""
         result = await self._inner.send_raw_request(method, params, opts)
         results = _raw_results.get()
         if results is None:
@@ -141,7 +141,7 @@ _MAX_PAGES = 1000
 
 
 async def greet(session: ClientSession) -> None:
-    """Shake hands as servers did until 2025, and with those that refuse that, as they do since 2026.
+    """Do the handshake of 2025, and that of 2026 with servers that refuse the first.
 
     In this order, because a server that knows only the old way may not answer the new one at all.
     """
@@ -158,7 +158,7 @@ async def greet(session: ClientSession) -> None:
 
 
 async def follow_changes(session: ClientSession, stack: AsyncExitStack) -> None:
-    """Ask for notice of changes of the tools, where a server since 2026 wants to be asked."""
+    """Subscribe to changes of the tools, where a server (since 2026) requires a subscription."""
     capabilities = session.server_capabilities
     if session.discover_result is None or capabilities is None or capabilities.tools is None:
         return
@@ -171,9 +171,8 @@ async def list_tools(session: ClientSession, server: str, caller: McpCaller) -> 
     """All tools, page by page.
 
     Raises:
-        McpNonsense: The pages do not end.
-        MCPError: The server refused.
-        pydantic.ValidationError: The list is none.
+        McpNonsense: The pages do not end. MCPError: The server refused. pydantic.ValidationError: The answer is no
+        valid list.
     """
     tools: list[McpTool] = []
     if session.server_capabilities is None or session.server_capabilities.tools is None:
@@ -182,7 +181,7 @@ async def list_tools(session: ClientSession, server: str, caller: McpCaller) -> 
     for _ in range(_MAX_PAGES):
         with raw_results() as results:
             page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
-        # The package leaves out what a rule of MCP forbids to use.
+        # The package leaves out tools that a rule of MCP forbids to use.
         usable = {tool.name for tool in page.tools}
         tools += [_tool(raw, server, caller) for raw in results["tools/list"]["tools"] if raw["name"] in usable]
         if not page.next_cursor:
@@ -227,7 +226,7 @@ async def call_tool(session: ClientSession, server: str, tool: str, arguments: M
     except ValidationError as error:
         raise McpNonsense(f"the answer of {server} to {tool} is no MCP: {misshapen(error)}", server=server) from error
     except (ValueError, RuntimeError) as error:
-        # The package says so of a result that breaks the schema of its tool.
+        # The package raises this for a result that breaks the schema of its tool.
         first_line = str(error).partition("\n")[0]
         raise McpNonsense(f"the answer of {server} to {tool} is no MCP: {first_line}", server=server) from error
     return McpResult(content, raw.get("structuredContent"), result.is_error, raw.get("_meta"))

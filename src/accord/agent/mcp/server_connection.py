@@ -33,7 +33,7 @@ __all__ = ["ServerConnection"]
 
 log = logging.getLogger("accord.agent")
 
-# More than a child takes to be ended in the least polite way, and than the closing request to an address.
+# More than killing a child takes, and more than the closing request to an address.
 _STDIO_CLOSE_SECONDS = scaled(10.0)
 _REMOTE_CLOSE_SECONDS = scaled(2.0)
 _CANCEL_SECONDS = scaled(2.0)
@@ -107,20 +107,20 @@ class ServerConnection:
             raise
         if call.done() and not call.cancelled():
             return call.result()
-        # Not waited for: telling a server that does not read could take seconds.
+        # Not awaited: notifying a server that does not read could take seconds.
         call.cancel()
         if self._closing or limit is None:
             raise self._lost()
         raise McpCallTimeout(self.name, tool, limit)
 
     def begin_close(self) -> None:
-        """Have the server ended, whatever it is doing. It happens also without a waiter."""
+        """Start to end the server, also in the middle of calls; it ends also without a waiter."""
         self._failure = self.failure
         self._closing = True
         self._break()
 
     async def wait_closed(self) -> None:
-        """Return when nothing of the server is left, or after a bounded time; cancelling this ends it the hard way."""
+        """Return when nothing of the server is left, or after a bounded time; cancelling this kills it."""
         limit = _STDIO_CLOSE_SECONDS if self._server.type == "stdio" else _REMOTE_CLOSE_SECONDS
         try:
             await asyncio.wait({self._owner}, timeout=limit)
@@ -175,7 +175,7 @@ class ServerConnection:
         self._list_wishes += 1
         request = self._list_wishes
         async with self._listing:
-            # A list that was begun after the wish has met it: a burst of changes costs two lists.
+            # A list that was begun after a change includes it: many changes at once cost two lists.
             if self._list_wishes_met < request:
                 met = self._list_wishes
                 self.tools = await list_tools(session, self.name, self.call)

@@ -1,4 +1,4 @@
-"""The MCP servers of a session: find a tool, call it, close."""
+"""The MCP servers of a session: opens them, finds and calls their tools, and closes them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ async def open_servers(
 ) -> McpServers:
     """Connect to all servers at the same time, each within `start_timeout_seconds`; programs start in `cwd`.
 
-    A server that fails is in `failures` and concerns no other. The tools of those that work can be called until
-    `close`. `call_timeout_seconds` is for calls that say none themselves; None lets them wait for as long as the
-    server lives.
+    A server that fails is in `failures` and affects no other. The tools of the others can be called until `close`.
+    `call_timeout_seconds` is for calls without a timeout of their own; None lets them wait for as long as the server
+    lives.
     """
     known = [server for server in servers if isinstance(server, McpServer)]
     failures = [_unknown(server) for server in servers if isinstance(server, Unknown)]

@@ -14,7 +14,7 @@ __all__ = ["McpCaller", "McpFailure", "McpResult", "McpTool"]
 
 @dataclass(frozen=True, slots=True)
 class McpFailure:
-    """A server that cannot be used, by its name, and a reason that says what may help."""
+    """A server that cannot be used: its name, and the reason with advice."""
 
     server: str
     reason: str
@@ -24,7 +24,7 @@ class McpFailure:
 class McpResult:
     """The result of a tool; with `is_error` the content says what went wrong.
 
-    `structured` is whatever JSON the server put beside the content: an object, and since 2026 any value.
+    `structured` is the JSON that the server sent beside the content: an object, and since 2026 any value.
     """
 
     content: list[Block]

@@ -1,7 +1,7 @@
-"""How the `mcp` package reaches a server: a program that we start, streamable HTTP, or server-sent events.
+"""The transports between the `mcp` package and a server: a child process, streamable HTTP, or server-sent events.
 
-The package has its own way to start programs. `accord.transport.child` guarantees more: no process outlives us,
-descendants included, and the end of stderr is kept for the reason of a failure.
+The package can start programs itself. `accord.transport.child` guarantees more: no process outlives us, descendants
+included, and the end of stderr is kept for the reason of a failure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["over_http", "over_sse", "over_stdio"]
 
 @asynccontextmanager
 async def over_stdio(server: McpServer, cwd: str, diagnostics: Diagnostics) -> AsyncIterator[JSONRPCDispatcher[Any]]:
-    """A dispatcher that talks to the server's program; afterwards the program and its descendants are gone.
+    """A dispatcher over the stdio of the server's program; afterwards the program and its descendants are gone.
 
     Raises:
         ConnectFailed: It could not be started.
@@ -121,7 +121,7 @@ _LOWEST_BAD_STATUS = 300
 async def over_http(
     server: McpServer, diagnostics: Diagnostics, timeout_seconds: float
 ) -> AsyncIterator[JSONRPCDispatcher[Any]]:
-    """A dispatcher that talks streamable HTTP; the server is notified when it ends."""
+    """A dispatcher over streamable HTTP; the server is notified when it ends."""
     async with (
         _client(server, diagnostics, timeout_seconds) as client,
         # The package's own limit for one event, a megabyte, is less than a screenshot.
@@ -134,7 +134,7 @@ async def over_http(
 async def over_sse(
     server: McpServer, diagnostics: Diagnostics, timeout_seconds: float
 ) -> AsyncIterator[JSONRPCDispatcher[Any]]:
-    """A dispatcher that talks as servers did before streamable HTTP."""
+    """A dispatcher over HTTP with server-sent events, the transport before streamable HTTP."""
 
     def make(
         headers: dict[str, str] | None = None,  # noqa: ARG001 - ours are pairs, which may repeat
@@ -156,12 +156,12 @@ def _client(server: McpServer, diagnostics: Diagnostics, timeout_seconds: float)
         if response.status_code >= _LOWEST_BAD_STATUS:
             diagnostics.http_status = response.status_code
             if server.type == "sse" and response.request.method == "POST" and not response.has_redirect_location:
-                # The package writes that to its log and lets the caller wait for ever.
+                # The package only logs this status and lets the caller wait for ever.
                 diagnostics.on_broken()
 
     return httpx2.AsyncClient(
         headers=server.headers,
-        # A tool may think for as long as its caller waits, and a stream of events may be silent for hours.
+        # A tool may take as long as its caller waits, and a stream of events may be silent for hours.
         timeout=httpx2.Timeout(timeout_seconds, read=None),
         event_hooks={"response": [note_status]},
     )
